@@ -137,14 +137,15 @@ let package = Package(
         .testTarget(
             name: "VaultServiceTests",
             dependencies: [
-                "VaultService", "MediaVault", "VaultModel", "OriginTestSupport", hummingbird, httpTypes, logging,
-                metrics,
-                nioCore, nioEmbedded, nioHTTP1, nioHTTPTypes, nioPosix, nioSSL,
+                "VaultService", "MediaVault", "VaultModel", "OriginTestSupport", "VaultTestSupport", hummingbird,
+                httpTypes, logging, metrics, nioCore, nioEmbedded, nioHTTP1, nioHTTPTypes, nioPosix, nioSSL,
             ],
             swiftSettings: settings),
         .testTarget(
             name: "VaultCommandTests",
-            dependencies: ["VaultCommand", "VaultService", "MediaVault", "OriginTestSupport", arguments],
+            dependencies: [
+                "VaultCommand", "VaultService", "MediaVault", "OriginTestSupport", "VaultTestSupport", arguments,
+            ],
             swiftSettings: settings),
         .testTarget(name: "ArchitectureTests", swiftSettings: settings),
     ]

@@ -64,3 +64,16 @@ extension UInt8 {
     /// The lower-case letter for an ASCII capital; any other byte stays as it is.
     package var asciiLowercased: UInt8 { self >= 0x41 && self <= 0x5A ? self | 0x20 : self }
 }
+
+/// The characters of a token, such as a field name or a method (RFC 9110 §5.6.2).
+package enum HTTPToken {
+    /// Returns whether a byte may be part of a token.
+    package static func contains(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+        default: others.contains(byte)
+        }
+    }
+
+    private static let others = Array("!#$%&'*+-.^_`|~".utf8)
+}

@@ -63,14 +63,6 @@ public struct MediaURL: Hashable, Sendable, CustomStringConvertible {
 
     /// The URL without its query and credentials, for messages and logs.
     public var description: String { "\(scheme)://\(authority)\(path)" + (query == nil ? "" : "?…") }
-
-    /// Returns whether both URLs name the same target at the same origin with the same credentials.
-    public static func == (one: MediaURL, other: MediaURL) -> Bool {
-        one.absoluteString == other.absoluteString && one.userInfo == other.userInfo
-    }
-
-    /// Hashes the URL without its credentials.
-    public func hash(into hasher: inout Hasher) { hasher.combine(absoluteString) }
 }
 
 extension MediaURL {

@@ -85,9 +85,6 @@ package struct URLResolver {
         for index in reference.indices {
             let byte = reference[index]
             switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "~"),
-                UInt8(ascii: "="), UInt8(ascii: "&"), UInt8(ascii: "+"), UInt8(ascii: ","), UInt8(ascii: ";"):
-                break
             case UInt8(ascii: "."), UInt8(ascii: "/"):
                 // A dot segment, an empty segment, or a host may begin here.
                 if question == nil, last == UInt8(ascii: "/") { return nil }
@@ -95,10 +92,11 @@ package struct URLResolver {
                 // Nothing before the question mark stands for the path of the document.
                 if index == reference.startIndex { return nil }
                 question = question ?? index
-            case UInt8(ascii: "%"), UInt8(ascii: ":"), UInt8(ascii: "@"):
+            case UInt8(ascii: "%"), UInt8(ascii: ":"):
                 // In the path: an escape, or the end of a scheme.
                 if question == nil { return nil }
-            default: return nil
+            case UInt8(ascii: "#"), UInt8(ascii: "\\"), ...0x20, 0x7F...: return nil
+            default: break
             }
             last = byte
         }

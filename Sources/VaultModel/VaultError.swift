@@ -9,7 +9,7 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Name: String, CaseIterable {
             case invalidURL, invalidArgument
-            case noVault, owned, storage, diskFull, noRoom
+            case noVault, owned, storage, diskFull, quotaExceeded
             case wrongKey, damagedKeyring, tamperedKeyring, foreignKeyring, olderKeyring, looseKeyFile
             case integrity
             case unreachable, refused, invalidResponse, changed
@@ -44,7 +44,7 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
         /// The disk is full; free some space.
         public static let diskFull = Code(name: .diskFull)
         /// The vault's own limits leave no space; raise them, or unpin or remove something.
-        public static let noRoom = Code(name: .noRoom)
+        public static let quotaExceeded = Code(name: .quotaExceeded)
         /// The key, passphrase or key file opens no slot of this keyring; use the right one.
         public static let wrongKey = Code(name: .wrongKey)
         /// The keyring file is damaged; restore it from a backup.
@@ -93,7 +93,7 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
         private enum Name: String, CaseIterable {
             case createVault, rebuildIndex, force, repair, listTitles, evictDownloads
             case listSlots, removeSlot, dropSlots, allowLooseFile
-            case listGenerations, rewrap, retire, rotate, backUpKeyring
+            case listGenerations, rewrap, retire, rotate, backUpKeyring, findKeyring, ownKeyring
             case anyType, useTLS, allowHost, allowPage, startService, passSecret, rotateRootLocally
         }
 
@@ -142,6 +142,10 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let backUpKeyring = Hint(name: .backUpKeyring)
         /// Fetch content of any type.
         public static let anyType = Hint(name: .anyType)
+        /// Give the path of the keyring, or restore it from a backup.
+        public static let findKeyring = Hint(name: .findKeyring)
+        /// Give the new vault a keyring of its own, or confirm that the keyring's vault is gone.
+        public static let ownKeyring = Hint(name: .ownKeyring)
         /// Serve with TLS, or accept that others on the network can read what is served.
         public static let useTLS = Hint(name: .useTLS)
         /// Allow a host name for the service.

@@ -16,7 +16,7 @@ from harness.media import TITLE
 SEEK = ("-ss", "7", "-t", "1")
 PLAYERS = {"mpv": sessions.Mpv, "VLC": sessions.VLC, "GStreamer": sessions.GStreamer}
 # What each player plays here; ffmpeg plays all titles.
-PLAYED = [*(("mpv", name) for name in ("hls-byte-ranges", "hls-master", "dash-template", "dash-on-demand")),
+PLAYED = [*(("mpv", name) for name in ("hls-master", "dash-template")),
           *(("VLC", name) for name in ("hls-master", "dash-template")),
           *(("GStreamer", name) for name in ("hls-ts", "hls-master", "dash-template"))]
 
@@ -69,7 +69,11 @@ class Players(ManifestCase):
             self.players[who] = PLAYERS[who]()
             self.addClassCleanup(self.players[who].close)
         player = self.players[who]
-        return (player.short_session if who == "VLC" else player.session)(address)
+        seen = (player.short_session if who == "VLC" else player.session)(address)
+        if who == "GStreamer":
+            # Where the sound begins after a seek differs from run to run, at any address; the picture does not.
+            return {step: shown if step in ("start", "whole") else shown and shown[0] for step, shown in seen.items()}
+        return seen
 
     @each(*map(" ".join, PLAYED))
     def test_plays(self, pair):
@@ -269,6 +273,22 @@ class Hostile(VaultCase):
                                     "application/vnd.apple.mpegurl")
         self.assertEqual(seen.get(200), [b"own"] * 3)
         self.assertGreaterEqual(len(seen.get(502, [])), len(self.targets))
+        self.assertEqual(set(seen), {200, 404, 502})
+
+    def test_dash(self):
+        """A DASH manifest that names private addresses, another port of loopback and files gets nothing from there,
+        while its own origin plays"""
+        files = "".join(
+            f'<Representation id="{number}" bandwidth="1"><BaseURL>{target}</BaseURL><SegmentBase/></Representation>'
+            for number, target in enumerate([*self.targets, "file:///etc/passwd", "own.ts", "../other/own.ts",
+                                             "/a/own.ts"]))
+        seen = self.assert_harmless(
+            "a/hostile.mpd",
+            '<?xml version="1.0"?><MPD xmlns="urn:mpeg:dash:schema:mpd:2011" type="static" minBufferTime="PT1S" '
+            'profiles="urn:mpeg:dash:profile:isoff-on-demand:2011" mediaPresentationDuration="PT1S"><Period>'
+            f'<AdaptationSet mimeType="video/mp4">{files}</AdaptationSet></Period></MPD>', "application/dash+xml")
+        self.assertEqual(seen.get(200), [b"own"] * 3)
+        self.assertEqual(len(seen.get(502, [])), len(self.targets))
         self.assertEqual(set(seen), {200, 404, 502})
 
     def test_allowed_host(self):

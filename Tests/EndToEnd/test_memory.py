@@ -14,8 +14,8 @@ import unittest
 
 from harness import client, key_needles, process_memory, unprivileged
 from harness.case import Settings, VaultCase, each
+from harness.terminal import Terminal
 from harness.waiting import eventually
-from test_terminal import Terminal
 
 SIZE = 20 << 20
 REMEDY = "LimitMEMLOCK="

@@ -3,13 +3,17 @@
 import json
 import os
 import pty
+import re
+import shlex
 import shutil
+import signal
 import sqlite3
 import subprocess
 import threading
 
 from harness import client
-from harness.case import ROOT, VaultCase
+from harness.case import ROOT, VaultCase, each
+from harness.terminal import Terminal
 from harness.waiting import eventually
 
 SCRIPTS = os.path.join(ROOT, "Scripts")
@@ -29,6 +33,25 @@ class RotationScripts(VaultCase):
         return subprocess.run(
             [os.path.join(SCRIPTS, name), *options], stdin=stdin, capture_output=True, text=True,
             timeout=300, env={**self.vault.environment, "MEDIAVAULT_BINARY": self.vault.binary, **environment})
+
+    def report(self):
+        """Returns a path for a report, which a shell command has to quote."""
+        return os.path.join(self.vault.base, "the report")
+
+    def lines(self, path):
+        """Returns the lines of a log, without their times."""
+        with open(path, encoding="utf-8") as file:
+            return [line.rstrip("\n").partition(": ")[2] for line in file]
+
+    def is_resealing(self):
+        with sqlite3.connect(f"file:{self.vault.folder}/index.sqlite?mode=ro", uri=True) as connection:
+            return connection.execute("SELECT count(*) FROM resourceKey").fetchone()[0] > len(self.titles)
+
+    def assert_continues(self, said, *options):
+        """Checks that the script stated its own command line as the one that continues."""
+        stated = re.search(r"run (.+) to continue", said)
+        self.assertTrue(stated, said)
+        self.assertEqual(shlex.split(stated[1]), [os.path.join(SCRIPTS, "respond-to-leak"), *options])
 
     def wrong_key(self):
         other = os.path.join(self.vault.base, "other")
@@ -175,12 +198,11 @@ class RotationScripts(VaultCase):
 
     def test_title_that_does_not_open(self):
         """A title whose key does not open prevents only its own generation from being retired: exit code 4 until the
-        title is removed, then 0"""
+        title is removed by verify --repair, as all messages say, then 0"""
         self.fetch()
         with sqlite3.connect(os.path.join(self.vault.folder, "index.sqlite")) as connection:
             connection.execute("UPDATE resourceKey SET wrapped = randomblob(60)")
         connection.close()
-        spoiled = self.titles[0][0]
         self.vault.result("keys", "rotate")
         self.fetch()
         done = self.script("rotate-keys", "--min-age", "0", "--sample", "0", "--keep", "1")
@@ -190,7 +212,11 @@ class RotationScripts(VaultCase):
         self.assertEqual(done.returncode, 4, done.stderr[-1000:])
         self.assertIn("--resume --yes", done.stderr)
         self.assertEqual(self.states(), {1: "active", 2: "retired", 3: "retired", 4: "current"})
-        self.vault.result("remove", spoiled)
+        self.assertIn("run verify --repair", done.stderr)
+        listed = self.vault.run("list")
+        self.assertEqual((listed.returncode, listed.stderr.count(b"mediavault verify --repair")), (4, 1), listed.stderr)
+        self.vault.result("verify", "--repair")
+        self.vault.result("list")
         del self.titles[0]
         self.assert_done(self.script("respond-to-leak", "--yes", "--resume"))
         self.assertEqual(set(self.states().values()), {"retired", "current"})
@@ -203,21 +229,18 @@ class RotationScripts(VaultCase):
         self.fetch()
         self.fetch()
         service = self.vault.serve()
-
-        def is_resealing():
-            with sqlite3.connect(f"file:{self.vault.folder}/index.sqlite?mode=ro", uri=True) as connection:
-                return connection.execute("SELECT count(*) FROM resourceKey").fetchone()[0] > len(self.titles)
-
-        killer = threading.Thread(target=lambda: eventually(is_resealing, within=60) and service.process.kill())
+        killer = threading.Thread(target=lambda: eventually(self.is_resealing, within=60) and service.process.kill())
         killer.start()
-        done = self.script("respond-to-leak", "--yes", "--limit-rate", "5M")
+        report = self.report()
+        done = self.script("respond-to-leak", "--yes", "--report", report, "--limit-rate", "5M")
         killer.join()
         service.process.wait()
         self.assertEqual(done.returncode, 1, done.stderr[-1000:])
-        self.assertIn("respond-to-leak --resume --yes --limit-rate 5M", done.stderr)
+        resumed = ("--report", report, "--resume", "--yes", "--limit-rate", "5M")
+        self.assert_continues(done.stderr, *resumed)
         self.assertEqual(self.states(), {1: "active", 2: "current"})
         self.vault.serve()
-        self.assert_done(self.script("respond-to-leak", "--yes", "--resume"))
+        self.assert_done(self.script("respond-to-leak", *resumed))
         self.assertEqual(self.states(), {1: "retired", 2: "current"})
         self.assert_all_play()
 
@@ -232,6 +255,69 @@ class RotationScripts(VaultCase):
         self.assertEqual(done.stderr.count("cannot write to /dev/full"), 1, done.stderr)
         self.assertEqual(self.states(), {1: "active", 2: "current"})
 
+    def test_link_and_command(self):
+        """A symbolic link to a script works; a MEDIAVAULT_BINARY that is no program is named, and nothing is changed"""
+        link = os.path.join(self.vault.base, "rotate")
+        os.symlink(os.path.join(SCRIPTS, "rotate-keys"), link)
+        done = self.script(link, "--min-age", "0")
+        self.assert_done(done)
+        self.assertIn("back up the keyring again", done.stderr)
+        for wrong in ("/nowhere/mediavault", self.vault.folder):
+            done = self.script("rotate-keys", "--min-age", "0", MEDIAVAULT_BINARY=wrong)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(f"MEDIAVAULT_BINARY is {wrong}", done.stderr)
+        self.assertEqual(self.states(), {1: "active", 2: "current"})
+
+    def test_order(self):
+        """The log has results and messages in the order in which the command printed them"""
+        command = os.path.join(self.vault.base, "command")
+        with open(os.open(command, os.O_WRONLY | os.O_CREAT, 0o700), "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\nfor i in $(seq 100); do echo result $i; echo mediavault: message $i >&2; done; exit 5")
+        log = os.path.join(self.vault.base, "rotation.log")
+        done = self.script("rotate-keys", "--log", log, MEDIAVAULT_BINARY=command)
+        both = [text for i in range(1, 101) for text in (f"result {i}", f"mediavault: message {i}")]
+        self.assertEqual((done.returncode, self.lines(log)), (5, both))
+        for output, lines in ((done.stdout, both[::2]), (done.stderr, both[1::2])):
+            self.assertEqual([line.partition("rotate-keys: ")[2] for line in output.splitlines()], lines)
+
+    def test_interrupted_question(self):
+        """Ctrl-C at a question ends the script with exit code 130; the report ends with how to continue"""
+        self.fetch()
+        report = self.report()
+        terminal = Terminal([os.path.join(SCRIPTS, "respond-to-leak"), "--report", report, "--no-reseal"],
+                            {**self.vault.environment, "MEDIAVAULT_BINARY": self.vault.binary})
+        terminal.wait_for(b"continue? type y and press Enter")
+        terminal.type(b"y\n")
+        terminal.wait_for(b"continue? type y and press Enter", after=b"2. rewrap")
+        terminal.type(b"\x03")
+        self.assertEqual(terminal.end(), 128 + signal.SIGINT, terminal.shown)
+        lines = self.lines(report)
+        self.assert_continues(lines[-2], "--report", report, "--resume", "--no-reseal")
+        self.assertIn("interrupted; keys list shows what is done", lines[-1])
+        self.assertEqual(self.states(), {1: "active", 2: "current"})
+
+    @each("the script", "the script and its command")
+    def test_terminated(self, receiver):
+        """SIGTERM to {} ends both with exit code 143; the report ends with how to continue"""
+        self.fetch()
+        report = self.report()
+        run = subprocess.Popen(
+            [os.path.join(SCRIPTS, "respond-to-leak"), "--yes", "--report", report, "--limit-rate", "1M"],
+            env={**self.vault.environment, "MEDIAVAULT_BINARY": self.vault.binary}, start_new_session=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.assertTrue(eventually(self.is_resealing, within=60))
+        if receiver == "the script":
+            run.terminate()
+        else:
+            os.killpg(run.pid, signal.SIGTERM)
+        self.assertEqual(run.wait(60), 128 + signal.SIGTERM)
+        lines = self.lines(report)
+        self.assert_continues(lines[-2], "--report", report, "--resume", "--yes", "--limit-rate", "1M")
+        self.assertIn("interrupted; keys list shows what is done", lines[-1])
+        # Nothing goes on in the background: the vault has no owner.
+        self.assert_done(self.script("respond-to-leak", "--yes", "--resume"))
+        self.assertEqual(self.states(), {1: "retired", 2: "current"})
+
     def test_stopped(self):
         """If the user stops before the first step, the script does not advise resuming after it"""
         terminal, end = pty.openpty()
@@ -240,7 +326,8 @@ class RotationScripts(VaultCase):
         os.close(end)
         os.close(terminal)
         self.assertEqual((done.returncode, self.states()), (1, {1: "current"}), done.stderr)
-        self.assertIn("stopped before this step; run keys respond-to-leak to", done.stderr)
+        self.assertIn("stopped before this step; run ", done.stderr)
+        self.assert_continues(done.stderr)
 
     def test_busy(self):
         """While another key operation runs, both scripts name it, change nothing and exit 1"""

@@ -1,45 +1,12 @@
-"""The service at a terminal: it asks for its passphrase, and exits correctly."""
+"""The command at a terminal: it asks for a passphrase or for consent, and exits correctly."""
 
 import os
-import pty
-import select
 import signal
-import time
 
-from harness.case import VaultCase
-from harness.waiting import eventually
+from harness.case import VaultCase, each
+from harness.terminal import Terminal
 
 PASSPHRASE = b"correct horse battery staple\n"
-
-
-class Terminal:
-    """A command with a terminal of its own."""
-
-    def __init__(self, arguments, environment):
-        self.shown = b""
-        self.pid, self._terminal = pty.fork()
-        if self.pid == 0:
-            os.execve(arguments[0], arguments, environment)
-
-    def wait_for(self, text, within=20):
-        deadline = time.monotonic() + within
-        while text not in self.shown and time.monotonic() < deadline:
-            if select.select([self._terminal], [], [], 0.1)[0]:
-                self.shown += os.read(self._terminal, 4096)
-        if text not in self.shown:
-            raise AssertionError(f"{text} was not shown: {self.shown}")
-
-    def type(self, text):
-        os.write(self._terminal, text)
-
-    def end(self, within=15):
-        """Returns the exit code: negative for the signal that killed the command; None if it had to be killed."""
-        ended, status = eventually(lambda: os.waitpid(self.pid, os.WNOHANG), lambda result: result[0], within)
-        if ended:
-            return os.waitstatus_to_exitcode(status)
-        os.kill(self.pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
-        return None
 
 
 class AtTerminal(VaultCase):
@@ -75,3 +42,18 @@ class AtTerminal(VaultCase):
         terminal.type(b"something else\n")
         terminal.wait_for(b"mediavault: ")
         self.assertEqual(terminal.end(), 3)
+
+    @each("Ctrl-C", "SIGTERM")
+    def test_interrupted_question(self, how):
+        """{} at a question ends a response to a leak with the exit code of an interruption; it states how to continue"""
+        terminal = Terminal(
+            [self.vault.binary, "keys", "respond-to-leak", "--limit-rate", "5M"], self.vault.environment)
+        terminal.wait_for(b"continue? type y and press Enter")
+        if how == "Ctrl-C":
+            terminal.type(b"\x03")
+        else:
+            os.kill(terminal.pid, signal.SIGTERM)
+        self.assertEqual(terminal.end(), 128 + (signal.SIGINT if how == "Ctrl-C" else signal.SIGTERM))
+        self.assertIn(b"mediavault: run keys respond-to-leak --limit-rate 5M to continue", terminal.shown)
+        self.assertIn(b"mediavault: interrupted; keys list shows what is done", terminal.shown)
+        self.assertIn(b'"current":1', self.vault.result("keys", "list", "--json"))

@@ -9,13 +9,13 @@ import Testing
     private let lab: CommandLab
     private let resource = ScriptedResource(length: length)
     private let origin: ScriptedOrigin
-    private var film: String { origin.url().absoluteString }
+    private var title: String { origin.url().absoluteString }
 
     init() async throws {
         lab = try CommandLab()
         origin = try ScriptedOrigin(resource)
         try #require(try await lab.run("init").status == 0)
-        try #require(try await lab.run("cat", film, "--range", "0-99999").status == 0)
+        try #require(try await lab.run("cat", title, "--range", "0-99999").status == 0)
     }
 
     /// Checks one bad run, and that all held bytes are still there afterwards.
@@ -31,34 +31,46 @@ import Testing
     }
 
     private func expectNothingLost(sourceLocation: SourceLocation = #_sourceLocation) async throws {
-        let held = try await lab.run("cat", film, "--range", "0-99999", "--offline")
+        let held = try await lab.run("cat", title, "--range", "0-99999", "--offline")
         #expect(held.status == 0 && held.output == resource.media.bytes(0..<100_000), sourceLocation: sourceLocation)
     }
 
     // MARK: 1
 
+    @Test("A media socket in a folder that does not exist is one message, and nothing is announced before")
+    func socketNowhere() async throws {
+        let path = lab.folder.path + "/nowhere/x.sock"
+        let result = try await lab.run("serve", "--listen", "127.0.0.1:0", "--media-socket", path)
+        #expect(result.status == 1 && result.error?.contains(path) == true, "\(result.errors)")
+        #expect(result.error?.contains("create the folder") == true, "\(result.errors)")
+    }
+
     @Test("A folder that is not a vault and a missing keyring give exit code 1") func noVault() async throws {
         let nowhere = lab.folder.path + "/nowhere"
-        for command in [["list"], ["status"], ["info", film], ["fetch", film], ["cat", film], ["serve"]] {
+        for command in [["list"], ["status"], ["info", title], ["fetch", title], ["cat", title], ["serve"]] {
             let result = try await lab.start(command, setting: ["MEDIAVAULT_DIR": nowhere]).result
             #expect(result.status == 1 && result.error?.contains(nowhere) == true, "\(command)")
         }
         #expect(!FileManager.default.fileExists(atPath: nowhere))
-        try await expect(1, of: "list", setting: ["MEDIAVAULT_KEYRING": nowhere], saying: nowhere)
+        try await expect(
+            1, of: "list", setting: ["MEDIAVAULT_KEYRING": nowhere], saying: nowhere, "mediavault keys restore")
+        let other = ["MEDIAVAULT_DIR": nowhere]
+        try await expect(
+            2, of: "init", setting: other, saying: "give the new vault a keyring", "--for-existing-keyring")
         try await expectNothingLost()
     }
 
     @Test("A vault with another owner gives exit code 1, and the message names the owner")
     func owned() async throws {
-        let (gate, film) = (Gate(), resource)
+        let (gate, title) = (Gate(), resource)
         origin.answer { request in
-            var answer = film.answer(to: request)
+            var answer = title.answer(to: request)
             if request.method == "GET" { answer.insert(.hold(gate), at: 0) }
             return answer
         }
-        let owner = try lab.start(["fetch", self.film])
+        let owner = try lab.start(["fetch", self.title])
         await origin.wait { $0.contains { $0.phase == .held } }
-        try await expect(1, of: "fetch", self.film, saying: "process \(owner.processIdentifier)")
+        try await expect(1, of: "fetch", self.title, saying: "process \(owner.processIdentifier)")
         try await expectNothingLost()
         gate.open()
         #expect(await owner.result.status == 0)
@@ -69,8 +81,8 @@ import Testing
     @Test("A malformed URL and a range outside the title give exit code 2") func usage() async throws {
         try await expect(2, of: "fetch", "film.mp4", saying: "URL")
         try await expect(2, of: "cat", "https:///film.mp4", saying: "URL")
-        try await expect(2, of: "cat", film, "--range", "200000-", saying: "200000")
-        try await expect(2, of: "cat", film, "--range", "-0")
+        try await expect(2, of: "cat", title, "--range", "200000-", saying: "200000")
+        try await expect(2, of: "cat", title, "--range", "-0")
         try await expectNothingLost()
     }
 
@@ -89,7 +101,7 @@ import Testing
         try await expect(3, of: "list", setting: named("short"), saying: "32 bytes")
         try await expect(3, of: "list", setting: named("long"), saying: "32 bytes")
         try await expect(3, of: "list", setting: named("loose"), saying: "--allow-loose-key-file")
-        try await expect(3, of: "url", film, setting: named("wrong"))
+        try await expect(3, of: "url", title, setting: named("wrong"))
         #expect(try await lab.run("list", "--allow-loose-key-file", setting: named("loose")).status == 0)
         try await expectNothingLost()
     }
@@ -124,7 +136,7 @@ import Testing
             bytes[bytes.count / 2] ^= 1
             try Data(bytes).write(to: file)
         }
-        let result = try await lab.run("cat", film, "--range", "0-99999", "--offline")
+        let result = try await lab.run("cat", title, "--range", "0-99999", "--offline")
         #expect(result.status == 4, "\(result.errors)")
         #expect(result.output == resource.media.bytes(0..<Int64(result.output.count)) && result.output.count < 100_000)
     }
@@ -133,10 +145,10 @@ import Testing
 
     @Test("An unreachable origin gives exit code 5") func unreachable() async throws {
         origin.stop()
-        try await expect(5, of: "fetch", film, saying: "127.0.0.1:\(origin.port)")
+        try await expect(5, of: "fetch", title, saying: "127.0.0.1:\(origin.port)")
         try await expect(5, of: "fetch", origin.url("/never-seen.mp4").absoluteString)
         try await expect(5, of: "cat", origin.url("/never-seen.mp4").absoluteString)
-        try await expect(5, of: "cat", film)
+        try await expect(5, of: "cat", title)
         try await expectNothingLost()
     }
 
@@ -150,9 +162,9 @@ import Testing
     }
 
     @Test("An origin with an invalid response gives exit code 5") func lies() async throws {
-        let film = resource
+        let title = resource
         origin.answer { request in
-            var answer = film.answer(to: request)
+            var answer = title.answer(to: request)
             if request.method == "GET" {
                 answer.status = 206
                 answer.set("Content-Range", "bytes 5-4/3")
@@ -167,10 +179,10 @@ import Testing
 
     @Test("Offline, cat writes the held bytes, then ends with exit code 6 at the gap") func notHeld() async throws {
         try await expect(6, of: "cat", origin.url("/never-seen.mp4").absoluteString, "--offline")
-        try await expect(6, of: "cat", film, "--range", "100000-", "--offline")
-        let part = try await lab.run("cat", film, "--offline")
+        try await expect(6, of: "cat", title, "--range", "100000-", "--offline")
+        let part = try await lab.run("cat", title, "--offline")
         #expect(part.status == 6 && part.output == resource.media.bytes(0..<100_000))
-        let range = try await lab.run("cat", film, "--range", "50000-150000", "--offline")
+        let range = try await lab.run("cat", title, "--range", "50000-150000", "--offline")
         #expect(range.status == 6 && range.output == resource.media.bytes(50_000..<100_000))
         try await expectNothingLost()
     }

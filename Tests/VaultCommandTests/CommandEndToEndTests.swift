@@ -2,6 +2,7 @@ import Foundation
 import MediaVault
 import OriginTestSupport
 import Testing
+import VaultTestSupport
 
 /// The built executable, a real vault, and an origin on the loopback address.
 @Suite struct CommandEndToEndTests {
@@ -9,7 +10,7 @@ import Testing
     private let lab: CommandLab
     private let resource = ScriptedResource(length: length)
     private let origin: ScriptedOrigin
-    private var film: String { origin.url("/dir/film.mp4").absoluteString }
+    private var title: String { origin.url("/dir/film.mp4").absoluteString }
 
     init() async throws {
         lab = try CommandLab()
@@ -56,37 +57,37 @@ import Testing
     // MARK: fetch, list, info
 
     @Test("fetch stores a title, shows its progress, and requests nothing twice") func fetch() async throws {
-        let result = try await lab.run("fetch", film, "--json")
+        let result = try await lab.run("fetch", title, "--json")
         #expect(result.status == 0)
         #expect(result.errors.last == "mediavault: film.mp4: 100 %, 1.0 MB of 1.0 MB")
         #expect(result.errors.allSatisfy { !$0.contains("\u{1B}") })
         #expect(
             result.text == """
-                {"bytes":1000000,"complete":true,"error":null,"size":1000000,"type":"video/mp4","url":"\(film)"}
+                {"bytes":1000000,"complete":true,"error":null,"size":1000000,"type":"video/mp4","url":"\(title)"}
 
                 """)
         #expect(
-            try await lab.info(film)
+            try await lab.info(title)
                 == InfoAnswer(
-                    url: film, size: Self.length, held: [[0, Self.length]], bytes: Self.length, type: "video/mp4",
+                    url: title, size: Self.length, held: [[0, Self.length]], bytes: Self.length, type: "video/mp4",
                     etag: "\"v1\"",
                     class: "download", generation: 1))
         #expect(try await lab.status().bytesFetched == Self.length)
         let asked = origin.exchanges.count
-        #expect(try await lab.run("fetch", film).status == 0)
+        #expect(try await lab.run("fetch", title).status == 0)
         #expect(origin.exchanges[asked...].allSatisfy { $0.bodyBytesSent == 0 })
         #expect(try await lab.status().bytesFetched == Self.length)
     }
 
     @Test("fetch tries every URL, and the first failure sets the exit code") func severalURLs() async throws {
-        let film = resource
+        let title = resource
         origin.answer {
-            $0.target == "/gone" ? ScriptedAnswer(404, fields: ["Content-Length": "0"]) : film.answer(to: $0)
+            $0.target == "/gone" ? ScriptedAnswer(404, fields: ["Content-Length": "0"]) : title.answer(to: $0)
         }
         let gone = origin.url("/gone").absoluteString
-        let result = try await lab.run("fetch", gone, "no-url", self.film, "--json")
+        let result = try await lab.run("fetch", gone, "no-url", self.title, "--json")
         #expect(result.status == 5)
-        #expect(try await lab.info(self.film).bytes == Self.length)
+        #expect(try await lab.info(self.title).bytes == Self.length)
         let lines = result.text.split(separator: "\n")
         #expect(lines.count == 3)
         #expect(lines.map { $0.contains(#""complete":true"#) } == [false, false, true])
@@ -96,49 +97,49 @@ import Testing
 
     @Test("fetch resumes: it keeps the bytes of an earlier run and does not request them again")
     func resumes() async throws {
-        let film = resource
+        let title = resource
         origin.answer { request in
             guard request.method == "GET", request.range == nil || request.range?.hasPrefix("bytes=0-") == true else {
                 return request.method == "GET"
-                    ? ScriptedAnswer(404, fields: ["Content-Length": "0"]) : film.answer(to: request)
+                    ? ScriptedAnswer(404, fields: ["Content-Length": "0"]) : title.answer(to: request)
             }
-            var answer = film.answer(to: request)
+            var answer = title.answer(to: request)
             answer.cut(at: 400_000, by: .close)
             return answer
         }
-        let broken = try await lab.run("fetch", self.film)
+        let broken = try await lab.run("fetch", self.title)
         #expect(broken.status == 5)
         #expect(broken.errors.last?.hasSuffix("; 600.0 kB of 1.0 MB are missing") == true)
-        #expect(try await lab.info(self.film).held == [[0, 400_000]])
+        #expect(try await lab.info(self.title).held == [[0, 400_000]])
         try await expectTheRestIsFetched(held: 400_000)
     }
 
     @Test("SIGINT stops fetch cleanly, and the received bytes are kept") func interrupted() async throws {
-        let (film, gate) = (resource, Gate())
+        let (title, gate) = (resource, Gate())
         origin.answer { request in
-            var answer = film.answer(to: request)
+            var answer = title.answer(to: request)
             if request.method == "GET" { answer.insert(.hold(gate), at: 400_000) }
             return answer
         }
-        let run = try lab.start(["fetch", self.film])
+        let run = try lab.start(["fetch", self.title])
         await origin.wait { $0.contains { $0.phase == .held } }
         run.signal(SIGINT)
         let result = await run.result
         #expect(result.status == 130)
         #expect(result.errors.last == "mediavault: interrupted; received data is kept")
         // How many of the origin's bytes had arrived depends on the network.
-        let held = try await lab.info(self.film).bytes
+        let held = try await lab.info(self.title).bytes
         #expect(held <= 400_000)
         try await expectTheRestIsFetched(held: held)
     }
 
     private func expectTheRestIsFetched(held: Int64) async throws {
-        let film = resource
-        origin.answer { film.answer(to: $0) }
+        let title = resource
+        origin.answer { title.answer(to: $0) }
         let asked = origin.exchanges.count
-        #expect(try await lab.run("fetch", self.film).status == 0)
+        #expect(try await lab.run("fetch", self.title).status == 0)
         #expect(origin.exchanges[asked...].reduce(0) { $0 + $1.bodyBytesSent } == Self.length - held)
-        #expect(try await lab.run("cat", self.film, "--offline").output == media())
+        #expect(try await lab.run("cat", self.title, "--offline").output == media())
     }
 
     @Test(
@@ -159,21 +160,21 @@ import Testing
 
     @Test("list prints held titles as a table and as JSON") func list() async throws {
         #expect(try await lab.run("list", "--json").text == "[]\n")
-        try await lab.run("cat", film, "--range", "0-99999")
+        try await lab.run("cat", title, "--range", "0-99999")
         let json = try await lab.run("list", "--json")
         #expect(json.status == 0 && json.errors.isEmpty)
-        let all = try JSONDecoder().decode([[String: ListedValue]].self, from: Data(json.output))
+        let all = try JSONDecoder().decode([[String: JSONTree]].self, from: Data(json.output))
         #expect(all.count == 1)
         #expect(
-            all[0]["url"] == .text(film) && all[0]["size"] == .number(Self.length)
+            all[0]["url"] == .text(title) && all[0]["size"] == .number(Self.length)
                 && all[0]["complete"] == .truth(false))
         #expect(Set(all[0].keys) == ["url", "size", "bytes", "class", "type", "complete"])
         let table = try await lab.run("list")
-        #expect(table.status == 0 && table.text.split(separator: "\n").last?.hasSuffix(film) == true)
+        #expect(table.status == 0 && table.text.split(separator: "\n").last?.hasSuffix(title) == true)
     }
 
     @Test("info of an unknown title ends with exit code 6, and asks no origin") func unknown() async throws {
-        let result = try await lab.run("info", film, "--json")
+        let result = try await lab.run("info", title, "--json")
         #expect(result.status == 6 && result.output.isEmpty && result.error != nil)
         #expect(origin.exchanges.isEmpty)
     }
@@ -188,7 +189,7 @@ import Testing
             ("999990-2000000", 999_990..<length),
         ] as [(String?, Range<Int64>)])
     func cat(_ range: String?, _ bytes: Range<Int64>) async throws {
-        let arguments = ["cat", film] + (range.map { ["--range", $0] } ?? [])
+        let arguments = ["cat", title] + (range.map { ["--range", $0] } ?? [])
         let fetched = try await lab.start(arguments).result
         #expect(fetched.status == 0 && fetched.errors.isEmpty && fetched.output == media(bytes))
         #expect(origin.exchanges.reduce(0) { $0 + $1.bodyBytesSent } >= Int64(bytes.count))
@@ -203,12 +204,12 @@ import Testing
         plain.supportsRanges = false
         let answered = plain
         origin.answer { answered.answer(to: $0) }
-        let result = try await lab.run("cat", film, "--range", "1000-1999")
+        let result = try await lab.run("cat", title, "--range", "1000-1999")
         #expect(result.status == 0 && result.output == media(1000..<2000))
     }
 
     @Test("cat ends quietly if its reader goes away") func catToNobody() async throws {
-        let run = try lab.startShell("{ \"$mediavault\" cat \(film); echo \"exit $?\" >&2; } | head -c 10 >/dev/null")
+        let run = try lab.startShell("{ \"$mediavault\" cat \(title); echo \"exit $?\" >&2; } | head -c 10 >/dev/null")
         #expect(await run.result.errors == ["exit 1"])
     }
 
@@ -218,7 +219,7 @@ import Testing
             """
             mkfifo "$HOME/pipe"
             { head -c 1 >/dev/null; echo read >&2; exec sleep 600; } <"$HOME/pipe" & reader=$!
-            "$mediavault" cat \(film) >"$HOME/pipe" & cat=$!
+            "$mediavault" cat \(title) >"$HOME/pipe" & cat=$!
             echo $cat >&2
             wait $cat; echo "exit $?" >&2; kill $reader
             """)
@@ -241,7 +242,7 @@ import Testing
         let service = try #require(status.service)
         #expect(line.hasPrefix("mediavault: serving \(service.address) (vault "))
         #expect(service.pid == run.processIdentifier)
-        let address = try await lab.run("url", film).text.trimmingCharacters(in: .newlines)
+        let address = try await lab.run("url", title).text.trimmingCharacters(in: .newlines)
         #expect(address.hasPrefix(service.address + "/media/") && address.hasSuffix("/dir/film.mp4"))
         // Another vault acts as the player.
         let player = try CommandLab()
@@ -265,14 +266,14 @@ import Testing
         #expect(await run.result.status == 137)
         #expect(lab.folder.files().contains("vault/service.json"))
         #expect(try await lab.status().service == nil)
-        #expect(try await lab.run("url", film).text.hasPrefix("http://127.0.0.1:8300/media/"))
+        #expect(try await lab.run("url", title).text.hasPrefix("http://127.0.0.1:8300/media/"))
     }
 
     @Test("url needs only the keyring, and uses the given service address") func url() async throws {
         try FileManager.default.removeItem(atPath: lab.vault)
-        #expect(try await lab.run("url", film).text.hasPrefix("http://127.0.0.1:8300/media/"))
-        #expect(try await lab.run("url", film, "--listen", "[::1]:9").text.hasPrefix("http://[::1]:9/media/"))
-        let named = try await lab.run("url", film, setting: ["MEDIAVAULT_LISTEN": "localhost:7"])
+        #expect(try await lab.run("url", title).text.hasPrefix("http://127.0.0.1:8300/media/"))
+        #expect(try await lab.run("url", title, "--listen", "[::1]:9").text.hasPrefix("http://[::1]:9/media/"))
+        let named = try await lab.run("url", title, setting: ["MEDIAVAULT_LISTEN": "localhost:7"])
         #expect(named.text.hasPrefix("http://localhost:7/media/"))
         #expect(origin.exchanges.isEmpty)
     }

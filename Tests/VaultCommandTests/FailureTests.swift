@@ -28,13 +28,13 @@ import Testing
             (["http://u:p@a/b?token=1"], "there is no command http://a/b?…; see mediavault --help"),
             (
                 ["keys", "retire", "x"],
-                "the value 'x' is invalid for '<n>': number of the generation, as in keys list; "
+                "the value 'x' is invalid for '<n>': number of the generation, such as 1: see keys list; "
                     + "see mediavault keys retire --help"
             ),
             (
                 ["fetch", "--limit-rate", "5X", "http://a/b"],
-                "the value '5X' is invalid for '--limit-rate <rate>': maximum bytes per second: 500k, 2M; powers of "
-                    + "ten; see mediavault fetch --help"
+                "the value '5X' is invalid for '--limit-rate <rate>': maximum bytes per second, with a unit: "
+                    + "500k, 2MB, 1GiB; see mediavault fetch --help"
             ),
             (
                 ["config", "get", "max-sizes"],
@@ -46,6 +46,11 @@ import Testing
                 ["serve", "--log-format", "xml"],
                 "the value 'xml' is invalid for '--log-format <format>'; give one of 'text' and 'json'; see mediavault "
                     + "serve --help"
+            ),
+            (
+                ["serve", "--mode", "foo"],
+                "the value 'foo' is invalid for '--mode <mode>'; give one of 'online', 'prefer-vault', 'offline', "
+                    + "'no-store' or 'default'; see mediavault serve --help"
             ),
             (["config", "set"], "missing expected argument '<key>'; see mediavault config set --help"),
             (

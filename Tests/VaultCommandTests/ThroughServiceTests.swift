@@ -37,8 +37,8 @@ struct ThroughServiceTests {
     @Test("Exit codes are those of a command that owns the vault")
     func codes() async throws {
         let service = try await served.serve()
-        served.origin.answer { [film = served.film] in
-            $0.target.hasPrefix("/gone") ? ScriptedAnswer(404, fields: ["Content-Length": "0"]) : film.answer(to: $0)
+        served.origin.answer { [title = served.title] in
+            $0.target.hasPrefix("/gone") ? ScriptedAnswer(404, fields: ["Content-Length": "0"]) : title.answer(to: $0)
         }
         let gone = served.origin.url("/gone?token=hunter2").absoluteString
         let mixed = try await served.keyless("fetch", gone, "no-url", served.url, "--json")
@@ -79,7 +79,7 @@ struct ThroughServiceTests {
         #expect(result.errors.last == "mediavault: interrupted; received data is kept")
         await served.origin.wait { $0.last?.phase == .abandoned }
         #expect(try await served.lab.status().service?.pid == service.processIdentifier)
-        served.origin.answer { [film = served.film] in film.answer(to: $0) }
+        served.origin.answer { [title = served.title] in title.answer(to: $0) }
         #expect(try await served.keyless("fetch", served.url).status == 0)
         #expect(try await served.keyless("cat", served.url).output == served.media)
     }
@@ -117,7 +117,7 @@ struct ThroughServiceTests {
         #expect(result.errors.last?.contains("received data is kept") == true)
         #expect(await service.result.status == (signal == SIGTERM ? 0 : 137))
         // The leftover socket misleads no command.
-        served.origin.answer { [film = served.film] in film.answer(to: $0) }
+        served.origin.answer { [title = served.title] in title.answer(to: $0) }
         #expect(try await served.lab.run("fetch", served.url).status == 0)
         #expect(try await served.lab.run("cat", served.url, "--offline").output == served.media)
     }

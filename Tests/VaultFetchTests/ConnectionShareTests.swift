@@ -35,8 +35,8 @@ struct ConnectionShareTests {
 
     @Test("A request that waits for a connection longer than the origin's time limit is still answered")
     func longWait() async throws {
-        let film = ScriptedResource(length: 20_000_000)
-        let server = try ScriptedOrigin { [resource] in ($0.target == "/film" ? film : resource).answer(to: $0) }
+        let title = ScriptedResource(length: 20_000_000)
+        let server = try ScriptedOrigin { [resource] in ($0.target == "/film" ? title : resource).answer(to: $0) }
         var configuration = CurlConfiguration(userAgent: "MediaVault/test")
         configuration.maxConnections = { 1 }
         configuration.stallTimeout = .milliseconds(300)

@@ -55,9 +55,9 @@ struct ReusedConnectionTests {
 
     @Test("If such bytes are on every kept connection, the request uses a fresh one")
     func unaskedOnAll() async throws {
-        let (gate, film) = (Gate(), ScriptedResource(length: 1_000_000))
+        let (gate, title) = (Gate(), ScriptedResource(length: 1_000_000))
         let server = try ScriptedOrigin { request in
-            var answer = film.answer(to: request)
+            var answer = title.answer(to: request)
             let lies = Array("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nlies".utf8)
             if request.target == "/first" { answer.body += [.hold(gate), .bytes(lies)] }
             return answer
@@ -72,7 +72,7 @@ struct ReusedConnectionTests {
         gate.open()
         await server.wait { $0.count == 2 && $0.allSatisfy { $0.phase == .done } }
         let second = try await client.send(OriginRequest(url: server.url("/second"), first: 5, end: 9000))
-        #expect(try await second.allBytes() == film.media.bytes(5..<9000))
+        #expect(try await second.allBytes() == title.media.bytes(5..<9000))
         #expect(server.exchanges.map(\.connection) == [0, 1, 2])
     }
 

@@ -17,7 +17,7 @@ public struct KeyRunbook: Hashable, Sendable {
         case rewrap
         /// Gives every resource a new key, with at most this many bytes per second; nil for no limit.
         case reseal(bytesPerSecond: Int64?)
-        /// Destroys all generations except the newest ones, and those that something still needs.
+        /// Destroys all generations except the newest ones. Those that cannot be destroyed stay, and the runbook goes on.
         case retire(keeping: Int)
         /// Checks the receipts of the key operations. A fault ends the runbook.
         case audit
@@ -92,7 +92,7 @@ public struct RunbookProgress: Hashable, Sendable {
         case unopened(keys: Int)
         /// The reseal found damage, or resources that keep an older key.
         case damaged(ResealReport)
-        /// Generations were destroyed, except those that something still needs: an error for each of them.
+        /// Generations were destroyed, except those that stay: an error for each of them, such as `inUse`.
         case retired([Int], kept: [VaultError])
 
         /// Whether nothing was left undone.
@@ -184,8 +184,8 @@ extension KeyOperations {
         return runbook.resumed
     }
 
-    /// Carries out a runbook. What does not open, or is still needed, is left as it is; everything else goes on, unless
-    /// the runbook says otherwise.
+    /// Carries out a runbook. What does not open or cannot be destroyed is left as it is; everything else goes on,
+    /// unless the runbook says otherwise.
     ///
     /// - Parameters:
     ///   - willBegin: called before each step; throwing ends the runbook before that step.
@@ -230,17 +230,22 @@ extension KeyOperations {
         return .done
     }
 
-    /// Destroys the older generations; tries each of them, even if another one is still needed.
+    /// Destroys the older generations; tries each of them, even if another one could not be destroyed.
     private func retireAll(keeping kept: Int) async throws -> RunbookProgress.Outcome {
-        var (destroyed, needed): ([Int], [VaultError]) = ([], [])
+        var (destroyed, errors): ([Int], [VaultError]) = ([], [])
         for generation in KeyRunbook.generations(toRetireOf: try await generations(), keeping: kept) {
             do {
                 try await retire(generation)
                 destroyed.append(generation)
-            } catch let error as VaultError where error.code == .inUse {
-                needed.append(error)
+            } catch var error as VaultError {
+                try Task.checkCancellation()
+                // Only the error of a generation in use names it.
+                if error.code != .inUse {
+                    error.message = "generation \(generation) was not destroyed: \(error.message)"
+                }
+                errors.append(error)
             }
         }
-        return .retired(destroyed, kept: needed)
+        return .retired(destroyed, kept: errors)
     }
 }

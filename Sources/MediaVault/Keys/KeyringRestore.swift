@@ -117,7 +117,7 @@ extension KeyAdministration {
     }
 
     private static func adding(_ way: NewSlot, to file: [UInt8], of keyring: Keyring) throws -> [UInt8] {
-        try keyring.carryingOut(KeyringOrders.adding(way, to: file, of: keyring), in: file)
+        try keyring.carryingOut(KeyringOrderIssuer.adding(way, to: file, of: keyring), in: file)
     }
 }
 

@@ -7,7 +7,8 @@ extension KeyAdministration {
     ///   - unlocks: open the slots to keep: their secrets are needed to seal the new root key.
     ///   - droppingOtherSlots: whether to drop the slots that none of them opens.
     /// - Returns: the progress; the last element contains what became of each step. Iterating throws the errors of the
-    ///   operations: ``rotateRoot(unlockedBy:droppingOtherSlots:)``, ``rewrap()``, ``retire(_:)``.
+    ///   operations: ``rotateRoot(unlockedBy:droppingOtherSlots:)`` and ``rewrap()``. An error of ``retire(_:)`` is
+    ///   part of the last element.
     public func revokeRoot(
         unlockedBy unlocks: [Unlock], droppingOtherSlots: Bool = false
     ) -> ProgressSequence<RunbookProgress> {
@@ -17,8 +18,8 @@ extension KeyAdministration {
     /// Makes leaked keys worthless, as far as a vault can: creates a new root key, rewraps every key, reseals every
     /// resource, destroys the older generations, and checks the receipts. Playback continues.
     ///
-    /// What does not open, or is still needed, is left as it is and reported; everything else goes on. If an operation
-    /// fails, respond again; resume if the rotation is already done.
+    /// What does not open or cannot be destroyed is left as it is and reported; everything else goes on. If another
+    /// operation fails, respond again; resume if the rotation is already done.
     ///
     /// - Parameters:
     ///   - unlocks: open the slots to keep. Nil creates only a generation and revokes all links: enough if only keys of

@@ -35,8 +35,9 @@ extension KeyAdministration {
     private static func unreadableTitles(_ count: Int) -> VaultError {
         VaultError(
             .integrity,
-            "the locator was changed, but \(count) titles do not open and keep their old ids: rebuild the index, "
-                + "or remove these titles, and change the locator again", hint: .rebuildIndex)
+            "the locator was changed, but no key opens the rows of \(count) \(count == 1 ? "title" : "titles"), so the "
+                + "old ids stay; a repair removes such titles: do that, then change the locator again",
+            hint: .repair)
     }
 
     private static let renamed = VaultError(

@@ -75,8 +75,8 @@ extension KeyAdministration {
         }
     }
 
-    var orders: KeyringOrders {
-        KeyringOrders(keyring: store.keyring, path: log.place.path, fileSystem: store.fileSystem, pool: pool)
+    var orders: KeyringOrderIssuer {
+        KeyringOrderIssuer(keyring: store.keyring, path: log.place.path, fileSystem: store.fileSystem, pool: pool)
     }
 }
 
@@ -97,7 +97,7 @@ public struct NewSlot: Sendable {
     }
 
     /// Whether its key file has yet to be created.
-    var needsKeyFile: Bool {
+    package var needsKeyFile: Bool {
         guard case .keyFile(let path, _) = unlock else { return false }
         return !PosixFileSystem().exists(path)
     }

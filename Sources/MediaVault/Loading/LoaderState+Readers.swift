@@ -248,6 +248,8 @@ extension LoaderState {
         /// The segment that holds the first byte, and the run of good bytes around it.
         let segment: SegmentDescription
         let run: ByteRange
+        /// The number of the representation.
+        let edition: Int
 
         /// The vault's own entity tag for the representation.
         var entityTag: EntityTag { EntityTag(strong: segment.representation.hex) }
@@ -258,16 +260,18 @@ extension LoaderState {
     /// - Parameter now: the wall-clock time, in seconds since 1970.
     func held(_ requested: RequestedRange, now: Int64) -> Held? {
         guard ending == nil, let information, let length = information.length, !isStale(now: now),
-            let range = requested.resolved(length: length), !range.isEmpty, map.holds(range),
+            let range = requested.resolved(length: length), !range.isEmpty,
+            let (segment, run) = map.segment(at: range.lowerBound),
+            run.upperBound >= range.upperBound || map.holds(range),
             // If the origin does not support ranges and something is missing, everything is given.
-            information.supportsRanges || map.holds(0..<length),
-            let (segment, run) = map.segment(at: range.lowerBound)
+            information.supportsRanges || map.holds(0..<length)
         else { return nil }
-        return Held(information: information, range: range, segment: segment, run: run)
+        return Held(information: information, range: range, segment: segment, run: run, edition: edition)
     }
 
-    /// Adds a reader of held bytes.
-    mutating func addReader(of held: Held) -> ReaderState.ID {
+    /// Adds a reader of held bytes; returns nil if another representation has begun since they were found.
+    mutating func addReader(of held: Held) -> ReaderState.ID? {
+        guard ending == nil, edition == held.edition else { return nil }
         let reader = addReader(held.range)
         readers[reader]?.patience = retry.policy.patience
         return reader

@@ -37,8 +37,8 @@ struct LoaderState {
     var isBound = false
     /// That connection; nil if it has brought no bytes yet, or if they came in an earlier run.
     var connection: UInt64?
-    /// The validators of versions that may come from different nodes of the origin.
-    var nodes = NodeWatch()
+    /// Whether the origin's entity tags identify versions.
+    var entityTags = EntityTagReliability()
     /// Whether the resource is kept and served whatever becomes of it at its origin.
     var isPinned = false
     /// When a failing origin is asked again.

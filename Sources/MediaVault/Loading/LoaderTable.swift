@@ -49,9 +49,11 @@ final class LoaderTable: Sendable {
     func loader(of id: ResourceID) -> ResourceLoader? { state.withLock { $0.entries[id]?.loader } }
 
     /// Returns the loader of a resource if there is one that may be used, and keeps it for longer.
+    ///
+    /// It may be one that could not read the index, and holds nothing.
     func loaderInUse(_ id: ResourceID) -> ResourceLoader? {
         state.withLock { state in
-            guard let entry = state.entries[id], !entry.isRemoving, !entry.loader.isBroken else { return nil }
+            guard let entry = state.entries[id], !entry.isRemoving else { return nil }
             state.entries[id]?.idleSince = .now
             return entry.loader
         }

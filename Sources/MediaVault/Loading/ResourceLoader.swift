@@ -13,7 +13,7 @@ final class ResourceLoader: Sendable {
     /// The URLs that the bytes can be requested from; ``url`` is the one that the loader was created with.
     let addresses: OriginURLs
     /// Open readers of recently read segments.
-    let opened = OpenSegments()
+    let opened = SegmentReaderCache()
     /// Serializes the processing of response heads.
     let answers = AsyncLock()
     let contact = OriginReachability()

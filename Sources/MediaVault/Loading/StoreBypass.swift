@@ -148,7 +148,7 @@ public enum BypassReason: String, Sendable {
     init(_ error: VaultError) {
         self =
             switch error.code {
-            case .noRoom: .capacity
+            case .quotaExceeded: .capacity
             case .diskFull: .diskFull
             default: .store
             }

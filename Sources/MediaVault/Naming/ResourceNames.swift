@@ -147,7 +147,7 @@ final class ResourceNames: Sendable {
 /// A resource by its name in the vault, with the reference by which it can be requested.
 ///
 /// It is made once for a request, and passed on: the id is a hash.
-package struct NamedResource: Sendable {
+package final class NamedResource: Sendable {
     /// Settled, and not one of this vault's own playback links.
     package let reference: MediaReference
     /// What the id is a hash of.

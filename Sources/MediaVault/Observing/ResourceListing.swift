@@ -38,8 +38,10 @@ public struct ResourceListing: AsyncSequence, Sendable {
             defer { damagedCount = 0 }
             throw VaultError(
                 .integrity,
-                "\(damagedCount) resources are not listed: their rows do not open; rebuild the index",
-                hint: .rebuildIndex)
+                damagedCount == 1
+                    ? "1 title is not listed, because no key opens its rows; a repair removes it"
+                    : "\(damagedCount) titles are not listed, because no key opens their rows; a repair removes them",
+                hint: .repair)
         }
 
         private mutating func turnPage() async throws {

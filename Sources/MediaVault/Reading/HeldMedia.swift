@@ -1,43 +1,32 @@
 package import VaultModel
-import VaultStorage
 
-/// A short range of held, fresh bytes that can be opened without waiting.
-package struct HeldMedia {
-    /// Length, type, validators and range support of the representation.
-    package let information: ContentInformation
-    /// The vault's own entity tag for the representation.
-    package let entityTag: EntityTag
-    /// The range of the bytes; it is not empty.
-    package let range: ByteRange
+/// All bytes of a requested range, as they were found: held, fresh, and of one representation.
+///
+/// They are found once for a request. Whoever answers it opens them in one of two ways, and looks for nothing again:
+/// ``Vault/open(_:into:)`` and ``Vault/reader(of:)``.
+package final class HeldMedia: Sendable {
+    let found: LoaderState.Held
+    let resource: NamedResource
+    let loader: ResourceLoader
 
-    private let segment: SegmentDescription
-    private let reader: SegmentReader
-    private let onOpen: () -> Void
-
-    init(
-        _ held: LoaderState.Held, _ reader: SegmentReader, entityTag: EntityTag, onOpen: @escaping () -> Void
-    ) {
-        information = held.information
-        self.entityTag = entityTag
-        range = held.range
-        segment = held.segment
-        self.reader = reader
-        self.onOpen = onOpen
+    init(found: LoaderState.Held, resource: NamedResource, loader: ResourceLoader) {
+        (self.found, self.resource, self.loader) = (found, resource, loader)
     }
 
-    /// The number of bytes.
-    package var count: Int { Int(range.length) }
+    /// The range of the bytes; it is not empty.
+    package var range: ByteRange { found.range }
 
-    /// Opens the bytes into a buffer of the same size.
-    ///
-    /// - Returns: false if the disk would have to be waited for, or a block does not open. The buffer then holds
-    ///   nothing of use, and a reader has to find out why.
-    package func open(into place: UnsafeMutableRawBufferPointer) -> Bool {
-        // The buffer belongs to the caller, and has its own length.
-        guard let isOpen = try? unsafe reader.open(range, of: segment, into: place, mayWait: false), isOpen else {
-            return false
-        }
-        onOpen()
-        return true
+    /// Length, type, validators and range support of the representation.
+    package var information: ContentInformation { found.information }
+
+    /// The name of the representation.
+    package var representation: RepresentationID { found.segment.representation }
+
+    /// The vault's own entity tag for the representation.
+    package var entityTag: EntityTag { loader.name(found.entityTag, of: found.information) }
+
+    /// Whether the bytes are at most `count`, and in one run of one segment.
+    package func isOneRun(atMost count: Int) -> Bool {
+        range.length <= Int64(count) && found.run.upperBound >= range.upperBound
     }
 }

@@ -22,18 +22,10 @@ extension ResourceLoader {
     /// The most attempts. A wrong first length may cost two: one to learn the right length, one for what is at its end.
     private static let maxAttempts = 4
 
-    /// Adds a reader if held, fresh bytes alone can answer the request; returns nil otherwise.
-    func openHeld(_ requested: RequestedRange) -> Opening? {
-        let now = store.now()
-        let opened = change { state -> ((held: LoaderState.Held, reader: ReaderState.ID)?, Effects) in
-            guard let held = state.held(requested, now: now) else { return (nil, Effects()) }
-            return ((held, state.addReader(of: held)), Effects())
-        }
-        return opened.map { opened in
-            Opening(
-                opened.held, reader: opened.reader,
-                entityTag: name(opened.held.entityTag, of: opened.held.information))
-        }
+    /// Adds a reader of held bytes; returns nil if another representation has begun since they were found.
+    func open(_ held: LoaderState.Held) -> Opening? {
+        let reader = change { state in (state.addReader(of: held), Effects()) }
+        return reader.map { Opening(held, reader: $0, entityTag: name(held.entityTag, of: held.information)) }
     }
 
     /// Makes one attempt to open the resource.

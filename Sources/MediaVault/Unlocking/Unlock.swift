@@ -52,8 +52,11 @@ public enum Unlock: Sendable {
         }
     }
 
+    /// Whether the secret is in a file on the same file system as a vault's folder.
+    package func rests(with folder: String) -> Bool { UnlockPlace.rests(path, with: folder) }
+
     /// The file that contains the secret, if there is one.
-    var path: String? {
+    package var path: String? {
         switch self {
         case .keyFile(let path, _), .passphraseFile(let path, _), .credential(let path): path
         case .passphrase, .keyCommand: nil

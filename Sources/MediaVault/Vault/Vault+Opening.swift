@@ -58,27 +58,35 @@ extension Vault {
     ///   - place: where the vault and its keyring are, or will be.
     ///   - unlock: unlocks the keyring.
     ///   - strength: the cost of a passphrase that unlocks a new keyring.
+    ///   - reusesKeyring: whether a new vault may take over the keyring of an earlier one that is gone. Two vaults with
+    ///     one keyring lose titles: a retirement in one destroys generations that the other needs.
     /// - Throws: ``VaultError``, as ``open(_:unlock:options:)``; `noVault` if the vault exists without its keyring,
-    ///   `busy` if another process has just created the keyring.
+    ///   `invalidArgument` if the keyring exists without this vault, `busy` if another process has just created the
+    ///   keyring.
     public static func initialize(
-        _ place: VaultPlace, unlock: Unlock, strength: PassphraseStrength = .moderate
+        _ place: VaultPlace, unlock: Unlock, strength: PassphraseStrength = .moderate, reusesKeyring: Bool = false
     ) async throws -> InitializationReport {
-        try await BlockingPool.shared.run { try make(place, unlock, strength) }
+        try await BlockingPool.shared.run { try make(place, unlock, strength, reusesKeyring) }
     }
 
     private static func make(
-        _ place: VaultPlace, _ unlock: Unlock, _ strength: PassphraseStrength
+        _ place: VaultPlace, _ unlock: Unlock, _ strength: PassphraseStrength, _ reusesKeyring: Bool
     ) throws -> InitializationReport {
         let files = PosixFileSystem()
         // Before anything is created: a new keyring would open nothing of a vault that only lost its index.
         guard !VaultStore.hasLostIndex(at: place.folder) else { throw VaultStore.absence(at: place.folder) }
-        let hasVault = VaultStore.exists(at: place.folder)
+        let hadVault = VaultStore.exists(at: place.folder)
         let hasKeyring = files.exists(place.keyring)
-        guard hasKeyring || !hasVault else {
+        guard hasKeyring || !hadVault else { throw KeyringFile.absence(at: place.keyring) }
+        // In this order, because a concurrent caller creates mark, keyring and vault one after the other.
+        let isUnfinished = try hasKeyring && CreationMark(place).exists(files)
+        let hasVault = VaultStore.exists(at: place.folder)
+        guard !hasKeyring || hasVault || isUnfinished || reusesKeyring else {
             throw VaultError(
-                .noVault,
-                "there is a vault at \(place.folder), but no keyring at \(place.keyring); give the path of its keyring"
-            )
+                .invalidArgument,
+                "the keyring at \(place.keyring) is that of another vault, because there is none at \(place.folder); "
+                    + "give the new vault a keyring of its own",
+                hint: .ownKeyring)
         }
         for path in [place.keyring, place.folder + "/index"] { try files.createFolders(above: path) }
         // Only for a new keyring: an existing keyring could not be opened by a new key file.
@@ -90,7 +98,14 @@ extension Vault {
                 with: secret, method: unlock.method, label: "first", cost: strength.cost(), now: WallClock.now())
             // Check that it opens before it is written.
             made = try KeyringReader.unlock(bytes, with: secret)
-            try KeyringFile.make(bytes, at: place.keyring)
+            let mark = CreationMark(in: place.folder, of: try KeyringReader.vaultID(of: bytes))
+            try mark.make(files)
+            do {
+                try KeyringFile.make(bytes, at: place.keyring)
+            } catch {
+                mark.remove(files)
+                throw error
+            }
         }
         let keyring = try made ?? KeyringReader.unlock(KeyringFile.read(place.keyring), with: secret)
         if hasVault {
@@ -98,10 +113,43 @@ extension Vault {
         } else {
             try VaultStore.create(at: place.folder, keyring: keyring)
         }
+        CreationMark(in: place.folder, of: keyring.vaultID).remove(files)
         return InitializationReport(
             isVaultCreated: !hasVault, isKeyringCreated: !hasKeyring, isKeyFileCreated: isKeyFileCreated,
             isUnlockOnVaultDisk: UnlockPlace.rests(unlock.path, with: place.folder))
     }
+}
+
+/// An empty file in a vault's folder from before its keyring is written until the vault exists.
+///
+/// It tells a keyring whose vault was not finished from the keyring of another vault.
+private struct CreationMark {
+    private let folder: String
+    private let path: String
+
+    init(in folder: String, of vaultID: VaultID) {
+        self.folder = folder
+        path = folder + "/unfinished." + vaultID.hex
+    }
+
+    /// The mark of the vault that an existing keyring names.
+    init(_ place: VaultPlace) throws {
+        self.init(in: place.folder, of: try KeyringReader.vaultID(of: KeyringFile.read(place.keyring)))
+    }
+
+    func exists(_ files: some FileSystem) -> Bool { files.exists(path) }
+
+    func make(_ files: some FileSystem) throws {
+        do throws(FileFailure) {
+            _ = try files.create(path)
+            try files.synchronizeDirectory(folder)
+        } catch {
+            throw error.vaultError("the folder \(folder) cannot be written")
+        }
+    }
+
+    /// Removes the mark. One that stays is harmless: it names a vault that exists, or a keyring that does not.
+    func remove(_ files: some FileSystem) { try? files.remove(path) }
 }
 
 extension Vault {
@@ -145,7 +193,7 @@ extension Vault {
     }
 }
 
-/// What ``Vault/initialize(_:unlock:strength:)`` created; the rest existed already.
+/// What ``Vault/initialize(_:unlock:strength:reusesKeyring:)`` created; the rest existed already.
 public struct InitializationReport: Hashable, Sendable {
     /// The vault's folder and index.
     public let isVaultCreated: Bool

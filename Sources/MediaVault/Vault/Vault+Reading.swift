@@ -19,38 +19,49 @@ extension Vault {
 
 // Bytes that are given without waiting.
 extension Vault {
-    /// Returns a reader as ``read(_:range:)`` does, if this requires no waiting.
+    /// Returns all requested bytes if they are held and fresh, and the resource was read recently; nil otherwise.
+    package func held(_ resource: NamedResource, range: RequestedRange) -> HeldMedia? {
+        guard let loader = loaders.loaderInUse(resource.id),
+            let found = loader.look({ $0.held(range, now: store.now()) })
+        else { return nil }
+        return HeldMedia(found: found, resource: resource, loader: loader)
+    }
+
+    /// Opens held bytes into a buffer of the same size, if they are in one run of a segment that is open.
     ///
-    /// All requested bytes must be held and fresh, and the resource must have been read recently. Returns nil
-    /// otherwise, and on any error.
-    package func readHeld(_ resource: NamedResource, range: RequestedRange) -> MediaReader? {
-        guard loader(of: resource.id) != nil, let (loader, lease) = try? loaders.use(resource),
-            let opening = loader.openHeld(range)
+    /// - Returns: false if anything would have to be waited for, or a block does not open. The buffer then holds
+    ///   nothing of use, and a reader has to find out why.
+    package func open(_ held: HeldMedia, into place: UnsafeMutableRawBufferPointer) -> Bool {
+        let (loader, segment, range) = (held.loader, held.found.segment, held.range)
+        // The buffer belongs to the caller, and has its own length.
+        guard held.isOneRun(atMost: place.count), let reader = loader.opened.reader(of: segment.id),
+            let isOpen = try? unsafe reader.open(range, of: segment, into: place, mayWait: false), isOpen
+        else { return false }
+        let now = store.now()
+        loader.addresses.give(held.resource.reference)
+        noteAccess(of: loader, at: now)
+        answers.note([ByteTrace(range, .vault)], of: held.resource.id, at: now)
+        return true
+    }
+
+    /// Returns a reader of held bytes, without waiting.
+    ///
+    /// - Returns: nil if the resource has begun another representation since, was removed or named again, or the vault
+    ///   was closed.
+    package func reader(of held: HeldMedia) -> MediaReader? {
+        guard names.isCurrent(held.resource), let (loader, lease) = try? loaders.use(held.resource),
+            loader === held.loader,
+            let opening = loader.open(held.found)
         else { return nil }
         return reader(opening, loader, lease)
     }
 
-    /// Returns all requested bytes, if they are in one segment that is already open.
-    ///
-    /// - Parameter count: the most bytes that may be returned.
-    /// - Returns: nil if there are more bytes, if anything has to be waited for, or on any error.
-    package func held(_ resource: NamedResource, range: RequestedRange, atMost count: Int) -> HeldMedia? {
-        guard let loader = loaders.loaderInUse(resource.id) else { return nil }
-        let now = store.now()
-        guard let held = loader.look({ $0.held(range, now: now) }), held.range.length <= Int64(count),
-            held.run.upperBound >= held.range.upperBound, let reader = loader.opened.reader(of: held.segment.id)
-        else { return nil }
-        loader.addresses.give(resource.reference)
-        return HeldMedia(held, reader, entityTag: loader.name(held.entityTag, of: held.information)) { [self] in
-            noteAccess(of: loader)
-            answers.note([ByteTrace(held.range, .vault)], of: resource.id, at: now)
-        }
-    }
-
     /// Records that a resource was accessed, unless its mode is `noStore`.
-    func noteAccess(of loader: ResourceLoader) {
+    ///
+    /// - Parameter now: seconds since 1970.
+    func noteAccess(of loader: ResourceLoader, at now: Int64) {
         guard loader.look({ $0.mode != .noStore }) else { return }
-        accessTimes.withLock { $0.note(loader.record.id, hour: store.now() / 3600) }
+        accessTimes.withLock { $0.note(loader.record.id, hour: now / 3600) }
     }
 }
 

@@ -21,6 +21,8 @@ public final class Vault: Sendable {
     /// The addresses at which this process serves the vault: it never requests anything from itself.
     private let ownListeners = OwnListeners()
     let loaders: LoaderTable
+    /// Issues and verifies playback links and the admin token.
+    public let tokens: TokenIssuer
     /// Keeps the vault within its limits.
     let quota: QuotaEnforcer
     let joiner: SegmentJoiner
@@ -38,6 +40,7 @@ public final class Vault: Sendable {
 
     private init(store: VaultStore, keyringFile: String, options: VaultOptions, isUnlockOnVaultDisk: Bool) {
         self.store = store
+        tokens = TokenIssuer(keyring: store.keyring)
         self.isUnlockOnVaultDisk = isUnlockOnVaultDisk
         pool = .shared
         let names = ResourceNames(store: store, pool: pool)
@@ -199,7 +202,7 @@ public final class Vault: Sendable {
     }
 
     func reader(_ opening: Opening, _ loader: ResourceLoader, _ lease: LoaderLease) -> MediaReader {
-        noteAccess(of: loader)
+        noteAccess(of: loader, at: store.now())
         return MediaReader(opening, loader: loader, lease: lease)
     }
 
@@ -220,9 +223,6 @@ public final class Vault: Sendable {
     func current(_ resource: NamedResource) async throws -> NamedResource {
         names.isCurrent(resource) ? resource : try await name(resource.reference)
     }
-
-    /// Issues and verifies playback links and the admin token.
-    public var tokens: TokenIssuer { TokenIssuer(keyring: store.keyring) }
 
     /// Records a port at which this process serves the vault, so that nothing is requested from it.
     package func noteListening(at port: Int) { ownListeners.add(port: port) }

@@ -40,17 +40,35 @@ extension Verifier {
             resource = found
         } catch let error as VaultError where error.code == .integrity {
             try await requireNewestKeys()
-            report.note(.resource, isMended: false)
-            report.name(
-                DamagedResource(
-                    id: id.hex, url: nil, damage: [.resource: 1], ranges: [], isRepaired: false,
-                    problem: "its rows do not open; rebuild the index"))
-            return
+            return try await settle(unopened: id)
         }
         for representation in try await blocking({ try $0.index.representations(of: id) }) {
             let ledger = try await check(representation, of: resource)
             if !ledger.isSound { try await settle(ledger, of: representation, resource) }
         }
+    }
+
+    /// Removes a resource that no key of the keyring opens, if repairs are requested; one that a rebuild brings back
+    /// stays.
+    private mutating func settle(unopened id: ResourceID) async throws {
+        var problem: String?
+        if try await blocking({ $0.canRestore(id) }) {
+            problem = "its rows are damaged, but can be restored; rebuild the index, even if it is otherwise sound"
+        } else if !options.repairs {
+            problem = "no key opens its rows; a repair removes it"
+        } else if loaders.removeIfIdle(id) {
+            do {
+                _ = try await blocking { try $0.remove(id) }
+            } catch let error as VaultError where error.code == .storage {
+                problem = error.message
+            }
+        } else {
+            problem = "no key opens its rows, but it is in use; repair again once nothing plays it"
+        }
+        report.note(.resource, isMended: problem == nil)
+        report.name(
+            DamagedResource(
+                id: id.hex, url: nil, damage: [.resource: 1], ranges: [], isRepaired: problem == nil, problem: problem))
     }
 
     private mutating func check(

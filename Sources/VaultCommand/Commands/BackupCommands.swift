@@ -20,7 +20,7 @@ struct KeysBackupCommand: AsyncParsableCommand {
 
     func run() async throws {
         let file = try backup.path()
-        let changer = try await KeyringEditor(access, waiting)
+        let changer = try await SlotChanger(access, waiting)
         let way = NewSlot(
             try await backup.unlock(isNew: true, allowLoose: access.unlocking.allowLooseKeyFile),
             strength: PassphraseStrength(isSensitive: sensitive))

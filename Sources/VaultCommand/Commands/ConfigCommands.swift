@@ -177,7 +177,7 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .minFree: change.minFree = .standard
         case .evictDownloads: change.evictDownloads = false
         case .ignoreQuery: change.ignoreQuery = [host ?? SettingsDocument.everyHost: nil as [String]?]
-        case .mapHost: change.mapHost = Dictionary(try some(values).map { ($0, nil as String?) }) { $1 }
+        case .mapHost: change.mapHost = Dictionary(try some(values, are: false).map { ($0, nil as String?) }) { $1 }
         case .allowHost: change.allowHost = try hosts(values, host, are: false)
         case .ignoreEtag: change.ignoreEtag = try hosts(values, host, are: false)
         case .immutable: change.immutable = try hosts(values, host, are: false)
@@ -200,7 +200,7 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
 
     /// Returns the hosts given as values or by `--host`, each with whether to list it.
     private func hosts(_ values: [String], _ host: String?, are isListed: Bool) throws -> [String: Bool] {
-        Dictionary(try some(values + (host.map { [$0] } ?? [])).map { ($0, isListed) }) { $1 }
+        Dictionary(try some(values + (host.map { [$0] } ?? []), are: isListed).map { ($0, isListed) }) { $1 }
     }
 
     private func single(_ values: [String]) throws -> String {
@@ -210,8 +210,10 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         return values[0]
     }
 
-    private func some(_ values: [String]) throws -> [String] {
-        guard !values.isEmpty else { throw UsageError("\(rawValue) needs a host") }
+    private func some(_ values: [String], are isListed: Bool) throws -> [String] {
+        guard !values.isEmpty else {
+            throw UsageError("no host is given; give each host to \(isListed ? "add to" : "remove from") \(rawValue)")
+        }
         return values
     }
 }

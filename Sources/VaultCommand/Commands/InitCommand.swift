@@ -13,13 +13,16 @@ struct InitCommand: AsyncParsableCommand {
     @Flag(help: "Derive the key of a new passphrase with 1 GiB of memory and some seconds, instead of 256 MiB.")
     var sensitive = false
 
+    @Flag(help: "Accept the keyring of an earlier vault, which must be gone: two vaults with one keyring lose titles.")
+    var forExistingKeyring = false
+
     func run() async throws {
         let place = try access.place.place()
         let way = try access.unlocking.way()
         let isNew = !FileManager.default.fileExists(atPath: place.keyring)
         let report = try await Vault.initialize(
             place, unlock: try await access.unlocking.unlock(isNew: isNew),
-            strength: PassphraseStrength(isSensitive: sensitive))
+            strength: PassphraseStrength(isSensitive: sensitive), reusesKeyring: forExistingKeyring)
         var facts = [
             ("vault", place.folder + made(report.isVaultCreated)),
             ("keyring", place.keyring + made(report.isKeyringCreated)),
@@ -27,9 +30,7 @@ struct InitCommand: AsyncParsableCommand {
         if case .keyFile(let path) = way { facts.append(("key file", path + made(report.isKeyFileCreated))) }
         try await StandardOutput.shared.write(FactText.text(facts))
         if report.isUnlockOnVaultDisk {
-            await Terminal.shared.say(
-                "warning: the file that unlocks the keyring is on the same disk as the vault, so it does not protect against theft of "
-                    + "the disk; keep it on another disk, or use a passphrase")
+            await Terminal.shared.say(UnlockText.sameDisk)
         }
     }
 

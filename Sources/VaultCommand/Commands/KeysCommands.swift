@@ -94,6 +94,7 @@ struct RotateCommand: AsyncParsableCommand {
         let done = locator ? "every title has a new id" : "created generation \(document.current)"
         await Terminal.shared.say([done, act.cutsOff].compactMap(\.self).joined(separator: "; "))
         await KeysText.printRemainingWork(act, document)
+        await Terminal.shared.say(KeysText.backUp)
         try await StandardOutput.shared.write(json ? try JSONText.of(document) + "\n" : KeysText.text(document))
     }
 }
@@ -142,7 +143,7 @@ struct RetireCommand: AsyncParsableCommand {
             generation, as proof. Run it again to finish an interrupted retire.
             """)
 
-    @Argument(help: ArgumentHelp("Number of the generation, as in keys list.", valueName: "n"))
+    @Argument(help: ArgumentHelp("Number of the generation, such as 1: see keys list.", valueName: "n"))
     var generation: Int
 
     @OptionGroup var access: VaultAccess
@@ -160,7 +161,10 @@ struct RetireCommand: AsyncParsableCommand {
         let done = "destroyed generation \(generation)"
         await Terminal.shared.say([done, KeysText.cutOff(by: document)].compactMap(\.self).joined(separator: "; "))
         if let backups = document.generations.first(where: { $0.number == generation })?.backups, backups > 0 {
-            await Terminal.shared.say("\(backups) backups of the keyring still contain it: destroy them, too")
+            await Terminal.shared.say(
+                backups == 1
+                    ? "1 backup of the keyring still contains it: destroy it, too"
+                    : "\(backups) backups of the keyring still contain it: destroy them, too")
         }
         await KeysText.printRemainingWork(.retire, document)
         try await StandardOutput.shared.write(json ? try JSONText.of(document) + "\n" : KeysText.text(document))

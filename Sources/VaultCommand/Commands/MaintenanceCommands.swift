@@ -9,18 +9,21 @@ struct VerifyCommand: AsyncParsableCommand {
         discussion: """
             Works beside a running service, and changes nothing. With --repair, which a running service carries out, \
             it fetches only damaged ranges again, returns intact segments that the index has lost to the index, and \
-            moves files that are not segments to quarantine. The exit code is 4 if damage remains, or 1 if something \
+            moves files that are not segments to quarantine. It removes titles that no key opens, and names \
+            those that index rebuild --force brings back. The exit code is 4 if damage remains, or 1 if something \
             could not be read.
             """)
 
-    @Flag(help: "Fetch damaged ranges again.")
+    @Flag(help: "Fetch damaged ranges again, and remove titles that no key opens.")
     var `repair` = false
 
-    @Option(help: ArgumentHelp("Check only a random sample of the segments, in percent.", valueName: "p"))
+    @Option(
+        help: ArgumentHelp(
+            "Check only a random sample of the segments: above 0, and at most 100 percent.", valueName: "p"))
     var sample: SamplePercent?
 
     @Option(
-        help: ArgumentHelp("Maximum bytes to check per second: 500k, 20M, 1G.", valueName: "rate"))
+        help: ArgumentHelp("Maximum bytes to check per second, with a unit: 500k, 20MB, 1GiB.", valueName: "rate"))
     var limitRate: ByteRate?
 
     @OptionGroup var access: VaultAccess

@@ -32,8 +32,7 @@ struct RevokeRootCommand: AsyncParsableCommand {
         let unretired = try await Interruption.cancelling("keys list shows what is done") {
             try await finder.act { try await revocation.run(on: $0) }
         }
-        await Terminal.shared.say("all playback links and the admin token are void; back up the keyring again")
-        try await KeyringEditor.tell(of: "the old root key", unretired)
+        try await RootRevocation.tell(of: "the old root key", unretired)
     }
 }
 
@@ -44,11 +43,12 @@ struct RespondToLeakCommand: AsyncParsableCommand {
         discussion: """
             Asks before each step: rotates the root key and revokes all links, rewraps every key, reseals every title, \
             destroys the older generations, and checks the receipts. Playback continues. If a key or passphrase that \
-            unlocks the vault has leaked, replace that first: add a slot with a new one, use it here, and do not name \
-            the old one. Anyone who copied media together with its keys can still read that copy.
+            unlocks the vault has leaked, replace that first: add a slot with a new one and use that here; then \
+            --drop-slots removes the old slot, and every other slot that no given key opens. Anyone who copied media \
+            together with its keys can still read that copy.
 
-            The exit code is 4 if keys or media did not open, 1 if generations are still needed; otherwise that of the \
-            step that failed, and the later steps were not started.
+            The exit code is 4 if keys or media did not open, and that of keys retire if older generations could not be \
+            destroyed; otherwise that of the step that failed, and the later steps were not started.
             """)
 
     @Flag(help: "Create only a new generation, not a new root key: enough if only keys of titles leaked.")
@@ -59,7 +59,9 @@ struct RespondToLeakCommand: AsyncParsableCommand {
     @Flag(help: "Do not reseal: anyone who has a title's own key can still open its files.")
     var noReseal = false
 
-    @Option(help: ArgumentHelp("Maximum bytes to seal per second: 500k, 20M, 1G (default: 50M).", valueName: "rate"))
+    @Option(
+        help: ArgumentHelp(
+            "Bytes to seal per second, at most, with a unit: 500k, 20MB, 1GiB (default: 50M).", valueName: "rate"))
     var limitRate: ByteRate?
 
     @Flag(help: "Continue a response whose first step is done: rotate nothing.")
@@ -88,7 +90,8 @@ struct RespondToLeakCommand: AsyncParsableCommand {
         let slots = keepRoot || resume ? [] : try await kept.keys(besides: access, finder.opener)
         let runbook = KeyRunbook.leakResponse(
             keepsRoot: keepRoot, reseals: !noReseal, bytesPerSecond: limitRate?.bytesPerSecond ?? Self.rate)
-        let console = RunbookConsole(text: .leakResponse, again: again, asks: !yes, isResumed: resume)
+        let given = GivenCommand("keys respond-to-leak")
+        let console = RunbookConsole(text: .leakResponse, again: Self.again(given), asks: !yes, isResumed: resume)
         let dropsSlots = kept.dropSlots
         try await Interruption.cancelling("keys list shows what is done") {
             try await console.run(on: finder, slots: slots, dropsOtherSlots: dropsSlots) { _ in runbook }
@@ -99,15 +102,11 @@ struct RespondToLeakCommand: AsyncParsableCommand {
                 + "prevents that, and ends playback")
     }
 
-    /// The command line that continues the response.
-    private var again: RunbookConsole.Again {
-        let options = [
-            keepRoot ? "--keep-root" : nil, yes ? "--yes" : nil, noReseal ? "--no-reseal" : nil,
-            limitRate.map { "--limit-rate \($0.text)" },
-        ].compactMap(\.self)
+    /// Returns the command lines that continue a response. The keys of slots apply only to the rotation.
+    static func again(_ given: GivenCommand) -> RunbookConsole.Again {
+        let resumed = given.without(flags: ["--resume", KeptSlots.flagName], options: KeptSlots.valueNames)
         return RunbookConsole.Again(
-            fromStart: "keys respond-to-leak" + (keepRoot ? " --keep-root" : ""),
-            resumed: (["keys respond-to-leak --resume"] + options).joined(separator: " "))
+            fromStart: given.without(flags: ["--resume"]).text, resumed: resumed.adding("--resume").text)
     }
 }
 
@@ -121,13 +120,17 @@ struct RenewCommand: AsyncParsableCommand {
             keyring file changes: back it up again.
             """)
 
-    @Option(help: ArgumentHelp("Rotate only if the current generation is at least this old (1).", valueName: "days"))
+    @Option(
+        help: ArgumentHelp(
+            "Rotate only if the current generation is at least so many days old: 0, 1, 2 …", valueName: "days"))
     var minAge = 1
 
-    @Option(help: ArgumentHelp("Check this much held media before destroying anything (1).", valueName: "percent"))
+    @Option(
+        help: ArgumentHelp(
+            "Check this much held media before destroying anything: 0 to 100 whole percent.", valueName: "percent"))
     var sample = 1
 
-    @Option(help: ArgumentHelp("How many generations to keep, including the current one (2).", valueName: "n"))
+    @Option(help: ArgumentHelp("How many generations to keep, including the current one, from 1.", valueName: "n"))
     var keep = 2
 
     @OptionGroup var access: VaultAccess
@@ -143,9 +146,9 @@ struct RenewCommand: AsyncParsableCommand {
     func run() async throws {
         let finder = try await access.finder(waiting)
         let (minAge, keep) = (minAge, keep)
+        let given = GivenCommand("keys renew").text
         let console = RunbookConsole(
-            text: .renewal, again: RunbookConsole.Again(fromStart: "keys renew", resumed: "keys renew"), asks: false,
-            sample: sample)
+            text: .renewal, again: RunbookConsole.Again(fromStart: given, resumed: given), asks: false, sample: sample)
         try await Interruption.cancelling("keys list shows what is done") {
             try await console.run(on: finder) { keys in
                 let rotates = keys.age >= minAge

@@ -44,7 +44,7 @@ struct RunbookConsole: Sendable {
                 latest = try await operations.carryOut(rest, willBegin: { try await begin($0, of: rest, on: vault) }) {
                     progress in
                     if progress.ended.count > latest.ended.count, let ended = progress.ended.last {
-                        await display?.end()
+                        await display?.end(isComplete: true)
                         await Terminal.shared.keepLine()
                         display = nil
                         try await report(ended)
@@ -59,7 +59,10 @@ struct RunbookConsole: Sendable {
                     }
                     latest = progress
                 }
-                try await say(RunbookText.generations(try await vault.keys()))
+                let after = try await vault.keys()
+                try await say(RunbookText.generations(after, since: keys))
+                let isSame = after.current == keys.current && after.older.map(\.number) == keys.older.map(\.number)
+                if text == .renewal, !isSame { await Terminal.shared.say(KeysText.backUp) }
             }
         } catch let error as VaultError {
             await fail(error, at: latest)
@@ -112,7 +115,8 @@ struct RunbookConsole: Sendable {
         guard found.isSound else {
             throw VaultError(
                 found.remaining > 0 ? .integrity : .storage,
-                "\(name): \(found.remaining) pieces are damaged, \(found.unreadable) files cannot be read",
+                "\(name): found \(Count.of(found.remaining, "damaged piece")), and "
+                    + "\(Count.of(found.unreadable, "file")) that cannot be read",
                 hint: .repair)
         }
         try await say(["\(name): done"])
@@ -146,6 +150,55 @@ struct RunbookConsole: Sendable {
     private func say(_ lines: [String]) async throws {
         for line in lines { try await StandardOutput.shared.write(Terminal.printable(line) + "\n") }
     }
+}
+
+/// The command line of this run, for messages that state how to continue.
+struct GivenCommand: Hashable, Sendable {
+    /// What was run: a subcommand, or a script that runs it.
+    private let name: String
+    private var options: [String]
+
+    /// - Parameters:
+    ///   - subcommand: such as `keys renew`.
+    ///   - arguments: of this process, beginning with the subcommand.
+    ///   - environment: names the script in `MEDIAVAULT_SCRIPT`, with the script's own options, quoted for a shell.
+    init(
+        _ subcommand: String, arguments: [String] = Array(CommandLine.arguments.dropFirst()),
+        in environment: ProcessEnvironment = .current
+    ) {
+        name = environment["MEDIAVAULT_SCRIPT"] ?? subcommand
+        options = Array(arguments.dropFirst(subcommand.split(separator: " ").count))
+    }
+
+    /// The command line, quoted for a shell.
+    var text: String { ([name] + options.map(Self.quoted)).joined(separator: " ") }
+
+    /// Returns the command with a flag before its options.
+    func adding(_ flag: String) -> GivenCommand {
+        var other = self
+        other.options.insert(flag, at: 0)
+        return other
+    }
+
+    /// Returns the command without some of its options.
+    ///
+    /// - Parameter options: those that take a value.
+    func without(flags: [String], options: [String] = []) -> GivenCommand {
+        var (other, rest) = (self, self.options[...])
+        other.options = []
+        while let option = rest.popFirst() {
+            if flags.contains(option) || options.contains(where: { option.hasPrefix($0 + "=") }) { continue }
+            if options.contains(option) { _ = rest.popFirst() } else { other.options.append(option) }
+        }
+        return other
+    }
+
+    private static func quoted(_ argument: String) -> String {
+        let isPlain = !argument.isEmpty && argument.utf8.allSatisfy { plain.contains($0) || $0 >= 0x80 }
+        return isPlain ? argument : "'" + argument.replacing("'", with: #"'\''"#) + "'"
+    }
+
+    private static let plain = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_./:=@%+,".utf8)
 }
 
 /// The user answered no.

@@ -27,11 +27,14 @@ struct SlotAddCommand: AsyncParsableCommand {
     @OptionGroup var waiting: WaitOption
 
     func run() async throws {
-        let changer = try await KeyringEditor(access, waiting)
+        let changer = try await SlotChanger(access, waiting)
         let way = try await new.way(label: label, allowLoose: access.unlocking.allowLooseKeyFile)
+        let isKeyFileNew = way.needsKeyFile
         let order = try await changer.orders.adding(way)
+        if isKeyFileNew, let path = way.unlock.path { await Terminal.shared.say("created the key file \(path)") }
         let slot = order.slotNumber.map { "slot \($0)" } ?? "slot"
         try await changer.carryOut(order, saying: "\(slot) added; back up the keyring again")
+        if way.unlock.rests(with: try access.place.vault()) { await Terminal.shared.say(UnlockText.sameDisk) }
     }
 }
 
@@ -62,7 +65,7 @@ struct SlotRemoveCommand: AsyncParsableCommand {
             keyring with a slot that stays, which proves that it works. Anyone who knew the removed key or passphrase \
             and copied the keyring can still open that copy, and has the root key; --revoke prevents that.
             """)
-    @Argument(help: ArgumentHelp("Number of the slot, as in keys slot list.", valueName: "number"))
+    @Argument(help: ArgumentHelp("Number of the slot, such as 2: see keys slot list.", valueName: "number"))
     var number: Int
 
     @Flag(help: "Remove the slot even if no remaining slot is known to open.")
@@ -75,7 +78,7 @@ struct SlotRemoveCommand: AsyncParsableCommand {
     @OptionGroup var waiting: WaitOption
 
     func run() async throws {
-        let changer = try await KeyringEditor(access, waiting)
+        let changer = try await SlotChanger(access, waiting)
         let revocation = try revoking.revocation(
             unlocks: [changer.unlock], allowLoose: access.unlocking.allowLooseKeyFile)
         guard revocation == nil || number != changer.orders.unlockedSlot else {
@@ -86,10 +89,10 @@ struct SlotRemoveCommand: AsyncParsableCommand {
         let order = try await order(changer, then: changer.newRoot(of: revocation))
         let unretired = try await changer.carryOut(
             order, saying: "slot \(number) removed; back up the keyring again", then: revocation)
-        try await KeyringEditor.tell(of: "the removed key or passphrase", unretired)
+        try await RootRevocation.tell(of: "the removed key or passphrase", unretired)
     }
 
-    private func order(_ changer: KeyringEditor, then root: RootRotation?) async throws -> KeyringOrder {
+    private func order(_ changer: SlotChanger, then root: RootRotation?) async throws -> KeyringOrder {
         try await changer.orders.removing(number, then: root, isForced: force)
     }
 }
@@ -118,7 +121,7 @@ struct ChangePassphraseCommand: AsyncParsableCommand {
     @OptionGroup var waiting: WaitOption
 
     func run() async throws {
-        let changer = try await KeyringEditor(access, waiting)
+        let changer = try await SlotChanger(access, waiting)
         let allowsLooseFiles = access.unlocking.allowLooseKeyFile
         let way = try await new.way(label: label, allowLoose: allowsLooseFiles)
         let isOwn = slot == nil || slot == changer.orders.unlockedSlot
@@ -130,6 +133,6 @@ struct ChangePassphraseCommand: AsyncParsableCommand {
             saying: "slot \(slot ?? changer.orders.unlockedSlot) changed: only the new unlock method opens it; "
                 + "back up the keyring again",
             then: revocation)
-        try await KeyringEditor.tell(of: "the old key or passphrase", unretired)
+        try await RootRevocation.tell(of: "the old key or passphrase", unretired)
     }
 }

@@ -21,17 +21,13 @@ enum AgeArgument {
     }
 }
 
-/// Bytes per second: `500k`, `2M`, `1G`; powers of ten.
+/// Bytes per second, in the units of ``SizeArgument``: `500k`, `2MB`, `1GiB`.
 struct ByteRate: Hashable, Sendable, ExpressibleByArgument {
     let bytesPerSecond: Int64
-    /// The argument as it was given.
-    let text: String
 
     init?(argument: String) {
-        let units: [Quantity.Unit] = [("k", 1000), ("K", 1000), ("M", 1_000_000), ("G", 1_000_000_000), ("", 1)]
-        guard let rate = Quantity.parse(argument, in: units), rate > 0 else { return nil }
+        guard let rate = SizeText.bytes(of: argument), rate > 0 else { return nil }
         bytesPerSecond = rate
-        text = argument
     }
 }
 
@@ -80,6 +76,8 @@ struct ModeArgument: Hashable, Sendable, ExpressibleByArgument {
         guard let named = try? NamedMode(argument) else { return nil }
         mode = named.mode
     }
+
+    static let allValueStrings = VaultMode.allCases.map(\.rawValue) + [NamedMode(nil).description]
 
     /// The name of the mode.
     var name: String { NamedMode(mode).description }

@@ -44,7 +44,7 @@ struct SpeedOptions: ParsableArguments {
             "Number of connections per title: 1 to 16; of a title of many files, so many at a time.", valueName: "n"))
     var connections = 1
 
-    @Option(help: ArgumentHelp("Maximum bytes per second: 500k, 2M; powers of ten.", valueName: "rate"))
+    @Option(help: ArgumentHelp("Maximum bytes per second, with a unit: 500k, 2MB, 1GiB.", valueName: "rate"))
     var limitRate: ByteRate?
 
     func validate() throws {

@@ -57,7 +57,8 @@ enum KeysText {
             remarks.append(
                 rest.isDue
                     ? "the reseal of \(titles) is not finished" + remedy(.reseal, document)
-                    : "\(titles) keep an older key that a reseal could not free: run verify, then keys reseal for them"
+                    : "\(titles) \(rest.resources == 1 ? "keeps" : "keep") an older key that a reseal could not free: "
+                        + "run verify, then keys reseal for \(rest.resources == 1 ? "it" : "them")"
             )
         }
         if document.shreds > 0 {
@@ -73,6 +74,9 @@ enum KeysText {
         return ": the service continues it at its next start at the latest; to continue now, run the same "
             + "\(act.command) again"
     }
+
+    /// The advice after a change of the keyring.
+    static let backUp = "back up the keyring again: an older copy does not open this vault any more"
 
     /// Prints what a key operation left undone.
     static func printRemainingWork(_ act: Receipt.Act, _ document: KeysDocument) async {
@@ -113,6 +117,21 @@ enum SlotTable {
     }
 }
 
+/// The messages about unlock methods.
+enum UnlockText {
+    static let sameDisk =
+        "warning: the file that unlocks the keyring is on the same disk as the vault, so it does not protect against "
+        + "theft of the disk; keep it on another disk, or use a passphrase"
+}
+
+/// What to do about keys that do not open.
+enum UnopenedText {
+    static let remedy = "run verify --repair, which removes the titles that no key opens"
+
+    /// Returns the sentence about keys that do not open.
+    static func keys(_ count: Int) -> String { "could not open \(Count.of(count, "key")): \(remedy)" }
+}
+
 /// The messages about a rewrap, and its exit code.
 struct RewrapText: Hashable, Sendable {
     /// One sentence each.
@@ -129,7 +148,7 @@ struct RewrapText: Hashable, Sendable {
         guard report.unopened == 0 else {
             remarks = [
                 done,
-                "could not open \(Count.of(report.unopened, "key")): remove the titles that list cannot name",
+                UnopenedText.keys(report.unopened),
             ]
             status = .integrity
             return
@@ -155,12 +174,13 @@ struct ResealText: Hashable, Sendable {
         ]
         if report.damage > 0 {
             remarks.append(
-                "\(report.damage) damaged pieces were found and are gaps now: run verify, and fetch the titles that "
-                    + "list does not show as complete")
+                "\(Count.of(report.damage, "damaged piece")) \(report.damage == 1 ? "is a gap" : "are gaps") now: run "
+                    + "verify, and fetch the titles that list does not show as complete")
         }
         if report.problems > 0 {
             remarks.append(
-                "\(report.problems) titles keep an older key: run verify, and remove what does not open")
+                "\(Count.of(report.problems, "title")) \(report.problems == 1 ? "keeps" : "keep") an older key, which may "
+                    + "not open: \(UnopenedText.remedy)")
         }
         self.remarks = remarks
         status = report.damage + report.problems > 0 ? .integrity : .done
@@ -189,7 +209,7 @@ struct ShredText: Hashable, Sendable {
         } else {
             remark =
                 "not destroyed: a generation that wrapped the keys also wraps a key that does not open, so it stays; "
-                + "remove the titles that list cannot name, then run keys retire for the generation that is retiring"
+                + "\(UnopenedText.remedy); then run keys retire for the generation that is retiring"
             status = .integrity
         }
     }

@@ -29,7 +29,13 @@ struct ProgressDisplay {
     }
 
     /// Shows the last state unless it is shown already, and keeps it.
-    mutating func end() async {
+    ///
+    /// - Parameter isComplete: whether the whole is done, of which the last state may not know yet.
+    mutating func end(isComplete: Bool = false) async {
+        if isComplete, var whole = latest, let total = whole.total, whole.held < total {
+            whole.held = total
+            (latest, isShown) = (whole, false)
+        }
         if let latest, !isShown { await tell(latest) }
         await terminal.keepLine()
     }

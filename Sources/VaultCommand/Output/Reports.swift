@@ -79,13 +79,15 @@ enum VerifyText {
         facts.append(("damage", damage(report.damage)))
         if report.found > 0 { facts.append(("remaining", String(report.remaining))) }
         if report.bytesRefetched > 0 { facts.append(("fetched again", ByteCount.text(report.bytesRefetched))) }
-        if report.unreadable > 0 { facts.append(("unreadable", "\(report.unreadable) files: check the disk")) }
+        if report.unreadable > 0 {
+            facts.append(("unreadable", "\(Count.of(report.unreadable, "file")): check the disk"))
+        }
         let orphans = report.orphans
         if orphans.good + orphans.strange > 0 {
             facts.append(
                 (
                     "not in index",
-                    "\(Count.of(orphans.good, "segment")) (\(orphans.adopted) adopted), \(orphans.strange) other files "
+                    "\(Count.of(orphans.good, "segment")) (\(orphans.adopted) adopted), \(Count.of(orphans.strange, "other file")) "
                         + "(\(orphans.quarantined) moved to quarantine)"
                 ))
         }
@@ -108,7 +110,7 @@ enum VerifyText {
         case .key: "wrong keys"
         case .block: "bad blocks"
         case .row: "impossible index rows"
-        case .resource: "titles whose index rows do not open"
+        case .resource: "titles that no key opens"
         case .settings: "settings that do not open"
         }
     }
@@ -116,7 +118,8 @@ enum VerifyText {
     private static func line(_ resource: DamagedResource) -> String {
         let ranges = resource.ranges.isEmpty ? "" : " " + RangeText.text(resource.ranges.prefix(8))
         let rest = resource.ranges.count > 8 ? ", …" : ""
-        let state = resource.isRepaired ? "repaired" : resource.problem ?? "damaged"
+        let isRemoved = resource.isRepaired && resource.damage[.resource] != nil
+        let state = isRemoved ? "removed" : resource.isRepaired ? "repaired" : resource.problem ?? "damaged"
         return Terminal.printable(
             "\(resource.url ?? resource.id)\(ranges)\(rest): \(state)") + "\n"
     }

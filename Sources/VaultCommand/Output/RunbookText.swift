@@ -60,7 +60,7 @@ enum RunbookText: Sendable {
         case .done: []
         case .unopened(let keys):
             [
-                "could not open \(Count.of(keys, "key")): remove the titles that list cannot name",
+                UnopenedText.keys(keys),
                 exception(ended.step),
             ]
         case .damaged(let report): ResealText(report).remarks + [exception(ended.step)]
@@ -81,9 +81,12 @@ enum RunbookText: Sendable {
         }
     }
 
-    /// Returns the state of each generation, one sentence each.
-    static func generations(_ document: KeysDocument) -> [String] {
-        document.generations.map { generation in
+    /// Returns the state of each generation, one sentence each; those retired before a moment are left out.
+    ///
+    /// - Parameter before: the state at that moment; nil for now.
+    static func generations(_ document: KeysDocument, since before: KeysDocument? = nil) -> [String] {
+        let earlier = Set((before ?? document).generations.filter { $0.state == .retired }.map(\.number))
+        return document.generations.filter { !earlier.contains($0.number) }.map { generation in
             "generation \(generation.number): \(generation.state), \(Count.of(generation.resources, "title")), "
                 + "\(generation.bytes) bytes"
         }

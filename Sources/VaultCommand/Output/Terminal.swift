@@ -226,7 +226,11 @@ enum PassphrasePrompt {
                 let first = unsafe UnsafeMutableRawBufferPointer(rebasing: memory[..<Terminal.maximumLineLength])
                 let second = unsafe UnsafeMutableRawBufferPointer(rebasing: memory[Terminal.maximumLineLength...])
                 let count = try unsafe terminal.readHidden(question.text, into: first)
-                guard count > 0 else { throw UsageError("no passphrase was entered") }
+                guard count > 0 else {
+                    throw UsageError(
+                        "no passphrase was entered; type it, which only a command in the foreground can ask for, or use "
+                            + "--key-file, --passphrase-file, --key-command or --credential")
+                }
                 guard question.isNew else { return count }
                 let again = try unsafe terminal.readHidden("Repeat passphrase: ", into: second)
                 guard unsafe first[..<count].elementsEqual(second[..<again]) else {

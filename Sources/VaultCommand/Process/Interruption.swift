@@ -9,7 +9,9 @@ import Darwin
 
 /// Ends work cleanly on SIGINT and SIGTERM.
 enum Interruption {
-    /// Runs `work`; the first signal cancels it, and a second one ends the process at once.
+    /// Runs `work`; the first signal cancels it, and Ctrl-C after that ends the process at once.
+    ///
+    /// A second SIGTERM changes nothing: a supervisor may send it to this process and to the script that passes it on.
     ///
     /// - Parameter outcome: the state of cancelled work, for the message.
     /// - Throws: ``Interrupted`` if `work` throws after a signal; else what `work` throws.
@@ -19,12 +21,11 @@ enum Interruption {
         let task = Task { try await work() }
         let received = Locked<Int32?>(nil)
         let watch = SignalWatch([SIGINT, SIGTERM]) { number in
-            let isSecond = received.withLock { first in
+            let isFirst = received.withLock { first in
                 defer { first = first ?? number }
-                return first != nil
+                return first == nil
             }
-            if isSecond { _exit(ExitStatus.signal(number).rawValue) }
-            task.cancel()
+            if isFirst { task.cancel() } else if number == SIGINT { _exit(ExitStatus.signal(number).rawValue) }
         }
         defer { watch.end() }
         do {

@@ -91,8 +91,29 @@ extension KeyringOrder.Slot {
     }
 }
 
+extension KeyringDocument {
+    /// Returns the number of a slot that a key of 32 bytes opens; nil if there is none, and for a passphrase, which
+    /// takes too long to try.
+    fileprivate func slot(openedByKey secret: borrowing UnlockSecret) throws -> Int64? {
+        for slot in slots where slot.passphrase == nil {
+            guard let unlockKey = try secret.unlockKey(for: slot) else { continue }
+            let data = try Self.associatedData(.slot, vaultID: vaultID, number: slot.number)
+            if try SealedValue.openKey(slot.rootKey, key: unlockKey, associatedData: data) != nil { return slot.number }
+        }
+        return nil
+    }
+}
+
 /// Creating orders for the owner of the vault, from the unlocked keyring file. Nothing changes here.
 extension Keyring {
+    /// Refuses a key of 32 bytes that opens a slot of the keyring already; passphrases are not tried.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument`; as ``KeyringReader`` if the file is not this keyring's.
+    package func requireUnused(_ secret: borrowing UnlockSecret, in file: [UInt8]) throws {
+        guard let number = try editing(file).document.slot(openedByKey: secret) else { return }
+        throw VaultError(.invalidArgument, "this key opens slot \(number) already; give another key", hint: .listSlots)
+    }
+
     /// Creates an order to add a slot that a secret opens.
     ///
     /// - Parameters:

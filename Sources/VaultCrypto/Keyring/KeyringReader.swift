@@ -21,7 +21,9 @@ package enum KeyringReader {
         }
         guard let opened else {
             throw VaultError(
-                .wrongKey, "wrong key or passphrase")
+                .wrongKey,
+                "the key or passphrase opens no slot of the keyring; give one that does, or the keyring that it opens",
+                hint: .listSlots)
         }
         try authenticate(object, by: opened.key.secret)
         return try Keyring(document: document, rootKey: opened.key, unlockedBy: opened.slot)

@@ -49,7 +49,8 @@ struct OpenedSlots {
         let names = lost.map { "\($0.number) (\($0.label), \($0.method.rawValue))" }.joined(separator: ", ")
         throw VaultError(
             .invalidArgument,
-            "a new root key would lock out slots \(names); give what unlocks them, or drop them",
+            "a new root key would lock out \(lost.count == 1 ? "slot" : "slots") \(names); give what unlocks "
+                + (lost.count == 1 ? "it, or drop it" : "them, or drop them"),
             hint: .dropSlots)
     }
 }

@@ -8,6 +8,8 @@ package enum ManifestError: Error, Hashable, Sendable, CustomStringConvertible {
     case tooLarge(limit: Int)
     /// The manifest names more resources than this.
     case tooManyReferences(limit: Int)
+    /// The XML has more elements than this.
+    case tooManyElements(limit: Int)
     /// A line has more bytes than this.
     case lineTooLong(line: Int, limit: Int)
     /// The elements are nested deeper than this.
@@ -38,6 +40,7 @@ package enum ManifestError: Error, Hashable, Sendable, CustomStringConvertible {
         case .notText(let line): "line \(line) is not UTF-8 text"
         case .tooLarge(let limit): "it is larger than \(limit) bytes, with what it names"
         case .tooManyReferences(let limit): "it names more than \(limit) resources"
+        case .tooManyElements(let limit): "it has more than \(limit) elements"
         case .lineTooLong(let line, let limit): "line \(line) is longer than \(limit) bytes"
         case .tooDeep(let limit): "its elements are nested more than \(limit) deep"
         case .declaresDocumentType: "it declares a document type, which is not allowed"

@@ -1,17 +1,99 @@
 package import VaultModel
 
-/// A DASH media presentation description (ISO/IEC 23009-1).
+/// A DASH media presentation description, MPD (ISO/IEC 23009-1).
+///
+/// Elements are known by their names without prefix. `xlink` is refused: what it names would be part of the manifest
+/// without having been read here.
 package struct DASHManifest: Sendable {
-    /// Refuses every manifest: none can be led through the vault yet.
+    let document: MarkupDocument
+    /// Where the MPD was found.
+    let url: MediaURL
+    /// The length of what was parsed.
+    let byteCount: Int
+
+    /// Parses an MPD.
+    ///
+    /// - Parameters:
+    ///   - bytes: the whole MPD, in UTF-8 or ASCII, with or without a byte order mark.
+    ///   - url: where it was found.
+    ///   - limits: the bounds of what is parsed.
+    /// - Throws: ``ManifestError`` if it cannot be led through the vault, or names too much.
     package init(_ bytes: [UInt8], url: MediaURL, limits: ManifestLimits) throws(ManifestError) {
-        throw .notAManifest
+        document = try MarkupReader.read(bytes, limits: limits)
+        self.url = url
+        byteCount = bytes.count
+        guard document.root.localName == "MPD" else { throw .notAManifest }
+        try Self.check(document.root)
+        var budget = ManifestBudget(limits)
+        for representation in DASHWalk.representations(of: document.root, at: url) {
+            try representation.spend(&budget, isLive: isLive)
+        }
     }
 
-    package var isLive: Bool { true }
-    package var references: [ManifestReference] { [] }
-    package var renditions: [Rendition] { [] }
-    package var duration: Duration? { nil }
-    package var title: String? { nil }
-    package func rewritten(_ link: (ManifestReference) throws -> String?) rethrows -> [UInt8] { [] }
-    package func selecting(_ selection: RenditionSelection) -> DASHManifest { self }
+    init(_ document: MarkupDocument, url: MediaURL, byteCount: Int) {
+        self.document = document
+        self.url = url
+        self.byteCount = byteCount
+    }
+
+    /// Refuses what would be fetched as a part of the manifest, and templates that would fill a player's memory.
+    private static func check(_ element: MarkupElement) throws(ManifestError) {
+        let isRemote = element.attributes.contains { $0.localName == "href" && $0.name != "href" }
+        guard !isRemote, element.localName != "ImportedMPD" else { throw .remoteElement }
+        if element.localName == DASHNaming.template.rawValue {
+            let isTooWide = element.attributes.contains { DASHTemplate($0.value).isTooWide }
+            guard !isTooWide else { throw .malformed(line: max(1, element.line), .template) }
+        }
+        for child in element.elements { try check(child) }
+    }
+
+    /// Whether the MPD may change or grow (`type="dynamic"`, ISO/IEC 23009-1 §5.3.1.2).
+    package var isLive: Bool { document.root["type"]?.trimmingSpace() == "dynamic" }
+
+    /// Every file that the MPD names, in order; of a live one, only what does not depend on the time of day.
+    ///
+    /// If a level has several `BaseURL`, the first counts.
+    package var references: [ManifestReference] {
+        DASHWalk.representations(of: document.root, at: url).flatMap { $0.references(isLive: isLive) }
+    }
+
+    /// How long the title plays; nil if the MPD does not say it, or is live.
+    package var duration: Duration? {
+        guard !isLive else { return nil }
+        if let total = document.root["mediaPresentationDuration"].flatMap(DASHTime.nanoseconds) {
+            return .nanoseconds(total)
+        }
+        let lengths = DASHWalk.periodLengths(document.root.elements("Period"), total: nil)
+        guard !lengths.isEmpty, !lengths.contains(nil) else { return nil }
+        return .nanoseconds(lengths.compactMap(\.self).reduce(Int64(0)) { $0.addingClamped($1) })
+    }
+
+    /// The name of the title, as `ProgramInformation` states it; at most 512 bytes of it.
+    package var title: String? {
+        let title = document.root.elements("ProgramInformation").lazy.compactMap { $0.first("Title")?.text }.first {
+            !$0.isEmpty
+        }
+        guard let title else { return nil }
+        return String(decoding: title.utf8.prefix(512), as: UTF8.self)
+    }
+
+    /// Returns the MPD with other URIs, and without what would make a player ask around the vault.
+    ///
+    /// - Parameter link: returns the URI to write for a reference, or nil to keep what stands there.
+    package func rewritten(_ link: (ManifestReference) throws -> String?) rethrows -> [UInt8] {
+        var rewritten = document
+        rewritten.root = try withoutActuallyEscaping(link) { link in
+            try DASHRewriting(isLive: isLive, link: link).rewritten(document.root, at: DASHBase(url: url))
+        }
+        rewritten.prologue = document.prologue.filter(\.isHarmless)
+        rewritten.epilogue = document.epilogue.filter(\.isHarmless)
+        return MarkupWriter.write(rewritten, capacity: byteCount + byteCount / 4)
+    }
+}
+
+extension MarkupNode {
+    /// Whether the node is no style sheet, which a browser would fetch.
+    fileprivate var isHarmless: Bool {
+        if case .instruction(let target, _) = self { target.lowercased() != "xml-stylesheet" } else { true }
+    }
 }

@@ -9,13 +9,13 @@ struct HLSByteRange {
     ///
     /// - Throws: ``ManifestError/malformed(line:_:)`` if it is none, is empty, or ends beyond every representation.
     init(_ text: ArraySlice<UInt8>, _ line: HLSLine) throws(ManifestError) {
-        let sides = text.split(separator: UInt8(ascii: "@"), maxSplits: 1, omittingEmptySubsequences: false)
-        let numbers = sides.compactMap(Self.number)
-        guard !numbers.isEmpty, numbers.count == sides.count, numbers[0] > 0 else {
+        let at = text.firstIndex(of: UInt8(ascii: "@"))
+        let offset = at.map { Self.number(text[$0...].dropFirst()) }
+        guard let count = Self.number(text[..<(at ?? text.endIndex)]), count > 0, offset != .some(nil) else {
             throw .malformed(line: line.number, .byteRange)
         }
-        count = numbers[0]
-        offset = numbers.count > 1 ? numbers[1] : nil
+        self.count = count
+        self.offset = offset ?? nil
         guard resolved(after: 0) != nil else { throw .malformed(line: line.number, .byteRange) }
     }
 
@@ -25,10 +25,18 @@ struct HLSByteRange {
         return count <= ContentInformation.maxBytes - first ? first..<(first + count) : nil
     }
 
-    private static func number(_ digits: ArraySlice<UInt8>) -> Int64? {
-        DecimalNumber.exact(String(decoding: digits, as: UTF8.self).trimmingBlanks()).flatMap {
-            $0 <= ContentInformation.maxBytes ? $0 : nil
+    /// Returns a number with blanks around it; nil for anything else, and beyond the length of every representation.
+    private static func number(_ text: ArraySlice<UInt8>) -> Int64? {
+        let isBlank: (UInt8) -> Bool = { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+        var digits = text.drop(while: isBlank)
+        while let last = digits.last, isBlank(last) { digits.removeLast() }
+        var value: Int64 = 0
+        for digit in digits {
+            guard (0x30...0x39).contains(digit) else { return nil }
+            value = value * 10 + Int64(digit - 0x30)
+            guard value <= ContentInformation.maxBytes else { return nil }
         }
+        return digits.isEmpty ? nil : value
     }
 }
 

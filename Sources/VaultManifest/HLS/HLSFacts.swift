@@ -48,11 +48,4 @@ struct HLSFacts: Sendable {
         }
         return value
     }
-
-    /// Returns whether the path of a URI ends like the name of a playlist.
-    static func isNamedLikeManifest(_ uri: ArraySlice<UInt8>) -> Bool {
-        let path = uri.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
-        guard let dot = path.lastIndex(of: UInt8(ascii: ".")), path.endIndex - dot <= 6 else { return false }
-        return ManifestDetection.kind(type: nil, path: String(decoding: path[dot...], as: UTF8.self)) != nil
-    }
 }

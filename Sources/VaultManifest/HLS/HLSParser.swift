@@ -110,7 +110,7 @@ struct HLSParser {
         work += span.count
         // A player may know a variable that the vault does not, so the reference could lead anywhere.
         let uri = try variables.expanded(bytes[span], &budget)
-        let role = role ?? (uri.map(HLSFacts.isNamedLikeManifest) ?? false ? .playlist : .segment)
+        let role = role ?? (uri.map(ManifestDetection.isNamed) ?? false ? .playlist : .segment)
         switch uri.map({ ManifestTarget($0, role, &resolver) }) ?? .refused {
         case .url(let url):
             try budget.spend(on: url)
@@ -143,19 +143,21 @@ struct HLSParser {
             return
         }
         let value = min(colon + 1, content.endIndex)..<content.endIndex
-        switch String(decoding: content[content.startIndex..<colon].dropFirst(), as: UTF8.self) {
+        if content.starts(with: "#EXT-X-".utf8) {
+            return try readTag(String(decoding: content[..<colon].dropFirst(7), as: UTF8.self), value, line)
+        }
+        switch String(decoding: content[..<colon].dropFirst(), as: UTF8.self) {
         case "EXTINF": next.microseconds = HLSFacts.microseconds(bytes[value])
         case "EXTALBUMARTURL": try lead(bytes.trimmingBlanks(value), .data, belongsToTitle: true)
-        case "EXT-X-DEFINE":
-            if let edit = try variables.define(attributes(value), line, &budget) { try write(edit) }
-        case let name where name.hasPrefix("EXT-X-"):
-            try readTag(name.dropFirst("EXT-X-".count), value, line)
         default: break
         }
     }
 
-    private mutating func readTag(_ name: Substring, _ value: Range<Int>, _ line: HLSLine) throws(ManifestError) {
+    private mutating func readTag(_ name: String, _ value: Range<Int>, _ line: HLSLine) throws(ManifestError) {
         switch name {
+        case "BYTERANGE", "PART", "KEY", "MAP", "GAP", "PRELOAD-HINT", "RENDITION-REPORT", "DATERANGE":
+            facts.isMedia = true
+            try readMediaTag(name, value, line)
         case "STREAM-INF", "I-FRAME-STREAM-INF", "IMAGE-STREAM-INF", "MEDIA", "SESSION-KEY", "SESSION-DATA",
             "CONTENT-STEERING":
             try readMultivariantTag(name, value, line)
@@ -164,15 +166,14 @@ struct HLSParser {
         case "TARGETDURATION", "MEDIA-SEQUENCE", "DISCONTINUITY-SEQUENCE", "PLAYLIST-TYPE", "I-FRAMES-ONLY",
             "DISCONTINUITY", "PROGRAM-DATE-TIME", "BITRATE", "SKIP", "PART-INF", "SERVER-CONTROL":
             facts.isMedia = true
-        case "KEY", "MAP", "BYTERANGE", "GAP", "PART", "PRELOAD-HINT", "RENDITION-REPORT", "DATERANGE":
-            facts.isMedia = true
-            try readMediaTag(name, value, line)
+        case "DEFINE":
+            if let edit = try variables.define(attributes(value), line, &budget) { try write(edit) }
         default: break
         }
     }
 
     private mutating func readMediaTag(
-        _ name: Substring, _ value: Range<Int>, _ line: HLSLine
+        _ name: String, _ value: Range<Int>, _ line: HLSLine
     ) throws(ManifestError) {
         if name == "GAP" {
             next.isGap = true
@@ -220,7 +221,7 @@ struct HLSParser {
     }
 
     private mutating func readMultivariantTag(
-        _ name: Substring, _ value: Range<Int>, _ line: HLSLine
+        _ name: String, _ value: Range<Int>, _ line: HLSLine
     ) throws(ManifestError) {
         let list = attributes(value)
         switch name {

@@ -19,7 +19,6 @@ struct APIResponder: Sendable {
 
     func respond(to request: Request, about route: APIRoute, context: ServiceContext) async throws -> Response {
         let isHead = request.method == .head
-        context.request?.recordRoute(route.rawValue)
         guard route.methods.contains(request.method.rawValue) else {
             return Response(
                 ErrorAnswer.methodNotAllowed(route.methods.joined(separator: ", ")), isHead: isHead, context: context)

@@ -9,7 +9,15 @@ struct AnswerPlan: Hashable, Sendable {
     /// The number of bytes in the body, also if HEAD omits it; nil if unknown.
     let length: Int64?
     private let facts: MediaFacts
-    private let type: String?
+    private let content: Content
+
+    /// What the body contains.
+    private enum Content: Hashable {
+        case media
+        case parts(type: String)
+        /// Nothing: fields about a body would describe the client's representation (RFC 9110 §15.4.5).
+        case nothing
+    }
 
     var cacheStatus: CacheStatus { facts.cacheStatus }
 
@@ -25,33 +33,32 @@ struct AnswerPlan: Hashable, Sendable {
     /// - Parameter isRanged: whether the request has a range that applies.
     init(_ facts: MediaFacts, isRanged: Bool) {
         guard isRanged, !facts.isWholeAnswer, let range = facts.range, !range.isEmpty else {
-            self.init(status: 200, facts, type: facts.type, length: facts.information.length)
+            self.init(status: 200, facts, .media, length: facts.information.length)
             return
         }
         let whole = ContentRange.bytes(range, total: facts.information.length)
-        self.init(status: 206, facts, type: facts.type, length: range.length, contentRange: whole)
+        self.init(status: 206, facts, .media, length: range.length, contentRange: whole)
     }
 
     /// Creates an answer with several ranges, without `Content-Range`, which would mark a single range.
     init(_ facts: MediaFacts, _ multipart: Multipart) {
-        self.init(status: 206, facts, type: multipart.contentType, length: multipart.length)
+        self.init(status: 206, facts, .parts(type: multipart.contentType), length: multipart.length)
     }
 
     /// Creates an answer to a client that already has the representation.
     init(notModified facts: MediaFacts) {
-        self.init(status: 304, facts, type: nil, length: 0)
+        self.init(status: 304, facts, .nothing, length: 0)
     }
 
     private init(
-        status: Int, _ facts: MediaFacts, type: String?, length: Int64?, contentRange: ContentRange? = nil
+        status: Int, _ facts: MediaFacts, _ content: Content, length: Int64?, contentRange: ContentRange? = nil
     ) {
         self.status = status
         self.length = length
         self.facts = facts
-        self.type = type
+        self.content = content
         var fields = HeaderFields()
-        // Without a body, these fields would describe the client's representation (RFC 9110 §15.4.5).
-        if type != nil {
+        if content != .nothing {
             if let contentRange { fields.append(name: "Content-Range", value: contentRange.description) }
             if let length { fields.append(name: "Content-Length", value: String(length)) }
         }
@@ -62,15 +69,22 @@ struct AnswerPlan: Hashable, Sendable {
     /// The fields that answers of one representation share if their bodies have the same type.
     var sharedFields: HeaderFields {
         var fields = HeaderFields()
-        if let type {
-            fields.append(name: "Content-Type", value: type)
+        let type = facts.type
+        let contentType: String? =
+            switch content {
+            case .media: type
+            case .parts(let type): type
+            case .nothing: nil
+            }
+        if let contentType {
+            fields.append(name: "Content-Type", value: contentType)
             fields.append(name: "Accept-Ranges", value: facts.isWholeAnswer ? "none" : "bytes")
         }
         // A weak tag does not identify bytes: players would use it for ranges, and get the whole.
         if !facts.entityTag.isWeak { fields.append(name: "ETag", value: facts.entityTag.description) }
         if let date = facts.lastModified { fields.append(name: "Last-Modified", value: date.description) }
         fields.append(name: "Cache-Status", value: facts.cacheStatus.value)
-        fields.append(ProtectiveFields.ofMedia(type: facts.type))
+        fields.append(ProtectiveFields.ofMedia(type: type))
         return fields
     }
 }

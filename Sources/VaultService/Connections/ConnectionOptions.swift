@@ -20,7 +20,7 @@ final class ConnectionOptions: ChannelDuplexHandler {
     /// The unanswered requests, oldest first: whether the connection closes after each, and whether it is HTTP/1.0.
     private var closing: [(closes: Bool, isOld: Bool)] = []
     /// A request whose chunks have not arrived; the answer depends on whether they are valid.
-    private var held: HTTPRequestHead?
+    private var held: CheckedHead?
     /// The last answer of the connection, if this handler gives it; nothing more is read then.
     private var refusal: (answer: Answer, isHead: Bool)?
     /// Whether a request was cut off within its body, so that no other can follow.
@@ -37,55 +37,39 @@ final class ConnectionOptions: ChannelDuplexHandler {
         switch unwrapInboundIn(data) {
         case .head(let head):
             lines.isBetweenRequests = false
-            if let answer = HeadCheck.refusal(of: head) {
-                refuse(answer, isHead: head.method == .HEAD, context)
-            } else {
-                sendContinue(head, context)
-                if head.isChunked { held = head } else { pass(head, context) }
+            switch CheckedHead.verdict(on: head, isLaterVersion: lines.isLaterVersion) {
+            case .refused(let answer): refuse(answer, isHead: head.method == .HEAD, context)
+            case .valid(let request):
+                // Within another answer, it would be taken for a part of that.
+                if request.awaitsContinue, closing.isEmpty { sendContinue(context) }
+                if request.isChunked { held = request } else { pass(request, context) }
             }
         case .body:
-            passHeld(context)
+            if let request = held.take() { pass(request, context) }
             context.fireChannelRead(data)
         case .end:
-            passHeld(context)
+            if let request = held.take() { pass(request, context) }
             lines.isBetweenRequests = true
             context.fireChannelRead(data)
         }
     }
 
-    /// Sends `100 Continue` to a client that waits for it.
-    private func sendContinue(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
-        // Within another answer, it would be taken for a part of that.
-        guard closing.isEmpty, !head.isOld,
-            head.headers["expect"].contains(where: { $0.isEqualIgnoringCase("100-continue") })
-        else { return }
+    private func sendContinue(_ context: ChannelHandlerContext) {
         let go = HTTPResponseHead(version: .http1_1, status: .continue)
         context.writeAndFlush(wrapOutboundOut(.head(go)), promise: nil)
     }
 
-    private func passHeld(_ context: ChannelHandlerContext) {
-        if let head = held.take() { pass(head, context) }
-    }
-
-    private func pass(_ request: HTTPRequestHead, _ context: ChannelHandlerContext) {
-        var head = request
-        let closes =
-            head.isOld || lines.isLaterVersion || !head.namesItsHost
-            || head.headers[canonicalForm: "connection"].contains { $0.isEqualIgnoringCase("close") }
-        closing.append((closes, head.isOld))
-        // The only spelling that the library recognises.
-        if closes { head.headers.replaceOrAdd(name: "Connection", value: "close") }
-        // Only the path is needed: the target's host is the same as in the field.
-        if let target = HeadCheck.target(of: head.uri) { head.uri = target.path }
-        context.fireChannelRead(wrapInboundOut(.head(head)))
+    private func pass(_ request: CheckedHead, _ context: ChannelHandlerContext) {
+        closing.append((request.closes, request.isOld))
+        context.fireChannelRead(wrapInboundOut(.head(request.head)))
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard refusal == nil else { return }
         guard error is HTTPParserError else { return context.fireErrorCaught(error) }
-        if let head = held.take() {
-            refuse(ErrorAnswer.malformedChunks, isHead: head.method == .HEAD, context)
-        } else if lines.isBetweenRequests, let answer = lines.last?.refusal, error.isRequestLineError {
+        if let request = held.take() {
+            refuse(ErrorAnswer.malformedChunks, isHead: request.head.method == .HEAD, context)
+        } else if lines.isBetweenRequests, let answer = lines.current?.refusal, error.isRequestLineError {
             refuse(answer, isHead: false, context)
         } else {
             isBroken = !lines.isBetweenRequests
@@ -116,7 +100,7 @@ final class ConnectionOptions: ChannelDuplexHandler {
             guard !isUnsolicited else { return skip(promise) }
             if !closing.isEmpty { closing.removeFirst() }
             context.write(data, promise: promise)
-            if closing.isEmpty { writeRefusal(context) }
+            if closing.isEmpty, let refusal { write(refusal.answer, isHead: refusal.isHead, context) }
         }
     }
 
@@ -124,14 +108,13 @@ final class ConnectionOptions: ChannelDuplexHandler {
 
     private func refuse(_ answer: Answer, isHead: Bool, _ context: ChannelHandlerContext) {
         refusal = (answer, isHead)
-        if closing.isEmpty { writeRefusal(context) }
+        if closing.isEmpty { write(answer, isHead: isHead, context) }
     }
 
     /// Writes the last answer, and closes the sending side.
     ///
     /// What the client still sends is read and dropped, so that the client can read the answer.
-    private func writeRefusal(_ context: ChannelHandlerContext) {
-        guard let (answer, isHead) = refusal else { return }
+    private func write(_ answer: Answer, isHead: Bool, _ context: ChannelHandlerContext) {
         var fields = HTTPHeaders(answer.fields.fields.map { ($0.name, $0.value) })
         fields.add(name: "Content-Length", value: String(answer.body.count))
         fields.add(name: "Connection", value: "close")
@@ -147,19 +130,6 @@ final class ConnectionOptions: ChannelDuplexHandler {
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
         context.close(mode: .output, promise: nil)
     }
-}
-
-extension HTTPRequestHead {
-    /// Whether the request names exactly one host.
-    ///
-    /// If not, it may have been assembled from two requests, and so may what follows it (RFC 9112 §3.2).
-    fileprivate var namesItsHost: Bool {
-        let hosts = headers["host"]
-        return hosts.count == 1 && !hosts[0].isEmpty
-    }
-
-    /// Whether the request is HTTP/1.0.
-    fileprivate var isOld: Bool { version.major == 1 && version.minor == 0 }
 }
 
 extension Error {

@@ -2,29 +2,72 @@ import NIOCore
 import NIOHTTP1
 import VaultModel
 
-/// Checks of a request's head that the HTTP library omits: the framing of its body, and the host of its target.
-enum HeadCheck {
-    /// Returns the answer to a request after which nothing may be read; nil if the head is valid.
-    static func refusal(of head: HTTPRequestHead) -> Answer? {
-        if head.headers.contains(name: "transfer-encoding") {
-            let codings = head.headers[canonicalForm: "transfer-encoding"].filter { !$0.isEmpty }
-            // If the last coding is another, the end of the body cannot be determined (RFC 9112 §6.3).
-            guard codings.last?.isEqualIgnoringCase("chunked") ?? false,
-                codings.count(where: { $0.isEqualIgnoringCase("chunked") }) == 1
-            else { return ErrorAnswer.malformedCoding }
-            guard codings.count == 1 else { return ErrorAnswer.unknownCoding }
+/// A request's head, after the checks that the HTTP library omits: the framing of its body, the host of its target, and
+/// its connection options.
+struct CheckedHead {
+    /// The result of the checks.
+    enum Verdict {
+        /// The request is answered with this, and nothing may be read after it.
+        case refused(Answer)
+        case valid(CheckedHead)
+    }
+
+    /// The head as the library recognises it: with the path of its target, and with `Connection: close` if ``closes``.
+    let head: HTTPRequestHead
+    /// Whether the connection closes after the answer.
+    let closes: Bool
+    /// Whether the request is HTTP/1.0.
+    let isOld: Bool
+    let isChunked: Bool
+    /// Whether the client waits for `100 Continue`.
+    let awaitsContinue: Bool
+
+    /// Checks a head.
+    ///
+    /// - Parameter isLaterVersion: whether it was sent in a later version than HTTP/1.1.
+    static func verdict(on head: HTTPRequestHead, isLaterVersion: Bool) -> Verdict {
+        var checked = head
+        let isChunked = head.headers.contains(name: "transfer-encoding")
+        if isChunked, let answer = refusal(of: head.headers[canonicalForm: "transfer-encoding"]) {
+            return .refused(answer)
         }
-        // The target's host takes precedence (RFC 9112 §3.2.2), and a client names the same host in both places.
-        if let named = target(of: head.uri), !named.authority.isEqualIgnoringCase(head.headers["host"].first ?? "") {
-            return ErrorAnswer.misdirectedHost
+        let hosts = head.headers["host"]
+        if let named = target(of: head.uri) {
+            // The target's host takes precedence (RFC 9112 §3.2.2), and a client names the same host in both places.
+            guard named.authority.isEqualIgnoringCase(hosts.first ?? "") else {
+                return .refused(ErrorAnswer.misdirectedHost)
+            }
+            checked.uri = named.path
         }
-        return nil
+        let isOld = head.version == .http1_0
+        // Without exactly one host, it may have been assembled from two requests, and so may what follows it
+        // (RFC 9112 §3.2).
+        let closes =
+            isOld || isLaterVersion || hosts.count != 1 || hosts[0].isEmpty
+            || head.headers[canonicalForm: "connection"].contains { $0.isEqualIgnoringCase("close") }
+        // The only spelling that the library recognises.
+        if closes { checked.headers.replaceOrAdd(name: "Connection", value: "close") }
+        let awaitsContinue =
+            !isOld && head.headers["expect"].contains { $0.isEqualIgnoringCase("100-continue") }
+        return .valid(
+            CheckedHead(
+                head: checked, closes: closes, isOld: isOld, isChunked: isChunked, awaitsContinue: awaitsContinue))
+    }
+
+    /// Returns the answer to a body whose end cannot be determined; nil if its codings are valid.
+    private static func refusal(of codings: [Substring]) -> Answer? {
+        let codings = codings.filter { !$0.isEmpty }
+        // If the last coding is another, the end of the body cannot be determined (RFC 9112 §6.3).
+        guard codings.last?.isEqualIgnoringCase("chunked") ?? false,
+            codings.count(where: { $0.isEqualIgnoringCase("chunked") }) == 1
+        else { return ErrorAnswer.malformedCoding }
+        return codings.count == 1 ? nil : ErrorAnswer.unknownCoding
     }
 
     /// Returns the authority and the path of a target in absolute form; nil if it has another form.
-    static func target(of uri: String) -> (authority: Substring, path: String)? {
-        guard let colon = uri.utf8.firstIndex(of: UInt8(ascii: ":")), uri[..<colon].utf8.allSatisfy(isSchemeByte),
-            uri.utf8[colon...].starts(with: "://".utf8)
+    private static func target(of uri: String) -> (authority: Substring, path: String)? {
+        guard uri.utf8.first != UInt8(ascii: "/"), let colon = uri.utf8.firstIndex(of: UInt8(ascii: ":")),
+            uri[..<colon].utf8.allSatisfy(isSchemeByte), uri.utf8[colon...].starts(with: "://".utf8)
         else { return nil }
         let rest = Substring(uri.utf8[colon...].dropFirst(3))
         let end = rest.utf8.firstIndex { "/?#".utf8.contains($0) } ?? rest.endIndex
@@ -38,11 +81,6 @@ enum HeadCheck {
         default: false
         }
     }
-}
-
-extension HTTPRequestHead {
-    /// Whether the body is chunked.
-    var isChunked: Bool { headers.contains(name: "transfer-encoding") }
 }
 
 /// The first line of a request (RFC 9112 §3), as far as it shows why the parser rejects it.
@@ -102,9 +140,13 @@ final class RequestLines: ChannelInboundHandler {
     var isBetweenRequests = true
     /// Whether the connection's first line had a later version; the parser would not accept another such line.
     private(set) var isLaterVersion = false
-    /// The last line that arrived between two requests.
-    private(set) var last: RequestLine?
+    /// The line that the parser is reading, if it began between two requests.
+    ///
+    /// It is parsed only if the parser rejects it, which it does while it reads it.
+    var current: RequestLine? { arriving.flatMap(Self.line).flatMap { RequestLine($0.bytes) } }
 
+    /// The bytes that the parser is reading, if they began between two requests.
+    private var arriving: ByteBuffer?
     /// The first line of the connection, until its end arrives.
     private var held: ByteBuffer?
     private var isFirst = true
@@ -114,10 +156,7 @@ final class RequestLines: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         var bytes = unwrapInboundIn(data)
-        guard isFirst else {
-            if isBetweenRequests { last = Self.line(of: bytes).flatMap { RequestLine($0.bytes) } }
-            return context.fireChannelRead(data)
-        }
+        guard isFirst else { return pass(bytes, context) }
         let mayBeText = bytes.readableBytesView.allSatisfy(Self.isText)
         if var earlier = held.take() {
             earlier.writeBuffer(&bytes)
@@ -128,8 +167,7 @@ final class RequestLines: ChannelInboundHandler {
             held = bytes
             return
         }
-        last = RequestLine(line.bytes)
-        if let last, last.isLaterVersion {
+        if let first = RequestLine(line.bytes), first.isLaterVersion {
             isLaterVersion = true
             bytes.setInteger(UInt8(ascii: "1"), at: line.end - 1)
         }
@@ -151,7 +189,9 @@ final class RequestLines: ChannelInboundHandler {
 
     private func pass(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) {
         isFirst = false
+        arriving = isBetweenRequests ? bytes : nil
         context.fireChannelRead(wrapInboundOut(bytes))
+        arriving = nil
     }
 
     /// Returns whether a byte can be part of a line or end it; if not, the rest is not waited for.

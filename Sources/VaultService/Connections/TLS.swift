@@ -48,7 +48,10 @@ package struct TLSFiles: Hashable, Sendable {
     }
 
     private static func unusable(_ what: String, _ path: String) -> VaultError {
-        VaultError(
+        guard FileStamp(path: path) != nil else {
+            return VaultError(.invalidArgument, "there is no TLS \(what) at \(path); give the path of a PEM file")
+        }
+        return VaultError(
             .invalidArgument, "cannot read the TLS \(what) \(path); use a PEM file without a passphrase")
     }
 }

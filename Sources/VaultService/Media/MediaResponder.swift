@@ -5,7 +5,7 @@ import NIOCore
 import VaultModel
 
 /// Answers admitted requests for media.
-struct MediaResponder: Sendable {
+final class MediaResponder: Sendable {
     private let vault: Vault
     private let reference: MediaReference
     private let link: TokenIssuer.Admission?
@@ -35,13 +35,20 @@ struct MediaResponder: Sendable {
     }
 
     /// Answers a request.
-    func respond(to request: MediaRequest) async throws -> Response {
+    ///
+    /// - Parameter found: the bytes to open at once, if they were found.
+    func respond(to request: MediaRequest, _ found: HeldMedia? = nil) async throws -> Response {
         do {
-            let resource: NamedResource
-            if let known = link?.resource { resource = known } else { resource = try await named() }
+            let (resource, held): (NamedResource, HeldMedia?)
+            if let known = link?.resource {
+                (resource, held) = (known, found)
+            } else {
+                resource = try await named()
+                held = request.immediateRange.flatMap { vault.held(resource, range: $0) }
+            }
             // Starts again if the representation changes between two steps; gives up if it changes each time.
             for _ in 0..<3 {
-                if let response = try await attempt(request, of: resource) { return response }
+                if let response = try await attempt(request, of: resource, held) { return response }
             }
             throw Self.changed
         } catch let error as VaultError {
@@ -60,10 +67,12 @@ struct MediaResponder: Sendable {
     }
 
     /// Tries to answer; returns nil if the representation changed meanwhile, or is a manifest after all.
-    private func attempt(_ request: MediaRequest, of resource: NamedResource) async throws -> Response? {
+    private func attempt(
+        _ request: MediaRequest, of resource: NamedResource, _ held: HeldMedia?
+    ) async throws -> Response? {
         let isManifest = isManifest(resource)
         if isManifest, let response = try await manifest(request, of: resource) { return response }
-        guard request.needsFacts else { return try await media(Selection(request.wanted), of: resource, nil) }
+        if let range = request.immediateRange { return try await single(range, of: resource, held, nil) }
         let (facts, took) = try await timed { [vault, now] in
             MediaFacts(try await vault.head(of: resource), now: now)
         }
@@ -81,18 +90,20 @@ struct MediaResponder: Sendable {
         return try await media(Selection(request, of: facts), of: resource, facts)
     }
 
-    /// - Parameter facts: the facts on which the request was evaluated; nil if it needs none.
+    /// - Parameter facts: the facts on which the request was evaluated.
     private func media(
-        _ selection: Selection, of resource: NamedResource, _ facts: MediaFacts?
+        _ selection: Selection, of resource: NamedResource, _ facts: MediaFacts
     ) async throws -> Response? {
+        let range: RequestedRange
         switch selection {
         // A 416 has to state the length (RFC 9110 §14.4), and a range may be ignored at any time (§14.2).
-        case .nothing where facts?.information.length == nil: return try await single(.whole, of: resource, facts)
-        case .nothing: throw Self.nothing(of: facts?.information.length)
-        case .whole: return try await single(.whole, of: resource, facts)
-        case .single(let range): return try await single(range, of: resource, facts)
+        case .nothing where facts.information.length == nil: range = .whole
+        case .nothing: throw Self.nothing(of: facts.information.length)
+        case .whole: range = .whole
+        case .single(let one): range = one
         case .several(let parts): return try await several(parts, of: resource, facts)
         }
+        return try await single(range, of: resource, vault.held(resource, range: range), facts)
     }
 
     /// Whether a player gets the resource rewritten, as far as that is known without asking its origin.
@@ -109,21 +120,26 @@ struct MediaResponder: Sendable {
         return try ManifestAnswer(manifest.text, facts, boundary: vault.randomText).response(to: request, context)
     }
 
+    /// - Parameters:
+    ///   - held: the bytes of the range, if they were found.
+    ///   - judged: the facts on which the request was evaluated; nil if it needs none.
     private func single(
-        _ range: RequestedRange, of resource: NamedResource, _ judged: MediaFacts?
+        _ range: RequestedRange, of resource: NamedResource, _ held: HeldMedia?, _ judged: MediaFacts?
     ) async throws -> Response? {
         do {
-            guard let (opened, facts) = try await open(range, of: resource, judged) else { return nil }
+            guard let (opened, facts) = try await open(range, of: resource, held, judged) else { return nil }
             return media(opened, AnswerPlan(facts, isRanged: range != .whole))
         } catch let error as VaultError where error.code == .unsatisfiableRange && error.length == 0 && range.isSuffix {
-            return try await single(.whole, of: resource, judged)
+            return try await single(.whole, of: resource, nil, judged)
         }
     }
 
     private func several(
-        _ parts: [ByteRange], of resource: NamedResource, _ judged: MediaFacts?
+        _ parts: [ByteRange], of resource: NamedResource, _ judged: MediaFacts
     ) async throws -> Response? {
-        guard let (opened, found) = try await open(parts[0].asRequested, of: resource, judged) else { return nil }
+        let first = parts[0].asRequested
+        guard let (opened, found) = try await open(first, of: resource, vault.held(resource, range: first), judged)
+        else { return nil }
         let reader = opened.reader
         var facts = found
         guard reader.range == parts[0], let total = facts.information.length else {
@@ -169,9 +185,9 @@ struct MediaResponder: Sendable {
     /// Opens a reader; returns nil if the representation is not the one on which the request was evaluated, or turns
     /// out to be a manifest.
     private func open(
-        _ range: RequestedRange, of resource: NamedResource, _ judged: MediaFacts?
+        _ range: RequestedRange, of resource: NamedResource, _ held: HeldMedia?, _ judged: MediaFacts?
     ) async throws -> (opened: OpenedMedia, facts: MediaFacts)? {
-        let (opened, took) = try await opened(resource, range)
+        let (opened, took) = try await opened(resource, range, held)
         let reader = opened.reader
         if opened.start.map({ ManifestContent.kind(of: $0) != nil }) ?? false { vault.noteManifest(resource) }
         guard !isManifest(resource) else {
@@ -187,9 +203,13 @@ struct MediaResponder: Sendable {
         return (opened, facts)
     }
 
-    private func opened(_ resource: NamedResource, _ range: RequestedRange) async throws -> (OpenedMedia, Duration) {
+    private func opened(
+        _ resource: NamedResource, _ range: RequestedRange, _ held: HeldMedia?
+    ) async throws -> (OpenedMedia, Duration) {
         let start = ContinuousClock.now
-        if let held = vault.readHeld(resource, range: range) { return (try await OpenedMedia(held), .now - start) }
+        if let held, let reader = vault.reader(of: held) {
+            return (try await OpenedMedia(reader), .now - start)
+        }
         return try await timed { [vault] in try await OpenedMedia(try await vault.read(resource, range: range)) }
     }
 

@@ -20,8 +20,7 @@ extension Response {
             status: .init(code: plan.status), headers: HTTPFields(plan.fields),
             body: ResponseBody { writer in
                 var sent: Int64 = 0
-                defer { context.log(status: plan.status, bytes: sent) }
-                context.recordMedia(plan)
+                defer { context.log(status: plan.status, bytes: sent, of: plan.cacheStatus) }
                 do {
                     try await body.write(to: &writer, counting: &sent)
                 } catch let error as VaultError {
@@ -48,8 +47,7 @@ extension Response {
 
     /// Creates a response with only the head of an answer with media.
     init(headOf plan: AnswerPlan, context: ServiceContext) {
-        context.recordMedia(plan)
-        context.log(status: plan.status, bytes: 0)
+        context.log(status: plan.status, bytes: 0, of: plan.cacheStatus)
         // Without a length, the encoder would write a last chunk, although HEAD has no body: close instead.
         let isOpenEnded = plan.length == nil
         self.init(
@@ -60,12 +58,6 @@ extension Response {
     /// Returns a response that closes the connection without an answer.
     static func abandoned(context: ServiceContext) -> Response {
         Response(status: .serviceUnavailable, body: .abandoned(on: context.channel))
-    }
-}
-
-extension ServiceContext {
-    fileprivate func recordMedia(_ plan: AnswerPlan) {
-        request?.recordMedia(plan.cacheStatus)
     }
 }
 

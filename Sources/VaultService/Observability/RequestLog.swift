@@ -10,49 +10,30 @@ import VaultModel
 final class OpenRequest: Sendable {
     let id = RequestID()
     let metrics: ServiceMetrics
+    /// The service's own name for what is requested, never the target.
+    let route: String
+    private let method: String
     private let began: ContinuousClock.Instant
-    private let facts: Locked<Facts>
 
-    private struct Facts {
-        var method: String
-        var route = "none"
-        var cacheStatus: CacheStatus?
-    }
-
-    init(_ method: String, _ metrics: ServiceMetrics, at arrival: ContinuousClock.Instant = .now) {
+    init(_ method: String, _ route: String, _ metrics: ServiceMetrics, at arrival: ContinuousClock.Instant = .now) {
+        self.method = method
+        self.route = route
         self.metrics = metrics
         began = arrival
-        facts = Locked(Facts(method: method))
         metrics.requestBegan()
     }
 
     deinit { metrics.requestEnded(after: .now - began) }
 
-    /// Records the route, by the service's own name for it, never the target.
-    func recordRoute(_ route: String) { facts.withLock { $0.route = route } }
-
-    /// Records that the answer is media.
-    func recordMedia(_ cacheStatus: CacheStatus) {
-        facts.withLock { $0.cacheStatus = cacheStatus }
-        metrics.media(cacheStatus)
-    }
-
-    /// Records the end of the answer.
-    func answered(_ status: Int, bytes: Int64) {
-        metrics.answered(status, on: facts.withLock { $0.route })
-        metrics.sent(bytes)
-    }
-
     /// Returns the metadata of the answer for the log.
     ///
     /// The target is omitted: it carries a capability, and often a token in its query.
-    func metadata(status: Int, bytes: Int64) -> Logger.Metadata {
-        let facts = facts.withLock { $0 }
+    func metadata(status: Int, bytes: Int64, of cacheStatus: CacheStatus?) -> Logger.Metadata {
         var metadata: Logger.Metadata = [
-            "method": "\(facts.method)", "route": "\(facts.route)", "status": "\(status)", "bytes": "\(bytes)",
+            "method": "\(method)", "route": "\(route)", "status": "\(status)", "bytes": "\(bytes)",
             "seconds": "\((ContinuousClock.now - began) / .seconds(1))",
         ]
-        if let cacheStatus = facts.cacheStatus { metadata["cache"] = "\(cacheStatus.value)" }
+        if let cacheStatus { metadata["cache"] = "\(cacheStatus.value)" }
         return metadata
     }
 }

@@ -36,10 +36,15 @@ final class ServiceMetrics: Sendable {
 
     func requestEnded(after time: Duration) {
         openRequests.decrement()
-        duration.recordNanoseconds(time.nanoseconds)
+        duration.recordNanoseconds(Int64(time / .nanoseconds(1)))
     }
 
-    func answered(_ status: Int, on route: String) {
+    /// Counts an answer and the bytes of its body.
+    ///
+    /// - Parameter cacheStatus: how its media was obtained; nil if it has none.
+    func answered(_ status: Int, on route: String, bytes: Int64, of cacheStatus: CacheStatus?) {
+        served.increment(by: bytes)
+        if let fill = cacheStatus?.fill { fills[fill]?.increment() } else if cacheStatus != nil { hits.increment() }
         let kind = AnswerKind(route: route, status: status)
         answers.withLock { answers in
             if let counter = answers[kind] { return counter.increment() }
@@ -49,15 +54,6 @@ final class ServiceMetrics: Sendable {
             answers[kind] = counter
             counter.increment()
         }
-    }
-
-    /// Counts the bytes of a body: media, or another answer.
-    func sent(_ bytes: Int64) { served.increment(by: bytes) }
-
-    /// Counts an answer with media.
-    func media(_ cacheStatus: CacheStatus) {
-        guard let fill = cacheStatus.fill else { return hits.increment() }
-        fills[fill]?.increment()
     }
 
     func failed(_ error: String) {
@@ -112,12 +108,4 @@ final class ServiceMetrics: Sendable {
         "mediavault_segments": "Segment files.",
         "mediavault_store_refuses": "1 while bytes are passed through because the store refuses them.",
     ]
-}
-
-extension Duration {
-    /// The duration in whole nanoseconds.
-    fileprivate var nanoseconds: Int64 {
-        let (seconds, attoseconds) = components
-        return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
-    }
 }

@@ -35,15 +35,13 @@ struct MediaRequest: Hashable, Sendable {
         }
     }
 
-    /// Whether the representation must be known before it is opened.
-    ///
-    /// A request for one range, or for everything, need not wait for that.
-    var needsFacts: Bool {
-        if method == .head || conditions.hasAny { return true }
+    /// The range to open at once; nil if the answer depends on the representation, whose facts must be known first.
+    var immediateRange: RequestedRange? {
+        guard method == .get, !conditions.hasAny else { return nil }
         return switch wanted {
-        case .whole: false
-        case .single: conditions.hasRange
-        case .several, .nothing: true
+        case .whole: .whole
+        case .single(let range): conditions.hasRange ? nil : range
+        case .several, .nothing: nil
         }
     }
 }

@@ -6,8 +6,10 @@ import VaultModel
 
 /// The decision on one request, made from its head: whether it is answered, and what of the vault it is for.
 ///
-/// It is made once for a request, by ``RequestGate``, and travels with it to the code that answers.
-struct RequestAdmission: Sendable {
+/// It is made once for a request, by ``RequestGate``, and travels with it to the code that answers. It is an object,
+/// because an idle connection keeps the frames of its last answer: copies of a large value would make each of them
+/// larger.
+final class RequestAdmission: Sendable {
     /// The request that the decision is about, and no other.
     let request: HTTPRequest
     let route: Route
@@ -17,12 +19,26 @@ struct RequestAdmission: Sendable {
     let arrival: ContinuousClock.Instant
     /// The time of arrival, in seconds since 1970.
     let now: Int64
+
+    init(
+        request: HTTPRequest, route: Route, verdict: RequestGate.Verdict, media: RequestedMedia?,
+        arrival: ContinuousClock.Instant, now: Int64
+    ) {
+        (self.request, self.route, self.verdict, self.media) = (request, route, verdict, media)
+        (self.arrival, self.now) = (arrival, now)
+    }
 }
 
 /// What a request with a good capability asks for.
-struct RequestedMedia: Sendable {
+final class RequestedMedia: Sendable {
     let request: MediaRequest
     let link: TokenIssuer.Admission
+    /// The requested bytes, if they are opened at once and are held; whoever answers does not look for them again.
+    let held: HeldMedia?
+
+    init(request: MediaRequest, link: TokenIssuer.Admission, held: HeldMedia?) {
+        (self.request, self.link, self.held) = (request, link, held)
+    }
 }
 
 /// A target whose capability was verified, kept for the next request of its connection.
@@ -48,7 +64,12 @@ extension RequestGate {
         if case .admitted = verdict, route == .media, let method = MediaRequest.Method(request.method),
             let link = link(in: target, now, &verified)
         {
-            media = RequestedMedia(request: MediaRequest(method, request.headerFields, now: now), link: link)
+            let asked = MediaRequest(method, request.headerFields, now: now)
+            var held: HeldMedia?
+            if let resource = link.resource, let range = asked.immediateRange {
+                held = vault.held(resource, range: range)
+            }
+            media = RequestedMedia(request: asked, link: link, held: held)
         }
         return RequestAdmission(
             request: request, route: route, verdict: verdict, media: media, arrival: arrival, now: now)

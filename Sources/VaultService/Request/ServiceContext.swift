@@ -32,19 +32,21 @@ struct ServiceContext: InitializableFromSource {
     ///
     /// - Parameter arrival: when the request arrived.
     mutating func begin(
-        _ method: String, _ metrics: ServiceMetrics, at arrival: ContinuousClock.Instant = .now
+        _ method: String, _ route: Route, _ metrics: ServiceMetrics, at arrival: ContinuousClock.Instant = .now
     ) -> OpenRequest {
-        let request = OpenRequest(method, metrics, at: arrival)
+        let request = OpenRequest(method, route.word, metrics, at: arrival)
         self.request = request
         return request
     }
 
     /// Counts and logs an answer.
-    func log(status: Int, bytes: Int64) {
+    ///
+    /// - Parameter cacheStatus: how its media was obtained; nil if it has none.
+    func log(status: Int, bytes: Int64, of cacheStatus: CacheStatus? = nil) {
         guard let request else { return }
-        request.answered(status, bytes: bytes)
+        request.metrics.answered(status, on: request.route, bytes: bytes, of: cacheStatus)
         guard source.logLevel <= .info else { return }
-        logger.info("answered", metadata: request.metadata(status: status, bytes: bytes))
+        logger.info("answered", metadata: request.metadata(status: status, bytes: bytes, of: cacheStatus))
     }
 
     /// Counts and logs the error that prevented an answer, or cut it short.

@@ -31,23 +31,20 @@ struct CacheHitResponder: Sendable {
     ///
     /// - Parameter shared: the head of the connection's last answer.
     func answer(to admission: RequestAdmission, on channel: any Channel, _ shared: inout CacheHitHead?) -> HeldAnswer? {
-        guard case .admitted(let grant) = admission.verdict, let media = admission.media,
-            let resource = media.link.resource, !media.request.needsFacts, let range = media.request.range,
-            let held = responder.vault.held(resource, range: range, atMost: Self.maxBytes)
+        guard case .admitted(let grant) = admission.verdict, let media = admission.media, let held = media.held,
+            let resource = media.link.resource, held.isOneRun(atMost: Self.maxBytes)
         else { return nil }
         let common = head(of: held, resource, admission.now, &shared)
         guard !common.isManifest, let body = open(held, channel.allocator), !body.beginsManifest(at: held.range)
         else { return nil }
         var context = ServiceContext(source: ApplicationRequestContextSource(channel: channel, logger: logger))
-        let open = context.begin("GET", responder.api.metrics, at: admission.arrival)
-        open.recordRoute(admission.route.word)
+        let open = context.begin("GET", admission.route, responder.api.metrics, at: admission.arrival)
         var facts = common.facts
         facts.range = held.range
         let took = ContinuousClock.now - admission.arrival
         facts.timing = ServerTiming(open: took, firstByte: took)
-        let plan = AnswerPlan(facts, isRanged: range != .whole)
-        open.recordMedia(plan.cacheStatus)
-        context.log(status: plan.status, bytes: Int64(held.count))
+        let plan = AnswerPlan(facts, isRanged: media.request.wanted != .whole)
+        context.log(status: plan.status, bytes: Int64(body.readableBytes), of: facts.cacheStatus)
         var head = HTTPResponse(status: .init(code: plan.status), headerFields: common.fields)
         head.headerFields.append(plan.ownFields)
         grant?.mark(&head.headerFields)
@@ -57,12 +54,13 @@ struct CacheHitResponder: Sendable {
 
     /// Opens the bytes into the buffer from which the connection sends them.
     private func open(_ held: HeldMedia, _ allocator: ByteBufferAllocator) -> ByteBuffer? {
-        var buffer = allocator.buffer(capacity: held.count)
+        let count = held.range.count
+        var buffer = allocator.buffer(capacity: count)
         // The buffer lends its memory for this call, at least as many bytes as requested.
-        let count = unsafe buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: held.count) { room in
-            unsafe held.open(into: UnsafeMutableRawBufferPointer(rebasing: room[..<held.count])) ? held.count : 0
+        let opened = unsafe buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { room in
+            unsafe responder.vault.open(held, into: UnsafeMutableRawBufferPointer(rebasing: room[..<count])) ? count : 0
         }
-        return count == held.count ? buffer : nil
+        return opened == count ? buffer : nil
     }
 
     private func head(
@@ -79,17 +77,6 @@ struct CacheHitResponder: Sendable {
 struct HeldAnswer {
     let head: HTTPResponse
     let body: ByteBuffer
-}
-
-extension MediaRequest {
-    /// The only requested range; nil if there are several, or none that can be satisfied.
-    fileprivate var range: RequestedRange? {
-        switch wanted {
-        case .whole: .whole
-        case .single(let range): range
-        case .several, .nothing: nil
-        }
-    }
 }
 
 extension ByteBuffer {
@@ -112,12 +99,14 @@ struct CacheHitHead {
     let fields: HTTPFields
     /// Whether it is a manifest, which is never given as it is.
     let isManifest: Bool
+    private let representation: RepresentationID
     private let second: Int64
 
     /// - Parameter now: seconds since 1970.
     init(_ held: HeldMedia, isManifest: Bool, now: Int64) {
         self.isManifest = isManifest
         facts = MediaFacts(held, now: now)
+        representation = held.representation
         second = now
         var fields = HTTPFields(AnswerPlan(facts, isRanged: false).sharedFields)
         fields[.date] = HTTPDate(seconds: now)?.description
@@ -125,8 +114,10 @@ struct CacheHitHead {
     }
 
     /// Returns whether an answer with these bytes shares this head.
+    ///
+    /// The tag follows from what is compared, and from the key policy, whose change takes effect within the second.
     func isValid(for held: HeldMedia, now: Int64) -> Bool {
-        second == now && facts.entityTag == held.entityTag && facts.information == held.information
+        second == now && representation == held.representation && facts.information == held.information
     }
 }
 

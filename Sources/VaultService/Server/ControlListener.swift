@@ -57,13 +57,16 @@ struct ControlResponder: HTTPResponder {
         let isHead = request.method == .head
         var context = context
         context.isControl = true
-        let open = context.begin("\(request.method)", api.metrics)
-        var response = await answer(to: request, isHead, context)
+        let route = Route(target: request.head.path ?? "")
+        let open = context.begin("\(request.method)", route, api.metrics)
+        var response = await answer(to: request, about: route, isHead, context)
         response.headers[.requestID] = "\(open.id)"
         return response
     }
 
-    private func answer(to request: Request, _ isHead: Bool, _ context: ServiceContext) async -> Response {
+    private func answer(
+        to request: Request, about route: Route, _ isHead: Bool, _ context: ServiceContext
+    ) async -> Response {
         do {
             guard await PeerIdentity.mayControl(context.channel) else {
                 return Response(ErrorAnswer.foreignUser, isHead: isHead, context: context)
@@ -71,8 +74,6 @@ struct ControlResponder: HTTPResponder {
             guard Methods.areKnown(request.method.rawValue) else {
                 return Response(ErrorAnswer.unknownMethod, isHead: isHead, context: context)
             }
-            let route = Route(target: request.head.path ?? "")
-            context.request?.recordRoute(route.word)
             switch route {
             case .api(let route): return try await api.respond(to: request, about: route, context: context)
             case .metrics: return try await api.showMetrics(to: request, context: context)

@@ -14,8 +14,7 @@ struct ServiceResponder: HTTPResponder {
     func respond(to request: Request, context: ServiceContext) async throws -> Response {
         var context = context
         let admission = admission(of: request.head, on: context.channel)
-        let open = context.begin("\(request.method)", api.metrics, at: admission.arrival)
-        open.recordRoute(admission.route.word)
+        let open = context.begin("\(request.method)", admission.route, api.metrics, at: admission.arrival)
         do {
             var response = try await answer(to: request, admission, context)
             response.headers[.requestID] = "\(open.id)"
@@ -76,7 +75,7 @@ struct ServiceResponder: HTTPResponder {
                 vault: vault, reference: media.link.reference, through: media.link,
                 at: gate.origin(of: admission.request), context: context, arrival: admission.arrival,
                 now: admission.now)
-            return try await responder.respond(to: media.request)
+            return try await responder.respond(to: media.request, media.held)
         }
     }
 }

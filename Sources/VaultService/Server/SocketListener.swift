@@ -102,7 +102,7 @@ struct SocketListener<Responder: HTTPResponder>: Service where Responder.Context
 
     /// Returns the reason why it could not listen, in a few words.
     static func reason(_ error: any Error) -> String {
-        (error as? IOError).map { ListenFailure.reason($0.errnoCode) } ?? "\(type(of: error))"
+        (error as? IOError).map { ListenFailure.reason($0.errnoCode) } ?? "the path is too long for a socket"
     }
 }
 
@@ -145,21 +145,30 @@ struct MediaSocket: Service {
     let responder: ServiceResponder
     let configuration: ServiceConfiguration
     let logger: Logger
-    /// Called once it listens, or has failed.
+    /// Called once it listens, or ends without a failure.
     let onSettled: @Sendable () -> Void
 
     func run() async throws {
-        defer { onSettled() }
         let listener = SocketListener(
             path: path, responder: responder, held: CacheHitResponder(responder, logger: logger),
             configuration: configuration, logger: logger, onListening: onSettled)
         do {
             try await listener.run()
+            onSettled()
         } catch let error where !(error is CancellationError) {
             throw VaultError(
                 .storage,
-                "cannot create the media socket \(path) (\(SocketListener<ServiceResponder>.reason(error))); stop the "
-                    + "program that listens there, or choose a short path in a folder that you own")
+                "cannot create the media socket \(path) (\(SocketListener<ServiceResponder>.reason(error))); "
+                    + Self.remedy(error))
+        }
+    }
+
+    private static func remedy(_ error: any Error) -> String {
+        switch (error as? IOError)?.errnoCode {
+        case EADDRINUSE, EEXIST: "stop the program that listens there, or choose another path"
+        case ENOENT, ENOTDIR: "create the folder, or choose another path"
+        case EACCES, EPERM: "choose a path in a folder that you own"
+        default: "choose another path, of at most 80 bytes"
         }
     }
 }

@@ -62,6 +62,8 @@ package final class VaultServer: Sendable {
                 // The caller may use the other listeners as soon as it is notified.
                 for await _ in controlSettled {}
                 for await _ in socketSettled {}
+                // Another listener has failed, which ends this one.
+                guard !Task.isCancelled else { return }
                 await onListening(ListenAddress(host: address.host, port: port))
             },
             logger: logger)

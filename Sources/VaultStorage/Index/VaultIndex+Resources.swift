@@ -28,6 +28,19 @@ extension VaultIndex {
         }
     }
 
+    /// Returns whether keys, metadata and served information of a resource open, whatever its plain columns hold.
+    ///
+    /// - Throws: ``VaultError`` or `RowDecodingError` if keys or metadata do not open.
+    func opens(_ id: ResourceID, _ db: Database) throws -> Bool {
+        guard let row = try ResourceRow.fetch(id, db) else { return false }
+        let opened = try OpenedResource(row, keyring, db)
+        guard let serving = opened.metadata.serving, let representation = try RepresentationRow.fetch(serving, db),
+            representation.resource == id
+        else { return true }
+        let info = representation.openInfo(of: id, under: opened.metadataKey.secret)
+        return info.flatMap { RepresentationInfo($0) } != nil
+    }
+
     private func representation(
         _ id: RepresentationID, of resource: OpenedResource, _ db: Database
     ) throws -> StoredRepresentation? {
@@ -87,7 +100,7 @@ extension VaultIndex {
     /// Returns the number of resources, of bytes that the index states as held, of segments and of pending deletions.
     ///
     /// Bad blocks are included in the bytes.
-    package func totals() throws -> (resources: Int, bytes: Int64, segments: Int, doomed: Int) {
+    package func totals() throws -> (resources: Int, bytes: Int64, segments: Int, pendingDeletions: Int) {
         try read { db in
             (
                 try Int.fetchOne(db, sql: "SELECT count(*) FROM resource") ?? 0,
@@ -210,10 +223,10 @@ extension VaultIndex {
         try write { db in
             var count = try Int64.fetchOne(db, sql: "SELECT count(*) FROM resource") ?? 0
             // Settings that do not open must not prevent the destruction.
-            if var settings = try? settings(db) {
+            if case (var settings, let locator)? = try? openedSettings(db) {
                 settings.destroyedResources += count
                 count = settings.destroyedResources
-                try write(settings, db)
+                try write(settings, locator: locator, db)
             }
             try PendingDeletion.insert("true", [], db)
             try db.execute(sql: "DELETE FROM representation; DELETE FROM resourceKey; DELETE FROM resource")
@@ -285,9 +298,8 @@ struct OpenedResource {
                     .integrity,
                     """
                     a resource key does not open under generation \(wrapped.generation) of this keyring; restore the \
-                    keyring or remove the resource
-                    """
-                )
+                    keyring, or repair the vault, which removes the resource
+                    """, hint: .repair)
             }
             keys[wrapped.number] = (wrapped, key)
         }

@@ -112,11 +112,11 @@ extension VaultIndex {
 
     /// Deletes a segment's row.
     ///
-    /// - Parameter doomed: whether its file becomes a pending deletion; false if it is missing or was moved aside.
+    /// - Parameter deletesFile: whether its file becomes a pending deletion; false if it is missing or was moved aside.
     /// - Returns: whether there was such a row.
     @discardableResult
-    package func drop(_ id: SegmentID, doomed: Bool) throws -> Bool {
-        try write { db in try doomed ? PendingDeletion.insert(id, db) : SegmentRow.delete(id, db) }
+    package func drop(_ id: SegmentID, deletesFile: Bool) throws -> Bool {
+        try write { db in try deletesFile ? PendingDeletion.insert(id, db) : SegmentRow.delete(id, db) }
     }
 
     /// Removes segments from the list of pending deletions once their files are durably gone.

@@ -110,13 +110,19 @@ package final class VaultIndex: Sendable {
         try read { db in try self.settings(db) }
     }
 
-    func settings(_ db: Database) throws -> VaultSettings {
-        // With the locator that the row names: the owner may have changed it since this index was opened.
-        guard let settings = try VaultRow.fetch(db)?.openSettings(keyring) else {
+    func settings(_ db: Database) throws -> VaultSettings { try openedSettings(db).settings }
+
+    /// Opens the settings, under the key of the locator that the row names.
+    ///
+    /// That may not be ``locator``: the owner may have changed it since this index was opened, and ``locator`` follows a
+    /// change only after its transaction.
+    func openedSettings(_ db: Database) throws -> (settings: VaultSettings, locator: Int) {
+        guard let row = try VaultRow.fetch(db), let locator = row.locator, let settings = try row.openSettings(keyring)
+        else {
             throw VaultError(
                 .integrity, "the vault's settings failed authentication; rebuild the index", hint: .rebuildIndex)
         }
-        return settings
+        return (settings, locator)
     }
 
     /// Changes settings; those that `change` leaves alone stay as they are.
@@ -125,16 +131,9 @@ package final class VaultIndex: Sendable {
     }
 
     func changeSettings(_ db: Database, _ change: (inout VaultSettings) throws -> Void) throws {
-        var settings = try settings(db)
+        var (settings, locator) = try openedSettings(db)
         try change(&settings)
-        try write(settings, db)
-    }
-
-    /// Seals and writes settings, under the key of the locator that the row names.
-    ///
-    /// ``locator`` follows a change of the row only after its transaction, and must not undo it.
-    func write(_ settings: VaultSettings, _ db: Database) throws {
-        try write(settings, locator: VaultRow.fetch(db)?.locator ?? locator, db)
+        try write(settings, locator: locator, db)
     }
 
     /// Seals and writes settings, under the key of the locator that the row is to name.
@@ -148,10 +147,10 @@ package final class VaultIndex: Sendable {
 
     /// Raises the count of fetched bytes, in the transaction that stores these bytes.
     func countFetched(_ total: Int64, _ db: Database) throws {
-        var settings = try settings(db)
+        var (settings, locator) = try openedSettings(db)
         guard total > settings.bytesFetched else { return }
         settings.bytesFetched = total
-        try write(settings, db)
+        try write(settings, locator: locator, db)
     }
 
     /// Records the number of bytes fetched since the vault was created.

@@ -162,7 +162,8 @@ extension VaultIndex {
             guard needs == 0 else {
                 throw VaultError(
                     .inUse,
-                    "generation \(number) still wraps \(needs ?? 0) resource keys; rewrap them, then retire it again",
+                    "generation \(number) still wraps \(needs ?? 0) resource \(needs == 1 ? "key" : "keys"); rewrap, then "
+                        + "retire it again",
                     hint: .rewrap)
             }
             try db.execute(sql: "DELETE FROM generation WHERE number = ?", arguments: [number])

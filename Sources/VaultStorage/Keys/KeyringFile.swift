@@ -15,12 +15,17 @@ package enum KeyringFile {
                 if try file.isLinked() { return bytes }
             }
         } catch {
-            if error.kind == .notFound {
-                throw VaultError(
-                    .noVault, "no keyring at \(path); create a vault, or name the keyring's file", hint: .createVault)
-            }
+            if error.kind == .notFound { throw absence(at: path) }
             throw error.vaultError("the keyring at \(path) cannot be read")
         }
+    }
+
+    /// Returns the error that says that a vault's keyring is not at its path.
+    package static func absence(at path: String) -> VaultError {
+        VaultError(
+            .noVault,
+            "there is no keyring at \(path); give the path of the vault's keyring, or restore it from a backup",
+            hint: .findKeyring)
     }
 
     /// Writes the file: temporary name, sync, rename, folder synced.

@@ -75,11 +75,11 @@ package final class StorageQuota: Sendable {
 
     /// Lets a segment's file grow to `size` bytes, and evicts what is necessary for that.
     ///
-    /// - Throws: ``VaultError`` with code `noRoom`.
+    /// - Throws: ``VaultError`` with code `quotaExceeded`.
     func admit(_ size: Int64, for id: SegmentID, _ estimate: WriteEstimate) throws {
         guard let shortage = account.reserve(size, for: id) else { return }
         guard shortage.size == 0 || mayEvict(for: estimate.length) else {
-            throw VaultError(.noRoom, "the title is larger than the vault's size limit; raise the limit")
+            throw VaultError(.quotaExceeded, "the title is larger than the vault's size limit; raise the limit")
         }
         try evictor.queue.withLock { queue in
             while let shortage = account.reserve(size, for: id) {
@@ -89,7 +89,7 @@ package final class StorageQuota: Sendable {
                     : try evictor.evict(shortage.free + estimate.ahead, [.cache], &queue)
                 guard gone.bytes > 0 else {
                     throw VaultError(
-                        .noRoom,
+                        .quotaExceeded,
                         shortage.size > 0
                             ? "the vault has reached its size limit, and everything that is left is pinned, in use or "
                                 + "a download; raise the limit, or unpin or remove something"
@@ -126,7 +126,7 @@ package final class StorageQuota: Sendable {
     package func canStore(after error: VaultError, length: Int64?) -> Bool {
         switch error.code {
         case .diskFull: return hasDiskSpace
-        case .noRoom:
+        case .quotaExceeded:
             guard let shortage = account.shortage(of: Self.step) else { return true }
             guard shortage.size == 0 || mayEvict(for: length) else { return false }
             return evictor.queue.withLock { queue in

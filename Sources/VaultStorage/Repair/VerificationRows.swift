@@ -99,6 +99,24 @@ extension VaultIndex {
     }
 }
 
+extension VaultStore {
+    /// Returns whether a resource that cannot be read still opens, in the index or in `catalog.backup`: then a rebuild
+    /// of the index brings it back.
+    package func canRestore(_ id: ResourceID) -> Bool {
+        if (try? index.read { try index.opens(id, $0) }) == true { return true }
+        let isInBackup = try? IndexError.translating {
+            let backup = try DatabaseQueue(
+                path: folder + "/catalog.backup", configuration: IndexDatabase.configuration(readOnly: true))
+            defer { try? backup.close() }
+            return try backup.read { db in
+                try SchemaCheck.require(IndexSchema.catalog, db)
+                return try index.opens(id, db)
+            }
+        }
+        return isInBackup == true
+    }
+}
+
 /// A row of the index that names a segment, as stored: its values may be impossible.
 package struct StoredSegment: Sendable {
     package let id: SegmentID

@@ -143,7 +143,7 @@ extension VaultStore {
     }
 
     private func abandonUnrecoverable(_ id: SegmentID) throws {
-        try quota.reserve.withReserve { _ = try index.drop(id, doomed: true) }
+        try quota.reserve.withReserve { _ = try index.drop(id, deletesFile: true) }
         try removal.removeFiles(of: [id])
     }
 }

@@ -5,7 +5,7 @@ extension VaultStore {
     /// Begins a segment of a resource's serving representation: its row first, then its file.
     ///
     /// - Parameter start: the offset of its first byte in the representation.
-    /// - Throws: ``VaultError``: `noRoom` if the limits allow no file, `diskFull`, `storage`.
+    /// - Throws: ``VaultError``: `quotaExceeded` if the limits allow no file, `diskFull`, `storage`.
     package func beginSegment(
         at start: Int64, of resource: StoredResource, _ estimate: WriteEstimate = WriteEstimate()
     ) throws -> SegmentWriter {
@@ -77,7 +77,7 @@ extension VaultStore {
     ///
     /// - Parameter keepsLimits: whether nothing is evicted for this, and the reserve stays.
     func discard(_ id: SegmentID, keepsLimits: Bool = false) throws {
-        let drop = { try self.index.drop(id, doomed: true) }
+        let drop = { try self.index.drop(id, deletesFile: true) }
         try removal.abandon(id) { _ = try keepsLimits ? drop() : withDiskSpace(orReserve: true, drop) }
         try removal.removeFiles(of: [id])
     }
@@ -108,9 +108,9 @@ extension VaultStore {
         switch failure {
         case .badBlock(let block): try index.markBad(id, block: block)
         case .missing:
-            if try index.drop(id, doomed: false) { quota.account.remove(id, size: size) }
+            if try index.drop(id, deletesFile: false) { quota.account.remove(id, size: size) }
         case .foreign, .wrongKey:
-            guard try index.drop(id, doomed: false) else { return }
+            guard try index.drop(id, deletesFile: false) else { return }
             do throws(FileFailure) {
                 try segments.quarantine(id)
             } catch {
@@ -126,7 +126,7 @@ extension VaultStore {
 extension SegmentWriter {
     /// Appends bytes once there is space for them, as ``append(_:)`` does.
     ///
-    /// - Throws: ``VaultError``: `noRoom`; `diskFull` or `storage` if they cannot be written.
+    /// - Throws: ``VaultError``: `quotaExceeded`; `diskFull` or `storage` if they cannot be written.
     package mutating func append(_ bytes: ArraySlice<UInt8>, in store: VaultStore, _ estimate: WriteEstimate) throws {
         try store.quota.admit(
             SegmentDescription.diskSize(ofFile: fileSize(after: bytes.count)), for: segment.id, estimate)

@@ -54,12 +54,12 @@ struct ResealHeldTitle {
         let secret = UnlockSecret.key(try KeyFile.readKey(key, allowLoose: false))
         let keyring = try KeyringReader.unlock(KeyringFile.read(place.keyring), with: secret)
         let store = try VaultStore.open(at: place.folder, keyring: keyring, access: .owner)
-        let film = try store.addMedia("film", length: Int64(bytes), resourceClass: .pinned)
+        let title = try store.addMedia("film", length: Int64(bytes), resourceClass: .pinned)
         let segment = [UInt8](repeating: 0x5A, count: Int(SegmentDescription.maxBytes))
         for start in stride(from: 0, to: bytes, by: segment.count) {
-            _ = try store.store(Array(segment.prefix(bytes - start)), at: Int64(start), of: film)
+            _ = try store.store(Array(segment.prefix(bytes - start)), at: Int64(start), of: title)
         }
-        let url = film.metadata.url
+        let url = title.metadata.url
         try store.close()
         return try MediaURL(url)
     }

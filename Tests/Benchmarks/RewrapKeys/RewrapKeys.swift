@@ -94,8 +94,8 @@ struct RewrapKeys {
         let segment = [UInt8](repeating: 0x5A, count: segmentBytes)
         for number in 0..<count {
             if number % holding == 0 {
-                let film = try store.addMedia("\(number)", length: Int64(segmentBytes), resourceClass: .download)
-                _ = try store.store(segment, at: 0, of: film)
+                let title = try store.addMedia("\(number)", length: Int64(segmentBytes), resourceClass: .download)
+                _ = try store.store(segment, at: 0, of: title)
                 continue
             }
             let url = "http://origin.example/\(number)"

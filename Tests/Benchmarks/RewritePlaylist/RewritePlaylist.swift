@@ -44,9 +44,10 @@ struct RewritePlaylist {
                 let playlist = try Manifest(bytes, kind: .hls, url: url)
                 let output = playlist.rewritten { reference in
                     links += 1
-                    return "/media/0123456789abcdef0123456789abcdef/" + reference.url.host + reference.url.path
+                    return "/media/0123456789abcdef0123456789abcdef/https/" + reference.url.host + reference.url.path
+                        + (reference.url.query.map { "?" + $0 } ?? "")
                 }
-                precondition(output.count > bytes.count)
+                precondition(output.count > bytes.count, "the links are longer than what stood there")
             }
             precondition(links == count + 1, "every segment must be rewritten")
             return time / .milliseconds(1)

@@ -218,7 +218,7 @@ struct ExportTests {
                 guard step.written == 0 else { return }
                 for file in fixture.segmentFiles {
                     guard let id = SegmentID(hex: file.lastPathComponent) else { continue }
-                    _ = try? owner.store.index.drop(id, doomed: true)
+                    _ = try? owner.store.index.drop(id, deletesFile: true)
                     try? FileManager.default.removeItem(at: file)
                 }
             }

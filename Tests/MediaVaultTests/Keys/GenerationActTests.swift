@@ -11,7 +11,7 @@ import VaultTestSupport
 @Suite("Rotate, rewrap and retire through the library", .timeLimit(.minutes(5)))
 struct GenerationActTests {
     private let length: Int64 = 300_000
-    private var film: ScriptedResource { ScriptedResource(length: length) }
+    private var title: ScriptedResource { ScriptedResource(length: length) }
 
     private func rewrap(_ vault: Vault) async throws -> [RewrapProgress] {
         var steps: [RewrapProgress] = []
@@ -21,7 +21,7 @@ struct GenerationActTests {
 
     @Test("The report states which titles need which generation, before and after each key operation")
     func reports() async throws {
-        let (fixture, vault) = try await VaultFixture.filled(film)
+        let (fixture, vault) = try await VaultFixture.filled(title)
         var report = try await vault.keys.report()
         #expect(report.current == 1 && report.older == [] && report.act == nil && !report.isLocatorChanging)
         #expect(report.generations.map(\.resources) == [1] && report.generations.map(\.bytes) == [length])
@@ -49,7 +49,7 @@ struct GenerationActTests {
         "A reader that began before the rotation plays to its end, and new readers work",
         arguments: [false, true])
     func playsOn(_ isOfNewRoot: Bool) async throws {
-        let (fixture, vault) = try await VaultFixture.filled(film)
+        let (fixture, vault) = try await VaultFixture.filled(title)
         let reader = try await vault.read(fixture.url)
         var position = Int64(try #require(try await reader.next()).count)
         if isOfNewRoot {
@@ -73,7 +73,7 @@ struct GenerationActTests {
 
     @Test("A read-only process that was already open reads titles that the owner has rewrapped")
     func readsOn() async throws {
-        let (fixture, vault) = try await VaultFixture.filled(film)
+        let (fixture, vault) = try await VaultFixture.filled(title)
         let reader = try await fixture.open(.reader)
         _ = try await vault.keys.rotate()
         _ = try await rewrap(vault)
@@ -86,7 +86,7 @@ struct GenerationActTests {
 
     @Test("A second key operation is refused with the name of the first, and only the owner may run one")
     func secondAct() async throws {
-        let (fixture, vault) = try await VaultFixture.filled(film)
+        let (fixture, vault) = try await VaultFixture.filled(title)
         try await vault.keys.lock.exclusively(.reseal) {
             let errors = await [
                 #expect(throws: VaultError.self) { try await vault.keys.rotate() },
@@ -111,7 +111,7 @@ struct GenerationActTests {
 
     @Test("An unknown generation and the current one cannot be retired")
     func notThere() async throws {
-        let (_, vault) = try await VaultFixture.filled(film)
+        let (_, vault) = try await VaultFixture.filled(title)
         let current = await #expect(throws: VaultError.self) { try await vault.keys.retire(1) }
         let unknown = await #expect(throws: VaultError.self) { try await vault.keys.retire(7) }
         #expect(current?.code == .inUse && current?.hint == .rotate)
@@ -121,7 +121,7 @@ struct GenerationActTests {
 
     @Test("After a root rotation the old keyring is refused and old links are void; a foreign key is refused")
     func newRoot() async throws {
-        let (fixture, vault) = try await VaultFixture.filled(film)
+        let (fixture, vault) = try await VaultFixture.filled(title)
         let old = try Data(contentsOf: URL(filePath: fixture.place.keyring))
         let path = vault.tokens.playbackPath(for: fixture.url, expires: 4_000_000_000)
         let stranger = fixture.place.folder + "/../keys/stranger"
@@ -142,7 +142,7 @@ struct GenerationActTests {
 
     @Test("The next owner finishes a retirement that was begun")
     func finished() async throws {
-        let (fixture, vault) = try await VaultFixture.filled(film)
+        let (fixture, vault) = try await VaultFixture.filled(title)
         _ = try await vault.keys.rotate()
         try vault.store.index.beginRetiring([1])
         await vault.close()
@@ -174,7 +174,7 @@ struct GenerationActTests {
 
     @Test("Each key operation leaves a receipt, and one that changed nothing leaves none")
     func receipts() async throws {
-        let (fixture, vault) = try await VaultFixture.filled(film)
+        let (fixture, vault) = try await VaultFixture.filled(title)
         _ = try await vault.keys.rotate()
         _ = try await rewrap(vault)
         _ = try await vault.keys.retire(1)
@@ -193,7 +193,7 @@ struct GenerationActTests {
 
     @Test("A rewrap receipt counts titles: a title with two keys, left by an unfinished reseal, counts once")
     func countsTitles() async throws {
-        let (fixture, vault) = try await VaultFixture.filled(film)
+        let (fixture, vault) = try await VaultFixture.filled(title)
         let id = try await vault.name(MediaReference(fixture.url)).id
         var resource = try #require(try vault.store.index.resource(id))
         #expect(try vault.store.beginReseal(&resource, run: 1) == true)
@@ -206,7 +206,7 @@ struct GenerationActTests {
 
     @Test("A rewrap with a key that does not open is recorded as partial, and the next complete one as done")
     func partly() async throws {
-        let (fixture, vault) = try await VaultFixture.filled(film)
+        let (fixture, vault) = try await VaultFixture.filled(title)
         let broken = try vault.store.addMedia("broken", length: 1).id
         try vault.store.index.write { db in
             try db.execute(
@@ -224,7 +224,7 @@ struct GenerationActTests {
 
     @Test("The kept copy of a replaced keyring is destroyed when its generation is retired")
     func copies() async throws {
-        let (fixture, vault) = try await VaultFixture.filled(film)
+        let (fixture, vault) = try await VaultFixture.filled(title)
         let folder = (fixture.place.keyring as NSString).deletingLastPathComponent
         let names = { try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.contains(".replaced") } }
         _ = try KeyringFile.keep(KeyringFile.read(fixture.place.keyring), of: fixture.place.keyring)

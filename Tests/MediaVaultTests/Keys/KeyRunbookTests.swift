@@ -15,11 +15,16 @@ struct KeyRunbookTests {
         var damaged = 0
         var needed: Set<Int> = []
         var failing: String?
+        /// Whether the task is cancelled when the operation fails.
+        var cancels = false
         var receipts: [Receipt] = []
         var isSound = true
 
         private func note(_ name: String) throws {
-            if name == failing { throw VaultError(.diskFull, "no space left on the disk") }
+            if name == failing {
+                if cancels { unsafe withUnsafeCurrentTask { unsafe $0?.cancel() } }
+                throw VaultError(.diskFull, "no space left on the disk")
+            }
             done.append(name)
         }
 
@@ -111,7 +116,37 @@ struct KeyRunbookTests {
         #expect(recorder.done == ["rotate", "rewrap"] && !progress.isComplete)
     }
 
-    @Test("An operation that fails ends the runbook, which names it", arguments: ["root", "rewrap", "retire 2"])
+    @Test("If a generation cannot be destroyed for any reason, the others are, and the receipts are still checked")
+    func retirementFails() async throws {
+        for runbook in [KeyRunbook.leakResponse(reseals: false), .rootRevocation, .renewal(keeping: 1)] {
+            let recorder = Recorder()
+            recorder.failing = "retire 2"
+            let progress = try await run(runbook, recorder)
+            #expect(recorder.done.suffix(3).contains("retire 3") && !recorder.done.contains("retire 2"))
+            #expect(recorder.done.contains("audit") == runbook.steps.contains(.audit))
+            #expect(progress.ended.map(\.step) == runbook.steps && !progress.isComplete)
+            let retirement = try #require(progress.ended.first { $0.step == .retire(keeping: 1) })
+            guard case .retired(let generations, let kept) = retirement.outcome else {
+                Issue.record("not a retirement: \(retirement)")
+                return
+            }
+            #expect(generations == [1, 3] && kept.map(\.code) == [.diskFull])
+            #expect(kept.map(\.message) == ["generation 2 was not destroyed: no space left on the disk"])
+        }
+    }
+
+    @Test("If a runbook is cancelled while a generation is being destroyed, it ends there")
+    func cancelledRetirement() async {
+        let task = Task {
+            let recorder = Recorder()
+            (recorder.failing, recorder.cancels) = ("retire 2", true)
+            await #expect(throws: CancellationError.self) { try await run(.leakResponse(reseals: false), recorder) }
+            return recorder.done
+        }
+        #expect(await task.value == ["root", "rewrap", "retire 1"])
+    }
+
+    @Test("An operation that fails ends the runbook, which names it", arguments: ["root", "rewrap"])
     func failure(name: String) async throws {
         let recorder = Recorder()
         recorder.failing = name

@@ -33,7 +33,7 @@ struct LocatorTests {
         // Who has the old name gets no loader by it: the name is made again.
         #expect(!vault.isValid(admission, now: 0))
         #expect(throws: ResourceNames.renaming) { try vault.loaders.use(named) }
-        #expect(vault.readHeld(named, range: .whole) == nil)
+        #expect(vault.held(named, range: .whole) == nil)
         #expect(try await vault.read(named, range: .whole).range == 0..<length)
         #expect(try await vault.summary(of: fixture.url)?.isComplete == true)
         #expect(try await fixture.read(vault) == 0..<length)

@@ -9,11 +9,11 @@ import VaultModel
 @Suite("Any process can report the progress of an interrupted key operation", .timeLimit(.minutes(2)))
 struct UnfinishedActTests {
     private let length: Int64 = 20_000_000
-    private var film: ScriptedResource { ScriptedResource(seed: 17, length: length) }
+    private var title: ScriptedResource { ScriptedResource(seed: 17, length: length) }
 
     @Test("A reseal reports its remaining titles and bytes until it is done")
     func reseal() async throws {
-        let (fixture, vault) = try await VaultFixture.filled(film)
+        let (fixture, vault) = try await VaultFixture.filled(title)
         for name in ["/second", "/third"] { for try await _ in vault.download(fixture.origin.url(name)) {} }
         #expect(try await vault.keys.report().reseal == nil)
         _ = try await vault.keys.rotate()
@@ -39,7 +39,7 @@ struct UnfinishedActTests {
 
     @Test("Unfinished shreds are counted until the next owner finishes them")
     func shreds() async throws {
-        let (fixture, vault) = try await VaultFixture.filled(film)
+        let (fixture, vault) = try await VaultFixture.filled(title)
         let id = try await vault.name(MediaReference(fixture.url)).id
         #expect(try await vault.keys.report().shreds == 0)
         _ = try vault.store.shred(id, isQuick: true, noting: vault.keys.log)

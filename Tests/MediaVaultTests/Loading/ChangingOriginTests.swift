@@ -53,7 +53,7 @@ struct ChangingOriginTests {
     @Test(
         "If content changes mid-stream, the reader fails, no versions are mixed, and the next reader gets the new one",
         arguments: changes)
-    func midFilm(_ change: Change) async throws {
+    func midTitle(_ change: Change) async throws {
         let fixture = try await VaultFixture(change.before)
         fixture.origin.answer { request in
             guard request.number > 0 else {

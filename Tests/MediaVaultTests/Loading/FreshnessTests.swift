@@ -40,8 +40,8 @@ struct FreshnessTests {
     @Test("Revalidation works with a date alone, and an answer with equal validators counts like a 304")
     func byDate() async throws {
         let date = "Sat, 21 Nov 2020 12:00:00 GMT"
-        let film = ScriptedResource(length: 100_000, entityTag: nil, lastModified: date)
-        let fixture = try await FreshFixture(film)
+        let title = ScriptedResource(length: 100_000, entityTag: nil, lastModified: date)
+        let fixture = try await FreshFixture(title)
         let vault = try await fixture.filled()
         fixture.clock.advance(by: 60)
         let reader = try await vault.read(fixture.url)
@@ -49,7 +49,7 @@ struct FreshnessTests {
         #expect(fixture.asked(since: 1) == ["HEAD \(date)"])
         fixture.origin.answer { request in
             // This origin ignores conditional requests.
-            var answer = film.answer(to: request)
+            var answer = title.answer(to: request)
             answer.status = answer.status == 304 ? 200 : answer.status
             answer.set("Content-Length", "100000")
             return answer
@@ -69,8 +69,8 @@ struct FreshnessTests {
         let gate = Gate()
         let fixture = try await FreshFixture()
         let vault = try await fixture.filled()
-        fixture.origin.answer { [film = fixture.vault.resource] request in
-            var answer = film.answer(to: request)
+        fixture.origin.answer { [title = fixture.vault.resource] request in
+            var answer = title.answer(to: request)
             answer.before = [.hold(gate)]
             return answer
         }
@@ -105,8 +105,8 @@ struct FreshnessTests {
         let gate = Gate()
         let fixture = try await FreshFixture()
         let vault = try await fixture.filled()
-        fixture.origin.answer { [film = fixture.vault.resource] request in
-            var answer = film.answer(to: request)
+        fixture.origin.answer { [title = fixture.vault.resource] request in
+            var answer = title.answer(to: request)
             answer.before = [.hold(gate)]
             return answer
         }
@@ -153,8 +153,8 @@ struct FreshnessTests {
         for spoil in careless {
             let fixture = try await FreshFixture()
             let vault = try await fixture.filled()
-            fixture.origin.answer { [film = fixture.vault.resource] request in
-                var answer = film.answer(to: request)
+            fixture.origin.answer { [title = fixture.vault.resource] request in
+                var answer = title.answer(to: request)
                 if request.method == "HEAD" { spoil(&answer) }
                 return answer
             }
@@ -172,8 +172,8 @@ struct FreshnessTests {
         let vault = try await fixture.open()
         #expect(try await fixture.vault.read(vault, .closed(first: 0, last: 99_999)) == 0..<100_000)
         await vault.close()
-        fixture.origin.answer { [film = fixture.vault.resource] request in
-            var answer = film.answer(to: request)
+        fixture.origin.answer { [title = fixture.vault.resource] request in
+            var answer = title.answer(to: request)
             if request.method == "HEAD" { (answer.status, answer.fields) = (200, [("Content-Length", "0")]) }
             return answer
         }

@@ -144,7 +144,7 @@ struct LoaderStateTests {
     @Test("Bytes that are not stored stay in memory until their reader took them, and are not fetched twice")
     func leftOver() {
         var (state, reader, fetch) = reading(20_000)
-        _ = state.storeFailed(fetch, segment: nil, VaultError(.noRoom, "no room"))
+        _ = state.storeFailed(fetch, segment: nil, VaultError(.quotaExceeded, "no space"))
         #expect(state.bypass(reader) == .capacity)
         let (used, effects) = state.received([UInt8](repeating: 1, count: 20_000), by: fetch, now: start)
         #expect(used == 20_000 && effects.passedThrough == 20_000)
@@ -193,8 +193,9 @@ struct LoaderStateTests {
                     id: Self.id(1), representation: Self.id(2), keyNumber: 1,
                     blockSize: 4096, start: 0, length: held))
             change(&state)
-            guard let found = state.held(requested, now: 1000 + age) else { return nil }
-            let reader = state.addReader(of: found)
+            guard let found = state.held(requested, now: 1000 + age), let reader = state.addReader(of: found) else {
+                return nil
+            }
             #expect(state.readers[reader]?.position == found.range.lowerBound)
             #expect(found.segment.representation == Self.id(2) && found.run == 0..<held)
             return found.range
@@ -210,6 +211,26 @@ struct LoaderStateTests {
         #expect(opened(.closed(first: 0, last: 9), supportsRanges: false) == 0..<10)
         #expect(opened(.whole) { _ = $0.end(with: VaultError(.closed, "closed")) } == nil)
         #expect(opened(.whole) { _ = $0.setMode(vault: .offline) } == 0..<100)
+    }
+
+    @Test("Bytes that were found to be held are not opened once another representation has begun, or all has ended")
+    func overtaken() throws {
+        let information = ContentInformation(
+            length: 100, type: nil, validators: Validators(), supportsRanges: true)
+        for (change, opens) in [
+            ({ _ in }, true), ({ _ = $0.begin(information, keeping: nil) }, false), ({ _ = $0.forget() }, false),
+            ({ _ = $0.end(with: VaultError(.closed, "closed")) }, false),
+        ] as [((inout LoaderState) -> Void, Bool)] {
+            var state = LoaderState(mode: .online)
+            _ = state.begin(information, keeping: nil)
+            state.map.put(
+                SegmentDescription(
+                    id: Self.id(1), representation: Self.id(2), keyNumber: 1, blockSize: 4096, start: 0, length: 100))
+            let found = try #require(state.held(.whole, now: 1000))
+            change(&state)
+            #expect((state.addReader(of: found) != nil) == opens)
+            #expect(state.readers.isEmpty == !opens)
+        }
     }
 
     private static func id<Kind>(_ byte: UInt8) -> Identifier<Kind> {

@@ -140,8 +140,8 @@ struct ModeTests {
     func live() async throws {
         let gate = Gate()
         let fixture = try await FreshFixture()
-        fixture.origin.answer { [film = fixture.vault.resource] request in
-            var answer = film.answer(to: request)
+        fixture.origin.answer { [title = fixture.vault.resource] request in
+            var answer = title.answer(to: request)
             answer.insert(.hold(gate), at: 65_536)
             return answer
         }

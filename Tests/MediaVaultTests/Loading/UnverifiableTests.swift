@@ -58,8 +58,8 @@ struct UnverifiableTests {
     func fewBytesBeside() async throws {
         let fixture = try await VaultFixture(old)
         let vault = try await fixture.open()
-        let film = try await vault.read(fixture.url)
-        #expect(try await film.next() != nil)
+        let title = try await vault.read(fixture.url)
+        #expect(try await title.next() != nil)
         for first in [600_010, 700_000, Self.length - 5] as [Int64] {
             let reader = try await vault.read(fixture.url, range: .closed(first: first, last: first + 4))
             var place = first
@@ -69,7 +69,7 @@ struct UnverifiableTests {
             }
             #expect(place == first + 5)
         }
-        film.cancel()
+        title.cancel()
         await vault.close()
     }
 
@@ -77,15 +77,15 @@ struct UnverifiableTests {
     func sideBySide() async throws {
         let fixture = try await VaultFixture(old)
         let vault = try await fixture.open()
-        let film = try await vault.read(fixture.url)
+        let title = try await vault.read(fixture.url)
         var position: Int64 = 0
-        if let bytes = try await film.next() { position += Int64(bytes.count) }
-        #expect(film.entityTag.isWeak, "no validator identifies its bytes")
+        if let bytes = try await title.next() { position += Int64(bytes.count) }
+        #expect(title.entityTag.isWeak, "no validator identifies its bytes")
         fixture.origin.answer { [new] in new.answer(to: $0) }
         // One player where nothing is held, and one that starts in held bytes.
         for range in [RequestedRange.from(600_000), .closed(first: 0, last: 99)] {
             let reader = try await vault.read(fixture.url, range: range)
-            #expect(range != .from(600_000) || (reader.bypass == .unverifiable && reader.entityTag != film.entityTag))
+            #expect(range != .from(600_000) || (reader.bypass == .unverifiable && reader.entityTag != title.entityTag))
             var (place, versions) = (reader.range?.lowerBound ?? 0, versions)
             while let bytes = try await reader.next() {
                 versions = versions.filter { $0.matches(bytes, at: place) }
@@ -93,7 +93,7 @@ struct UnverifiableTests {
             }
             #expect(place == reader.range?.upperBound && !versions.isEmpty)
         }
-        while let bytes = try await film.next() {
+        while let bytes = try await title.next() {
             #expect(old.media.matches(bytes, at: position), "at \(position)")
             position += Int64(bytes.count)
         }
@@ -122,14 +122,14 @@ struct UnverifiableTests {
 
     @Test("A download over several connections stores one version", arguments: [1, 4])
     func download(connections: Int) async throws {
-        let film = ScriptedResource(seed: 1, length: 20 << 20, entityTag: nil)
-        let fixture = try await VaultFixture(film)
-        answer(fixture, with: film)
+        let title = ScriptedResource(seed: 1, length: 20 << 20, entityTag: nil)
+        let fixture = try await VaultFixture(title)
+        answer(fixture, with: title)
         let vault = try await fixture.open()
         let options = DownloadOptions(connections: connections)
         for try await _ in vault.download(fixture.url, options: options) {}
         await vault.close()
-        #expect(try await fixture.stored() == [0..<film.media.length])
+        #expect(try await fixture.stored() == [0..<title.media.length])
     }
 
     @Test("If the operator declares content immutable, bytes from any connection are stored, also in a later run")

@@ -10,7 +10,10 @@ struct ManifestContentTests {
             ("#EXTM3U\n#EXTINF:1,\na.ts\n", .hls), ("\u{FEFF}#EXTM3U\r\n", .hls), ("#EXTM3U", .hls),
             ("<MPD xmlns=\"urn:mpeg:dash:schema:mpd:2011\">", .dash), ("<?xml version=\"1.0\"?>\n<MPD>", .dash),
             ("\u{FEFF} \n<!-- film -->\n<dash:MPD>", .dash),
-            ("", nil), ("#EXTM3", nil), (" #EXTM3U", nil), ("#!/bin/sh", nil), ("MPD", nil), ("<html>", nil),
+            ("<!DOCTYPE MPD [<!ENTITY a 'b'>]><MPD>", .dash),
+            ("<!-- \(String(repeating: "x", count: 2000)) --><x:MPD>", .dash),
+            ("", nil), ("#EXTM3", nil), ("#!/bin/sh", nil), ("<a xmlns=\"urn:MPD\">", nil), ("MPD", nil),
+            ("<html>", nil),
             ("<svg xmlns=\"http://www.w3.org/2000/svg\"/>", nil), ("<", nil), ("\u{FEFF}", nil),
         ] as [(String, ManifestKind?)])
     func table(text: String, kind: ManifestKind?) {
@@ -23,7 +26,5 @@ struct ManifestContentTests {
             #expect(ManifestContent.kind(of: start + Array("<MPD>#EXTM3U".utf8)) == nil)
             #expect(start.first.map(ManifestContent.mayBegin) == false)
         }
-        let late = Array("<x>".utf8) + Array(repeating: 0x20, count: 5000) + Array("<MPD>".utf8)
-        #expect(ManifestContent.kind(of: late) == nil)
     }
 }

@@ -50,8 +50,8 @@ struct FullDiskTests {
         try await fixture.download(vault, 2, 400_000)
         try await fixture.play(vault, 1, 900_000)
         try await fixture.play(vault, 3, 100_000)
-        for (film, length) in [(UInt64(1), Int64(900_000)), (2, 400_000), (3, 100_000)] {
-            #expect(try await fixture.held(vault, film, length) == length, "film \(film)")
+        for (title, length) in [(UInt64(1), Int64(900_000)), (2, 400_000), (3, 100_000)] {
+            #expect(try await fixture.held(vault, title, length) == length, "title \(title)")
         }
         await fixture.later(vault, .seconds(20))
         await fixture.later(vault, .seconds(30))
@@ -72,7 +72,7 @@ struct FullDiskTests {
         fixture.disk.fail(.write, of: "/segments/", number: 4, lasting: true, with: Self.full)
         let reader = try await vault.read(fixture.url(1, 2_000_000))
         var position: Int64 = 0
-        let media = RoomFixture.film(1, 2_000_000).media
+        let media = RoomFixture.title(1, 2_000_000).media
         func take(to end: Int64) async throws {
             while position < end, let bytes = try await reader.next() {
                 #expect(media.matches(bytes, at: position))
@@ -124,12 +124,12 @@ struct FullDiskTests {
         let fixture = try await RoomFixture()
         let vault = try await fixture.open()
         fixture.disk.fail(.synchronize, of: "/segments/", number: number, with: Self.full)
-        for film in UInt64(1)...3 { try await fixture.play(vault, film, 200_000) }
+        for title in UInt64(1)...3 { try await fixture.play(vault, title, 200_000) }
         await fixture.later(vault, .zero)
         await fixture.later(vault, .seconds(4))
-        for film in UInt64(1)...3 {
-            try await fixture.play(vault, film, 200_000)
-            #expect(try await fixture.held(vault, film, 200_000) == 200_000)
+        for title in UInt64(1)...3 {
+            try await fixture.play(vault, title, 200_000)
+            #expect(try await fixture.held(vault, title, 200_000) == 200_000)
         }
         #expect(try await vault.status().used == fixture.meter.total)
         await vault.close()

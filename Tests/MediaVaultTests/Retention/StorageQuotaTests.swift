@@ -13,12 +13,12 @@ struct StorageQuotaTests {
 
     /// A queue from which several players take titles.
     private final class Order: Sendable {
-        typealias Film = (number: UInt64, length: Int64)
-        private let films: Mutex<ArraySlice<Film>>
+        typealias Title = (number: UInt64, length: Int64)
+        private let titles: Mutex<ArraySlice<Title>>
 
-        init(_ films: [Film]) { self.films = Mutex(films[...]) }
+        init(_ titles: [Title]) { self.titles = Mutex(titles[...]) }
 
-        func next() -> Film? { films.withLock { $0.popFirst() } }
+        func next() -> Title? { titles.withLock { $0.popFirst() } }
     }
 
     @Test("The title played longest ago is evicted first, and pinned or playing titles are never touched")
@@ -30,7 +30,7 @@ struct StorageQuotaTests {
         try await fixture.play(vault, 2, 1_000_000)
         let playing = try await vault.read(fixture.url(2, 1_000_000))
         _ = try await playing.next()
-        for film in UInt64(3)..<9 { try await fixture.play(vault, film, 1_000_000) }
+        for title in UInt64(3)..<9 { try await fixture.play(vault, title, 1_000_000) }
         #expect(try await fixture.held(vault, 1, 1_000_000) == 1_000_000)
         #expect(try await fixture.held(vault, 2, 1_000_000) == 1_000_000)
         #expect(try await fixture.held(vault, 8, 1_000_000) == 1_000_000, "the last title is complete")
@@ -38,7 +38,7 @@ struct StorageQuotaTests {
         #expect(status.used <= 4 * Self.mebibyte && status.evicted > 3_000_000 && status.passedThrough == 0)
         #expect(fixture.meter.most <= 4 * Self.mebibyte)
         // The missing bytes of an evicted title are fetched again.
-        for film in UInt64(3)..<9 { try await fixture.play(vault, film, 1_000_000) }
+        for title in UInt64(3)..<9 { try await fixture.play(vault, title, 1_000_000) }
         playing.cancel()
         await vault.close()
     }
@@ -50,18 +50,18 @@ struct StorageQuotaTests {
         let fixture = try await RoomFixture()
         let limit = 20 * Self.mebibyte
         let vault = try await fixture.open(StorageLimits(maxSize: limit))
-        let films = (0..<60).map { (number: UInt64($0), length: Int64.random(in: 1...3_000_000, using: &random)) }
-        let pinned = films.prefix(5)
-        for film in pinned {
-            try await fixture.download(vault, film.number, film.length)
-            try await vault.pin(MediaReference(fixture.url(film.number, film.length)))
+        let titles = (0..<60).map { (number: UInt64($0), length: Int64.random(in: 1...3_000_000, using: &random)) }
+        let pinned = titles.prefix(5)
+        for title in pinned {
+            try await fixture.download(vault, title.number, title.length)
+            try await vault.pin(MediaReference(fixture.url(title.number, title.length)))
         }
-        let order = Order(films + films.shuffled(using: &random).prefix(20))
+        let order = Order(titles + titles.shuffled(using: &random).prefix(20))
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<8 {
                 group.addTask {
-                    while let film = order.next() {
-                        try await fixture.play(vault, film.number, film.length)
+                    while let title = order.next() {
+                        try await fixture.play(vault, title.number, title.length)
                     }
                 }
             }
@@ -70,8 +70,8 @@ struct StorageQuotaTests {
         #expect(fixture.meter.most <= limit, "seed \(seed)")
         let status = try await vault.status()
         #expect(status.used <= limit, "seed \(seed)")
-        for film in pinned {
-            #expect(try await fixture.held(vault, film.number, film.length) == film.length, "seed \(seed)")
+        for title in pinned {
+            #expect(try await fixture.held(vault, title.number, title.length) == title.length, "seed \(seed)")
         }
         #expect(status.evicted > 0, "seed \(seed)")
         await vault.close()
@@ -106,7 +106,7 @@ struct StorageQuotaTests {
         let length = 40 * Self.mebibyte
         let error = await #expect(throws: VaultError.self) { try await fixture.download(vault, 1, length) }
         let held = try #require(try await fixture.held(vault, 1, length))
-        #expect(error?.code == .noRoom && error?.firstMissing == held)
+        #expect(error?.code == .quotaExceeded && error?.firstMissing == held)
         #expect(error?.message.contains("\(length - held) bytes") == true)
         #expect(try await vault.status().bytesFetched < length / 2, "the download does not fetch what it cannot keep")
         await vault.close()
@@ -169,7 +169,7 @@ struct StorageQuotaTests {
     func upkeep() async throws {
         let fixture = try await RoomFixture()
         let vault = try await fixture.open()
-        for film in UInt64(1)...4 { try await fixture.play(vault, film, 500_000) }
+        for title in UInt64(1)...4 { try await fixture.play(vault, title, 500_000) }
         try await vault.setLimits(StorageLimits(maxSize: 1 << 20, maxAge: 90 * 86_400))
         #expect(try await vault.status().used <= 1 << 20)
         #expect(try await vault.status().used > 500_000)
@@ -191,7 +191,7 @@ struct StorageQuotaTests {
         let vault = try await fixture.open()
         let url = fixture.url(1, 900_000)
         fixture.origin.answer { request in
-            var answer = RoomFixture.film(ofTarget: request.target).answer(to: request)
+            var answer = RoomFixture.title(ofTarget: request.target).answer(to: request)
             if request.number == 0 { answer.insert(.hold(gate), at: 400_000) }
             return answer
         }
@@ -219,12 +219,12 @@ struct StorageQuotaTests {
         let vault = try await fixture.open()
         try await fixture.play(vault, 1, 100_000)
         try await fixture.play(vault, 2, 100_000, .closed(first: 0, last: 9))
-        for (film, kept) in [(UInt64(1), "download"), (2, "cache")] {
-            let title = MediaReference(fixture.url(film, 100_000))
+        for (number, kept) in [(UInt64(1), "download"), (2, "cache")] {
+            let title = MediaReference(fixture.url(number, 100_000))
             try await vault.pin(title)
             #expect(try await vault.summary(of: title)?.resourceClass == "pinned")
-            if film == 1 {
-                try await fixture.download(vault, film, 100_000)
+            if number == 1 {
+                try await fixture.download(vault, number, 100_000)
                 #expect(try await vault.summary(of: title)?.resourceClass == "pinned", "a download does not unpin")
             }
             try await vault.unpin(title)
@@ -242,7 +242,7 @@ struct StorageQuotaTests {
     func prune() async throws {
         let fixture = try await RoomFixture()
         let vault = try await fixture.open()
-        for film in UInt64(1)...3 { try await fixture.play(vault, film, 100_000) }
+        for title in UInt64(1)...3 { try await fixture.play(vault, title, 100_000) }
         let used = try await vault.status().used
         let report = try await vault.prune(StorageLimits(maxSize: used / 3))
         #expect(report == PruneReport(resources: 2, segments: 2, bytes: used / 3 * 2, used: used / 3))

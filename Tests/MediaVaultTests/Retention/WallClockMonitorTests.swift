@@ -46,7 +46,7 @@ struct WallClockMonitorTests {
     func ahead() async throws {
         let fixture = try await RoomFixture()
         let vault = try await fixture.open(StorageLimits(maxAge: 90 * 86_400))
-        for film in UInt64(1)...2 { try await fixture.play(vault, film, 100_000) }
+        for title in UInt64(1)...2 { try await fixture.play(vault, title, 100_000) }
         await fixture.later(vault, .zero)
         fixture.clock.advance(by: 7200)
         await fixture.later(vault, .seconds(7200))

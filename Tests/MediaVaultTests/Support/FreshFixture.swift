@@ -1,8 +1,9 @@
-import MediaVault
 import OriginTestSupport
 import Testing
 import VaultModel
 import VaultTestSupport
+
+@testable import MediaVault
 
 /// A vault whose wall clock the test moves, and an origin that states how long its media file is fresh.
 struct FreshFixture: Sendable {
@@ -43,6 +44,13 @@ struct FreshFixture: Sendable {
         let vault = try await open()
         #expect(try await self.vault.read(vault) == 0..<resource.media.length)
         return vault
+    }
+
+    /// Waits until all that was received is sealed.
+    func settle(_ vault: Vault) async throws {
+        let (loader, lease) = try await vault.use(MediaReference(url))
+        await loader.settle()
+        withExtendedLifetime(lease) {}
     }
 
     /// Returns the requests to the origin after the first `count`: method, range, condition.

@@ -64,7 +64,7 @@ final class PlantedVault: Sendable {
     private let media: PseudoRandomMedia
 
     /// The damaged title; one that must play; one that is removed; one that is shredded.
-    let (film, other, removed, shredded): (MediaReference, MediaReference, MediaReference, MediaReference)
+    let (title, other, removed, shredded): (MediaReference, MediaReference, MediaReference, MediaReference)
     static let length: Int64 = 90_000
 
     init() async throws {
@@ -72,7 +72,7 @@ final class PlantedVault: Sendable {
         media = resource.media
         origin = try ScriptedOrigin(resource)
         let names = ["/film", "/other", "/removed", "/shredded"].map { [origin] in MediaReference(origin.url($0)) }
-        (film, other, removed, shredded) = (names[0], names[1], names[2], names[3])
+        (title, other, removed, shredded) = (names[0], names[1], names[2], names[3])
         folder = try TemporaryFolder()
         place = VaultPlace(folder: folder.path + "/vault", keyring: folder.path + "/keys/keyring.json")
         unlock = .keyFile(path: folder.path + "/keys/key")
@@ -82,7 +82,7 @@ final class PlantedVault: Sendable {
         for url in names.dropFirst() { for try await _ in vault.download(url) {} }
         // Two segments, so that a sum can go wrong; played and not downloaded, so that it may be evicted.
         for range in [RequestedRange.from(40_000), .closed(first: 0, last: 39_999)] {
-            let reader = try await vault.read(film, range: range)
+            let reader = try await vault.read(title, range: range)
             while try await reader.next() != nil {}
         }
         try await vault.keys.backUp(to: backup, for: NewSlot(Self.passphrase))
@@ -97,7 +97,7 @@ final class PlantedVault: Sendable {
     private init(copying template: PlantedVault) throws {
         folder = try TemporaryFolder()
         (origin, media) = (template.origin, template.media)
-        (film, other, removed, shredded) = (template.film, template.other, template.removed, template.shredded)
+        (title, other, removed, shredded) = (template.title, template.other, template.removed, template.shredded)
         for name in ["vault", "keys", "backup.json"] {
             try FileManager.default.copyItem(
                 atPath: template.folder.path + "/" + name, toPath: folder.path + "/" + name)

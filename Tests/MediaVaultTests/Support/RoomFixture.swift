@@ -20,7 +20,7 @@ final class RoomFixture: Sendable {
         place = VaultPlace(folder: folder.path + "/vault", keyring: folder.path + "/keys/keyring.json")
         unlock = .keyFile(path: folder.path + "/keys/key")
         _ = try await Vault.initialize(place, unlock: unlock)
-        origin = try ScriptedOrigin { Self.film(ofTarget: $0.target).answer(to: $0) }
+        origin = try ScriptedOrigin { Self.title(ofTarget: $0.target).answer(to: $0) }
         disk = SimulatedFileSystem(root: folder.path)
         meter = MeteredFileSystem(over: disk)
     }
@@ -33,12 +33,12 @@ final class RoomFixture: Sendable {
         return try await Vault.open(place, unlock: unlock, options: options)
     }
 
-    static func film(ofTarget target: String) -> ScriptedResource {
+    static func title(ofTarget target: String) -> ScriptedResource {
         let numbers = target.dropFirst().prefix { $0 != "." }.split(separator: "-").compactMap { Int64($0) }
-        return film(UInt64(numbers.first ?? 0), numbers.last ?? 0)
+        return title(UInt64(numbers.first ?? 0), numbers.last ?? 0)
     }
 
-    static func film(_ seed: UInt64, _ length: Int64) -> ScriptedResource {
+    static func title(_ seed: UInt64, _ length: Int64) -> ScriptedResource {
         ScriptedResource(seed: seed, length: length, entityTag: "\"\(seed)\"")
     }
 
@@ -51,7 +51,7 @@ final class RoomFixture: Sendable {
     ) async throws {
         let reader = try await vault.read(url(seed, length), range: range)
         var position = reader.range?.lowerBound ?? 0
-        let media = Self.film(seed, length).media
+        let media = Self.title(seed, length).media
         while let bytes = try await reader.next() {
             guard media.matches(bytes, at: position) else {
                 Issue.record("wrong bytes at \(position) of film \(seed)", sourceLocation: sourceLocation)

@@ -19,9 +19,9 @@ struct ImpossibleValuesTests {
 
     private static let looking: [Act] = [
         Act("list") { _, vault in for try await _ in vault.resources() {} },
-        Act("info") { planted, vault in _ = try await vault.summary(of: planted.film) },
+        Act("info") { planted, vault in _ = try await vault.summary(of: planted.title) },
         Act("status") { _, vault in _ = try await vault.status() },
-        Act("play") { planted, vault in try await planted.read(planted.film, in: vault, "play") },
+        Act("play") { planted, vault in try await planted.read(planted.title, in: vault, "play") },
         Act("verify") { _, vault in for try await _ in vault.verify() {} },
         Act("verify --sample") { _, vault in for try await _ in vault.verify(VerifyOptions(sample: 100)) {} },
         Act("keys list") { _, vault in _ = try await vault.keys.report() },
@@ -29,7 +29,7 @@ struct ImpossibleValuesTests {
     ]
 
     private static let changing: [Act] = [
-        Act("fetch") { planted, vault in for try await _ in vault.download(planted.film) {} },
+        Act("fetch") { planted, vault in for try await _ in vault.download(planted.title) {} },
         Act("prune --max-age") { _, vault in _ = try await vault.prune(StorageLimits(maxAge: 1)) },
         Act("prune --max-age, none") { _, vault in _ = try await vault.prune(StorageLimits(maxAge: .max)) },
         Act("prune --max-size") { _, vault in _ = try await vault.prune(StorageLimits(maxSize: 350_000)) },
@@ -46,8 +46,8 @@ struct ImpossibleValuesTests {
         Act("keys change-locator") { _, vault in _ = try await vault.keys.changeLocator() },
         Act("keys rotate --root") { planted, vault in _ = try await vault.keys.rotateRoot(unlockedBy: [planted.unlock])
         },
-        Act("pin") { planted, vault in try await vault.pin(planted.film) },
-        Act("unpin") { planted, vault in try await vault.unpin(planted.film) },
+        Act("pin") { planted, vault in try await vault.pin(planted.title) },
+        Act("unpin") { planted, vault in try await vault.unpin(planted.title) },
     ]
 
     /// Opens the vault and runs each operation, after planting the value again.
@@ -111,14 +111,14 @@ struct ImpossibleValuesTests {
                 try await vault.remove(planted.removed)
                 let report = try await vault.keys.shred([planted.shredded])
                 #expect(report.titles.allSatisfy { $0.error == nil }, what)
-                try await vault.remove(planted.film)
+                try await vault.remove(planted.title)
             } catch {
                 Issue.record(error, what)
             }
             await planted.expect(planted.other, in: vault, what)
             await vault.close()
             let again = try await planted.open()
-            #expect(try await again.summary(of: planted.film) == nil, what)
+            #expect(try await again.summary(of: planted.title) == nil, what)
             await planted.expect(planted.other, in: again, what)
             await again.close()
         }
@@ -142,7 +142,7 @@ struct ImpossibleValuesTests {
             await planted.expect(planted.other, in: rebuilt, what)
             // Values that do not concern keys are corrected, or derived from the files.
             if ["resource.class", "resource.accessed"].contains(column.testDescription) || column.table == "segment" {
-                #expect(try await rebuilt.summary(of: planted.film)?.bytes == PlantedVault.length, what)
+                #expect(try await rebuilt.summary(of: planted.title)?.bytes == PlantedVault.length, what)
             }
             let report = try await VaultFixture.report(of: rebuilt.verify())
             #expect(report.isSound, what)
@@ -219,7 +219,7 @@ struct ImpossibleValuesTests {
     func limit(length: String) async throws {
         let planted = try await PlantedVault()
         let vault = try await planted.open()
-        try await vault.pin(planted.film)
+        try await vault.pin(planted.title)
         let column = PlantedVault.Column(table: "segment", name: "length")
         #expect(try await planted.plant(column, length, in: vault))
         try await vault.setLimits(StorageLimits(maxSize: 1 << 30))

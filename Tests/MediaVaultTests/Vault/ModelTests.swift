@@ -44,13 +44,13 @@ private final class ModelWalk {
     private(set) var counts = Counts()
     private(set) var mistake: String?
 
-    private static let films = 4
+    private static let titles = 4
 
     init(seed: UInt64) async throws {
         random = SeededGenerator(seed: seed)
         var versions: [[ScriptedResource]] = []
-        for film in 0..<Self.films {
-            versions.append([Self.version(film, 0, length: .random(in: 1...1_500_000, using: &random))])
+        for title in 0..<Self.titles {
+            versions.append([Self.version(title, 0, length: .random(in: 1...1_500_000, using: &random))])
         }
         fixture = try await VaultFixture(versions[0][0])
         origin = ChangingOrigin(versions)
@@ -68,19 +68,19 @@ private final class ModelWalk {
         return try await Vault.open(fixture.place, unlock: fixture.unlock, options: options)
     }
 
-    private static func version(_ film: Int, _ number: Int, length: Int64) -> ScriptedResource {
-        ScriptedResource(seed: UInt64(film * 1000 + number + 1), length: length, entityTag: "\"\(film)-\(number)\"")
+    private static func version(_ title: Int, _ number: Int, length: Int64) -> ScriptedResource {
+        ScriptedResource(seed: UInt64(title * 1000 + number + 1), length: length, entityTag: "\"\(title)-\(number)\"")
     }
 
-    private func url(_ film: Int) -> MediaURL { fixture.origin.url("/\(film).mp4") }
+    private func url(_ title: Int) -> MediaURL { fixture.origin.url("/\(title).mp4") }
 
     // MARK: Steps
 
     func step() async throws {
         switch Int.random(in: 0..<100, using: &random) {
         case 0..<60:
-            let film = Int.random(in: 0..<Self.films, using: &random)
-            try await read(film, part: .random(in: 0...1, using: &random))
+            let title = Int.random(in: 0..<Self.titles, using: &random)
+            try await read(title, part: .random(in: 0...1, using: &random))
         case 60..<72: try await readTogether()
         case 72..<80: try await downloadBesidePlayer()
         case 80..<85: change()
@@ -96,9 +96,11 @@ private final class ModelWalk {
     }
 
     private func change() {
-        let film = Int.random(in: 0..<Self.films, using: &random)
+        let title = Int.random(in: 0..<Self.titles, using: &random)
         let length = Int64.random(in: 1...1_500_000, using: &random)
-        origin.world.withLock { $0.versions[film].append(Self.version(film, $0.versions[film].count, length: length)) }
+        origin.world.withLock {
+            $0.versions[title].append(Self.version(title, $0.versions[title].count, length: length))
+        }
     }
 
     private func makeTrouble() {
@@ -128,21 +130,21 @@ private final class ModelWalk {
     }
 
     private func readTogether() async throws {
-        let film = Int.random(in: 0..<Self.films, using: &random)
+        let title = Int.random(in: 0..<Self.titles, using: &random)
         let parts = (0..<3).map { _ in Double.random(in: 0...1, using: &random) }
-        let ranges = parts.map { _ in range(of: film) }
+        let ranges = parts.map { _ in range(of: title) }
         await withTaskGroup(of: Outcome.self) { group in
             for (part, range) in zip(parts, ranges) {
-                group.addTask { [vault, url = url(film)] in await Self.outcome(vault, url, range, part) }
+                group.addTask { [vault, url = url(title)] in await Self.outcome(vault, url, range, part) }
             }
-            for await outcome in group { judge(outcome, film) }
+            for await outcome in group { judge(outcome, title) }
         }
     }
 
     private func downloadBesidePlayer() async throws {
-        let film = Int.random(in: 0..<Self.films, using: &random)
-        let range = range(of: film)
-        let url = url(film)
+        let title = Int.random(in: 0..<Self.titles, using: &random)
+        let range = range(of: title)
+        let url = url(title)
         let options = DownloadOptions(connections: Int.random(in: 1...3, using: &random))
         let vault = vault
         let download = Task {
@@ -153,33 +155,33 @@ private final class ModelWalk {
                 return false
             }
         }
-        judge(await Self.outcome(vault, url, range, 1), film)
+        judge(await Self.outcome(vault, url, range, 1), title)
         let isWhole = await download.value
         guard isWhole, !isOffline else { return }
         if try await vault.summary(of: url)?.isComplete != true { mistake = "a download ended and is not whole" }
     }
 
-    private func read(_ film: Int, part: Double) async throws {
-        let range = range(of: film)
-        let held = try await vault.summary(of: url(film))
+    private func read(_ title: Int, part: Double) async throws {
+        let range = range(of: title)
+        let held = try await vault.summary(of: url(title))
         let before = fixture.origin.exchanges.count
-        let outcome = await Self.outcome(vault, url(film), range, part)
-        judge(outcome, film)
+        let outcome = await Self.outcome(vault, url(title), range, part)
+        judge(outcome, title)
         guard let held, let size = held.size, let wanted = range.resolved(length: size) else { return }
         // Bytes that were held before need no origin and cause no request. If the title has changed, the vault may
         // know of it before the first byte of the new version is durable: then the index still lists the old one.
-        let isNewest = held.etag == origin.world.withLock { $0.versions[film].last?.entityTag }
+        let isNewest = held.etag == origin.world.withLock { $0.versions[title].last?.entityTag }
         guard isNewest, ByteRanges(held.held).gaps(in: wanted).isEmpty else { return }
         if let error = outcome.error { mistake = "held bytes of the newest version were not given: \(error)" }
         let asked = fixture.origin.exchanges.dropFirst(before).map(\.request)
         if !asked.isEmpty {
             let requests = asked.map { "\($0.method) \($0.target) \($0.range ?? "") \($0.ifRange ?? "")" }
-            mistake = "of film \(film) \(held.held) \(held.etag ?? "") were held, and for \(wanted) came \(requests)"
+            mistake = "of title \(title) \(held.held) \(held.etag ?? "") were held, and for \(wanted) came \(requests)"
         }
     }
 
-    private func range(of film: Int) -> RequestedRange {
-        let length = origin.world.withLock { $0.versions[film].last?.media.length ?? 1 }
+    private func range(of title: Int) -> RequestedRange {
+        let length = origin.world.withLock { $0.versions[title].last?.media.length ?? 1 }
         let first = Int64.random(in: 0..<length, using: &random)
         switch Int.random(in: 0..<4, using: &random) {
         case 0: return .whole
@@ -225,26 +227,26 @@ private final class ModelWalk {
         return outcome
     }
 
-    private func judge(_ outcome: Outcome, _ film: Int) {
+    private func judge(_ outcome: Outcome, _ title: Int) {
         counts.reads += 1
         counts.bytes += outcome.pieces.reduce(0) { $0 + Int64($1.bytes.count) }
         if outcome.error != nil { counts.explained += 1 }
-        let versions = origin.world.withLock { $0.versions[film] }
+        let versions = origin.world.withLock { $0.versions[title] }
         if !outcome.pieces.isEmpty,
             !versions.contains(where: { version in
                 outcome.pieces.allSatisfy { version.media.matches($0.bytes, at: $0.at) }
             })
         {
-            mistake = "bytes of film \(film) are of no version, or of two"
+            mistake = "bytes of title \(title) are of no version, or of two"
         }
         if let promised = outcome.promised, let last = outcome.pieces.last,
             last.at + Int64(last.bytes.count) > promised.upperBound
         {
-            mistake = "more bytes of film \(film) came than were promised"
+            mistake = "more bytes of title \(title) came than were promised"
         }
         switch outcome.error?.code {
         case nil, .unreachable, .notHeld, .refused, .changed, .unsatisfiableRange: break
-        case let code?: mistake = "film \(film) ended with \(code): \(outcome.error?.message ?? "")"
+        case let code?: mistake = "title \(title) ended with \(code): \(outcome.error?.message ?? "")"
         }
     }
 }
@@ -265,8 +267,8 @@ private final class ChangingOrigin: Sendable {
 
     func answer(to request: ScriptedRequest) -> ScriptedAnswer {
         world.withLock { world in
-            let film = Int(request.target.dropFirst().prefix { $0 != "." }) ?? 0
-            guard let resource = world.versions[film].last else { return ScriptedAnswer(404) }
+            let title = Int(request.target.dropFirst().prefix { $0 != "." }) ?? 0
+            guard let resource = world.versions[title].last else { return ScriptedAnswer(404) }
             var answer = resource.answer(to: request)
             guard world.trouble > 0 else { return answer }
             world.trouble -= 1

@@ -47,7 +47,10 @@ struct PlaceTests {
         try files.createDirectory(
             atPath: other.folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o777])
         try files.setAttributes([.posixPermissions: 0o777], ofItemAtPath: other.folder)
-        #expect(await refusal { _ = try await Vault.initialize(other, unlock: fixture.unlock) } == .storage)
+        let creation = await refusal {
+            _ = try await Vault.initialize(other, unlock: fixture.unlock, reusesKeyring: true)
+        }
+        #expect(creation == .storage)
     }
 
     @Test("Creating a vault twice changes nothing that exists")

@@ -115,7 +115,7 @@ struct RebuildTests {
         #expect(error?.code == .noVault && error?.message.contains("catalog.backup") == true)
         #expect(fixture.segmentFiles.count == 2 && fixture.quarantined.isEmpty)
         // A new vault is empty, never wrong.
-        _ = try await Vault.initialize(fixture.place, unlock: fixture.unlock)
+        _ = try await Vault.initialize(fixture.place, unlock: fixture.unlock, reusesKeyring: true)
         let vault = try await fixture.open(.reader)
         #expect(try await vault.summary(of: fixture.url) == nil)
         await vault.close()

@@ -9,7 +9,7 @@ import VaultStorage
 
 @Suite("A check beside key operations reports no false damage", .timeLimit(.minutes(2)))
 struct VerifyBesideKeysTests {
-    private let film = ScriptedResource(length: 300_000)
+    private let title = ScriptedResource(length: 300_000)
 
     private func rewrap(_ vault: Vault) async throws {
         for try await _ in vault.keys.rewrap() {}
@@ -17,7 +17,7 @@ struct VerifyBesideKeysTests {
 
     @Test("A reader opened before a new locator, a new generation and a rewrap finds everything sound")
     func followed() async throws {
-        let (fixture, owner) = try await VaultFixture.filled(film)
+        let (fixture, owner) = try await VaultFixture.filled(title)
         let beside = try await fixture.open(.reader)
         _ = try await owner.keys.changeLocator()
         #expect(owner.store.keyring.locators == [2], "the old key is gone")
@@ -33,7 +33,7 @@ struct VerifyBesideKeysTests {
 
     @Test("A reader that cannot follow a new root key is told to open again, and reports no damage")
     func newRoot() async throws {
-        let (fixture, owner) = try await VaultFixture.filled(film)
+        let (fixture, owner) = try await VaultFixture.filled(title)
         let beside = try await fixture.open(.reader)
         _ = try await owner.keys.rotateRoot(unlockedBy: [fixture.unlock])
         try await rewrap(owner)
@@ -48,7 +48,7 @@ struct VerifyBesideKeysTests {
 
     @Test("A reader of an empty vault is told to open again if only the settings do not open")
     func emptyVault() async throws {
-        let fixture = try await VaultFixture(film)
+        let fixture = try await VaultFixture(title)
         let owner = try await fixture.open()
         let beside = try await fixture.open(.reader)
         _ = try await owner.keys.rotateRoot(unlockedBy: [fixture.unlock])
@@ -61,7 +61,7 @@ struct VerifyBesideKeysTests {
 
     @Test("The owner's own checks are sound while its locator changes repeatedly")
     func meanwhile() async throws {
-        let (fixture, owner) = try await VaultFixture.filled(film)
+        let (fixture, owner) = try await VaultFixture.filled(title)
         try await withThrowingTaskGroup(of: Int.self) { group in
             group.addTask {
                 for _ in 0..<2 { _ = try await owner.keys.changeLocator() }

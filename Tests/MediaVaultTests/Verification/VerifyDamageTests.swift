@@ -69,6 +69,30 @@ struct VerifyDamageTests {
         #expect(fixture.quarantined.isEmpty)
     }
 
+    @Test("A title that no key opens is named first, and removed by a repair; nothing names it afterwards")
+    func unopenedTitle() async throws {
+        let fixture = try await VaultFixture.filled()
+        for path in ["/index.sqlite", "/catalog.backup"] {
+            let database = try DatabaseQueue(path: fixture.place.folder + path)
+            try await database.write { db in
+                try db.execute(sql: "UPDATE resourceKey SET wrapped = zeroblob(length(wrapped))")
+            }
+            try database.close()
+        }
+        let found = try await fixture.verify()
+        #expect(found.damage == [.resource: 1] && found.remaining == 1)
+        #expect(found.resources.first?.problem?.contains("a repair removes it") == true)
+        let vault = try await fixture.open(.reader)
+        let listing = await #expect(throws: VaultError.self) { for try await _ in vault.resources() {} }
+        #expect(listing?.code == .integrity && listing?.hint == .repair)
+        await vault.close()
+        let repaired = try await fixture.verify(repairs: true)
+        #expect(repaired.damage == [.resource: 1] && repaired.isSound && repaired.resources.first?.isRepaired == true)
+        #expect(try fixture.files().isEmpty && fixture.quarantined.isEmpty)
+        let later = try await fixture.verify()
+        #expect(later.isSound && later.found == 0)
+    }
+
     @Test("Settings that fail their tag are found")
     func settings() async throws {
         let fixture = try await VaultFixture.filled()

@@ -44,7 +44,7 @@ struct HostSettingTests {
 
     @Test("Once a host is named, requests to it carry no entity tag", arguments: [true, false])
     func tags(isServed: Bool) async throws {
-        let tag = try #require(served.film.entityTag)
+        let tag = try #require(served.title.entityTag)
         let service = isServed ? try await served.serve() : nil
         #expect(try await conditions(isServed, "/before.mp4").contains(tag), "before, requests carry it")
         #expect(try await act(isServed, ["config", "set", "ignore-etag", "--host", "127.0.0.1"]).status == 0)

@@ -14,7 +14,11 @@ struct SlotCommandTests {
         let key = ["MEDIAVAULT_KEY_FILE": lab.path("key")]
         let second = ["MEDIAVAULT_KEY_FILE": lab.path("second")]
         let added = try await lab.run("keys", "slot", "add", "--label", "Anna", "--new-key-file", lab.path("second"))
-        #expect(added.status == 0 && added.errors.count == 1, "\(added.errors)")
+        #expect(added.status == 0 && added.errors.count == 3, "\(added.errors)")
+        #expect(added.errors.first?.hasSuffix("created the key file \(lab.path("second"))") == true)
+        #expect(added.errors.last?.contains("on the same disk as the vault") == true)
+        let twice = try await lab.run("keys", "slot", "add", "--new-key-file", lab.path("second"))
+        #expect(twice.status == 2 && twice.error?.contains("this key opens slot 2 already") == true, "\(twice.errors)")
         #expect(try lab.folder.mode(of: "second") == 0o600)
         let changed = try await lab.run(
             "keys", "change-passphrase", "--new-passphrase-file", lab.path("new"), setting: second)

@@ -27,6 +27,7 @@ struct SlotRevocationTests {
         let removed = try await lab.run("keys", "slot", "remove", "2", "--revoke")
         #expect(removed.status == 0, "\(removed.errors)")
         #expect(removed.errors.contains { $0.contains("created a new root key") })
+        #expect(removed.errors.contains { $0.contains("all playback links and the admin token are void") })
         let changed = try await lab.run(
             "keys", "change-passphrase", "--revoke", "--new-passphrase-file", lab.path("new"))
         #expect(changed.status == 0, "\(changed.errors)")
@@ -60,14 +61,14 @@ struct SlotRevocationTests {
             (2, "opens the keyring here", ["slot", "remove", "1", "--revoke"]),
             (2, "require --revoke", ["slot", "remove", "3", "--drop-slots"]),
             (2, "2 (key-file, key-file), 4 (passphrase, passphrase)", remove),
-            (2, "lock out slots 4 (passphrase, passphrase);", remove + both.prefix(2)),
-            (2, "lock out slots 2 (key-file, key-file);", remove + both.suffix(2)),
+            (2, "lock out slot 4 (passphrase, passphrase);", remove + both.prefix(2)),
+            (2, "lock out slot 2 (key-file, key-file);", remove + both.suffix(2)),
             // A key that opened only the removed slot opens no remaining one.
             (3, "opens no slot", remove + both + ["--slot-key-file", lab.path("third")]),
             (3, "opens no slot", remove + ["--slot-key-file", lab.path("stranger"), "--drop-slots"]),
             (3, "nowhere", remove + ["--slot-key-file", lab.path("nowhere"), "--drop-slots"]),
             (2, "2 (key-file, key-file), 3 (key-file, key-file), 4 (passphrase", change),
-            (2, "lock out slots 3 (key-file, key-file);", change + both),
+            (2, "lock out slot 3 (key-file, key-file);", change + both),
             (3, "opens no slot", change + ["--slot-key-file", lab.path("key"), "--drop-slots"]),
             (2, "no slot 9", change + ["--slot", "9", "--drop-slots"]),
         ]
@@ -77,6 +78,20 @@ struct SlotRevocationTests {
             #expect(result.errors.contains { $0.contains(words) }, "\(arguments): \(result.errors)")
             #expect(lab.contents(of: "keyring.json") == before && lab.contents(of: "fresh") == nil, "\(arguments)")
         }
+        _ = service
+    }
+
+    @Test(
+        "revoke-root that is refused states the cause first, then that nothing was changed", arguments: [true, false])
+    func refusedAlone(isServed: Bool) async throws {
+        try await addSlots("second")
+        let service = try await lab.serve(isServed)
+        let before = try #require(lab.contents(of: "keyring.json"))
+        let result = try await lab.run("keys", "revoke-root")
+        #expect(result.status == 2 && result.errors.count == 2, "\(result.errors)")
+        #expect(result.errors.first?.contains("lock out slot 2 (") == true, "\(result.errors)")
+        #expect(result.errors.last?.contains("the root key was not changed") == true, "\(result.errors)")
+        #expect(lab.contents(of: "keyring.json") == before)
         _ = service
     }
 
@@ -113,7 +128,7 @@ struct SlotRevocationTests {
         let result = try await lab.run("keys", "slot", "remove", "2", "--revoke", "--slot-credential", "another")
         #expect(result.status == 2 || result.status == 3)
         #expect(result.errors.contains { $0.contains("slot 2 removed") }, "\(result.errors)")
-        let remainder = RootRevocation.remainder(after: 0)
+        let remainder = RootRevocation.remainder(after: 0, isRefused: true)
         #expect(result.errors.contains { $0.hasSuffix(remainder) }, "\(result.errors)")
         #expect(try await lab.listing().slots.map(\.number) == [1, 3])
         _ = service

@@ -9,13 +9,13 @@ import Testing
     private let lab: CommandLab
     private let resource = ScriptedResource(length: length)
     private let origin: ScriptedOrigin
-    private var film: String { origin.url("/dir/film.mp4?token=geheim").absoluteString }
+    private var title: String { origin.url("/dir/film.mp4?token=geheim").absoluteString }
 
     init() async throws {
         lab = try CommandLab()
         origin = try ScriptedOrigin(resource)
         try #require(try await lab.run("init").status == 0)
-        try #require(try await lab.run("fetch", film).status == 0)
+        try #require(try await lab.run("fetch", title).status == 0)
     }
 
     private func flip(_ offset: Int = 88 + 2 * 32_784) throws {
@@ -95,14 +95,14 @@ import Testing
     @Test("export writes the file, shows its progress, and asks no origin") func export() async throws {
         origin.stop()
         let target = lab.folder.path + "/out.mp4"
-        let result = try await lab.run("export", film, target)
+        let result = try await lab.run("export", title, target)
         #expect(result.status == 0 && result.text.isEmpty)
         #expect(result.errors.last == "mediavault: out.mp4: 100 %, 1.0 MB of 1.0 MB")
         #expect(Array(try Data(contentsOf: URL(filePath: target))) == resource.media.bytes(0..<Self.length))
         #expect(try lab.folder.mode(of: "out.mp4") == 0o600)
-        let again = try await lab.run("export", film, target)
+        let again = try await lab.run("export", title, target)
         #expect(again.status == 2 && again.error?.contains("--force") == true)
-        #expect(try await lab.run("export", film, target, "--force").status == 0)
+        #expect(try await lab.run("export", title, target, "--force").status == 0)
     }
 
     @Test("export of an incomplete title ends with exit code 6, reports the missing bytes, and creates no file")
@@ -119,7 +119,7 @@ import Testing
     }
 
     @Test("export refuses standard output and points to cat") func standardOutput() async throws {
-        let result = try await lab.run("export", film, "-")
+        let result = try await lab.run("export", title, "-")
         #expect(result.status == 2 && result.error?.contains("cat") == true)
     }
 
@@ -127,7 +127,7 @@ import Testing
         for name in lab.folder.files() where name.hasPrefix("vault/index.sqlite") {
             try FileManager.default.removeItem(atPath: lab.folder.path + "/" + name)
         }
-        for arguments in [["list"], ["fetch", film], ["init"], ["verify"]] {
+        for arguments in [["list"], ["fetch", title], ["init"], ["verify"]] {
             let lost = try await lab.start(arguments).result
             #expect(lost.status == 4 && lost.error?.contains("index rebuild") == true, "\(arguments)")
         }
@@ -140,7 +140,7 @@ import Testing
                 """)
         origin.stop()
         #expect(try await lab.run("verify").status == 0)
-        #expect(try await lab.run("cat", film, "--offline").output == resource.media.bytes(0..<Self.length))
+        #expect(try await lab.run("cat", title, "--offline").output == resource.media.bytes(0..<Self.length))
         let sound = try await lab.run("index", "rebuild")
         #expect(sound.status == 2 && sound.error?.contains("--force") == true)
     }

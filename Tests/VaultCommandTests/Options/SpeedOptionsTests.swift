@@ -14,8 +14,15 @@ struct SpeedOptionsTests {
     }
 
     @Test(
+        "A rate takes the units of a size",
+        arguments: [("5MB", 5_000_000), ("5M", 5_000_000), ("1KiB", 1024), ("7B", 7)])
+    func units(text: String, rate: Int64) throws {
+        #expect(try SpeedOptions.parse(["--limit-rate", text]).options.bytesPerSecond == rate)
+    }
+
+    @Test(
         "A value out of bounds is a usage error",
-        arguments: [["--connections", "0"], ["--connections", "17"], ["--limit-rate", "0"]])
+        arguments: [["--connections", "0"], ["--connections", "17"], ["--limit-rate", "0"], ["--limit-rate", "5"]])
     func bounds(arguments: [String]) {
         #expect(throws: (any Error).self) { try SpeedOptions.parse(arguments) }
     }

@@ -34,6 +34,15 @@ struct KeysTextTests {
                 """)
     }
 
+    @Test("A runbook names each generation that it retires once, and none that was retired before")
+    func runbook() throws {
+        let now = try document("null")
+        #expect(RunbookText.generations(now).map { $0.prefix(12) } == ["generation 2", "generation 3"])
+        let text = try JSONText.of(now).replacing(#""state":"retired""#, with: #""state":"active""#)
+        let before = try JSONText.read(KeysDocument.self, from: Array(text.utf8))
+        #expect(RunbookText.generations(now, since: before).first?.hasPrefix("generation 1: retired") == true)
+    }
+
     @Test("Generations retired long ago share a line, and a warning comes long before the keyring is full")
     func many() throws {
         func sheet(_ active: Int) throws -> KeysDocument {

@@ -10,7 +10,7 @@ struct ResealTextTests {
         "Damage and titles that keep their key give exit code 4, and the text says what to do",
         arguments: [
             (0, 0, [], 0), (2, 0, ["2 damaged pieces"], 4), (0, 3, ["3 titles keep"], 4),
-            (1, 1, ["1 damaged pieces", "1 titles keep"], 4),
+            (1, 1, ["1 damaged piece is", "1 title keeps"], 4),
         ] as [(Int, Int, [String], Int32)])
     func verdict(_ damage: Int, _ problems: Int, _ said: [String], _ status: Int32) throws {
         let text =

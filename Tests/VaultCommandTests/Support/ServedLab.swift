@@ -11,18 +11,18 @@ struct ServedLab {
     static let keyless = ["MEDIAVAULT_KEYRING": "/nowhere/keyring", "MEDIAVAULT_KEY_FILE": "/nowhere/key"]
 
     let lab: CommandLab
-    let film = ScriptedResource(seed: 21, length: length)
+    let title = ScriptedResource(seed: 21, length: length)
     let origin: ScriptedOrigin
     let url: String
 
     init() async throws {
         lab = try CommandLab()
-        origin = try ScriptedOrigin(film)
+        origin = try ScriptedOrigin(title)
         url = origin.url("/dir/film.mp4").absoluteString
         try await lab.run("init")
     }
 
-    var media: [UInt8] { film.media.bytes(0..<Self.length) }
+    var media: [UInt8] { title.media.bytes(0..<Self.length) }
 
     /// Runs the command without a key.
     func keyless(_ arguments: String...) async throws -> CommandResult {
@@ -42,8 +42,8 @@ struct ServedLab {
 
     /// Makes the origin hold its answer back at a byte until the gate opens.
     func hold(at byte: Int64, _ gate: Gate) {
-        origin.answer { [film] request in
-            var answer = film.answer(to: request)
+        origin.answer { [title] request in
+            var answer = title.answer(to: request)
             if request.method == "GET" { answer.insert(.hold(gate), at: byte) }
             return answer
         }

@@ -6,7 +6,7 @@ import Testing
 /// A vault with one title, for tests of unlock methods; the files `old` and `new` hold a passphrase each.
 struct SlotLab {
     private let lab: CommandLab
-    private let film = ScriptedResource(seed: 3, length: 50_000)
+    private let title = ScriptedResource(seed: 3, length: 50_000)
     private let origin: ScriptedOrigin
     private var url: String { origin.url().absoluteString }
 
@@ -14,7 +14,7 @@ struct SlotLab {
 
     init() async throws {
         lab = try CommandLab()
-        origin = try ScriptedOrigin(film)
+        origin = try ScriptedOrigin(title)
         try #require(try await lab.run("init").status == 0)
         try #require(try await lab.run("fetch", url).status == 0)
         try folder.write("old words\n", to: "old")
@@ -57,7 +57,7 @@ struct SlotLab {
             #expect(result.status == 3, "\(result.errors)")
             return false
         }
-        return result.output == film.media.bytes(0..<50_000)
+        return result.output == title.media.bytes(0..<50_000)
     }
 
     /// A running service, if the test wants one.

@@ -3,17 +3,18 @@ import MediaVault
 import OriginTestSupport
 import Testing
 import VaultModel
+import VaultTestSupport
 
 @testable import VaultService
 
 @Suite("API", .timeLimit(.minutes(5)))
 struct APITests {
-    private let film = ScriptedResource(seed: 7, length: 1_000_000)
+    private let title = ScriptedResource(seed: 7, length: 1_000_000)
 
     private func serving(
         _ body: @escaping @Sendable (RunningService, MediaURL) async throws -> Void
     ) async throws {
-        let origin = try ScriptedOrigin(film)
+        let origin = try ScriptedOrigin(title)
         defer { origin.stop() }
         let url = origin.url("/film?t=1")
         try await RunningService.run(over: try await TestVault(), hasControl: true) { try await body($0, url) }
@@ -146,7 +147,7 @@ struct APITests {
 
     @Test("A link created by the API plays, and expires at the requested time")
     func links() async throws {
-        try await serving { [film] service, url in
+        try await serving { [title] service, url in
             let body = #"{"url":"\#(url.absoluteString)","lifetime":60}"#
             let answer = try await service.control("POST", "/api/v1/links", body: body)
             let link: LinkDocument = try JSONText.read(from: answer.body)
@@ -154,7 +155,7 @@ struct APITests {
             #expect((50...60).contains(left))
             let played = try #require(
                 await service.client().ask("GET", link.path, host: service.host, fields: ["Range": "bytes=0-9"]))
-            #expect(played.head.status == 206 && film.media.matches(played.body, at: 0))
+            #expect(played.head.status == 206 && title.media.matches(played.body, at: 0))
             for body in [
                 #"{"url":"\#(url.absoluteString)","lifetime":0}"#,
                 #"{"url":"\#(url.absoluteString)","lifetime":31536001}"#, #"{"url":"http://user:hunter2@a.example/"}"#,

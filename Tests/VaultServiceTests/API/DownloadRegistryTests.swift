@@ -13,17 +13,17 @@ struct DownloadRegistryTests {
 
     @Test("A detached download is listed and cancelled by its id, and its bytes are kept")
     func end() async throws {
-        let film = try HeldFilm()
-        try await film.serve(hasControl: true) { service in
-            let order = #"{"url":"\#(film.url.absoluteString)","detached":true}"#
+        let title = try HeldTitle()
+        try await title.serve(hasControl: true) { service in
+            let order = #"{"url":"\#(title.url.absoluteString)","detached":true}"#
             let begun: DownloadStarted = try JSONText.read(
                 from: try await service.control("POST", "/api/v1/downloads", body: order).body)
-            await film.waitUntilHeld()
+            await title.waitUntilHeld()
             let running = try #require(try await downloads(service).first)
-            #expect(running.id == begun.id && running.state == .running && running.url == film.url.absoluteString)
+            #expect(running.id == begun.id && running.state == .running && running.url == title.url.absoluteString)
             let ended = try await service.control("DELETE", "/api/v1/downloads?id=\(begun.id)")
             #expect(ended.head.status == 200)
-            await film.waitUntilAbandoned()
+            await title.waitUntilAbandoned()
             await service.server.api.downloads.wait { $0.first?.state == .ended }
             for target in ["downloads?id=\(begun.id)", "downloads?id=99"] {
                 #expect(try await service.control("DELETE", "/api/v1/\(target)").head.status == 404)
@@ -36,10 +36,10 @@ struct DownloadRegistryTests {
 
     @Test("A client is notified if another client cancels its download")
     func endedByAnother() async throws {
-        let film = try HeldFilm()
-        try await film.serve(hasControl: true) { service in
-            let client = try await service.download(film.url)
-            await film.waitUntilHeld()
+        let title = try HeldTitle()
+        try await title.serve(hasControl: true) { service in
+            let client = try await service.download(title.url)
+            await title.waitUntilHeld()
             let id = try #require(try await downloads(service).first?.id)
             #expect(try await service.control("DELETE", "/api/v1/downloads?id=\(id)").head.status == 200)
             guard case .problem(let problem)? = try await client.lastEvent() else {

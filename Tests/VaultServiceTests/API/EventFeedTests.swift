@@ -11,7 +11,7 @@ import VaultModel
 
 @Suite("Server-sent events", .timeLimit(.minutes(5)))
 struct EventFeedTests {
-    private let film = ScriptedResource(seed: 9, length: 2_000_000)
+    private let title = ScriptedResource(seed: 9, length: 2_000_000)
 
     /// Follows the event feed of the service.
     private func follow(_ service: RunningService, _ query: String = "") async throws -> EventReader {
@@ -25,7 +25,7 @@ struct EventFeedTests {
     @Test("Held ranges and the download are reported as they grow, until both are complete")
     func progress() async throws {
         let gate = Gate()
-        let origin = try ScriptedOrigin(film, holdingAt: 500_000, gate)
+        let origin = try ScriptedOrigin(title, holdingAt: 500_000, gate)
         defer { origin.stop() }
         let url = origin.url("/film?token=x")
         try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
@@ -47,7 +47,7 @@ struct EventFeedTests {
 
     @Test("A feed of one resource starts with its current state, and reports no other resource")
     func one() async throws {
-        let origin = try ScriptedOrigin(film)
+        let origin = try ScriptedOrigin(title)
         defer { origin.stop() }
         let (url, other) = (origin.url("/one"), origin.url("/other"))
         try await RunningService.run(over: try await TestVault(), hasControl: true) { service in

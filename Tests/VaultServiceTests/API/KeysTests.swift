@@ -8,21 +8,21 @@ import VaultModel
 
 @Suite("Keys through the service", .timeLimit(.minutes(5)))
 struct KeysTests {
-    private let film = ScriptedResource(seed: 9, length: 500_000)
+    private let title = ScriptedResource(seed: 9, length: 500_000)
     /// A title that is held in three segments.
     private let long = ScriptedResource(seed: 10, length: 20_000_000)
 
     private func serving(
-        _ film: ScriptedResource? = nil,
+        _ title: ScriptedResource? = nil,
         _ body: @escaping @Sendable (RunningService, MediaURL, TestVault) async throws -> Void
     ) async throws {
-        let film = film ?? self.film
-        let origin = try ScriptedOrigin(film)
+        let title = title ?? self.title
+        let origin = try ScriptedOrigin(title)
         defer { origin.stop() }
         let (url, test) = (origin.url("/film"), try await TestVault())
         try await RunningService.run(over: test, hasControl: true) { service in
             #expect(try await service.ask("GET", url)?.head.status == 200)
-            try await service.waitUntilHeld(film.media.length, of: url)
+            try await service.waitUntilHeld(title.media.length, of: url)
             try await body(service, url, test)
         }
     }
@@ -33,7 +33,7 @@ struct KeysTests {
 
     @Test("rotate, rewrap and retire over the control socket do what they do in the library, while the service runs")
     func acts() async throws {
-        try await serving { [film] service, url, _ in
+        try await serving { [title] service, url, _ in
             let vault = client(service)
             #expect(try await vault.rotate().generations.map(\.resources) == [1, 0])
             let refused = await #expect(throws: VaultError.self) { try await vault.retire(1) }
@@ -47,7 +47,7 @@ struct KeysTests {
             #expect(proof.generations.map(\.bytes) == [0, 500_000])
             #expect(try await vault.changeLocator().locatorChanging == false)
             let played = try #require(try await service.ask("GET", url))
-            #expect(played.head.status == 200 && film.media.matches(played.body, at: 0))
+            #expect(played.head.status == 200 && title.media.matches(played.body, at: 0))
         }
     }
 

@@ -62,7 +62,7 @@ struct MetricTests {
         func figure(_ name: String, _ suffix: String = "") -> Double? {
             metrics.own.first { $0.name == name }?.samples.first { $0.suffix == suffix }?.value
         }
-        var requests: [OpenRequest]? = (0..<3).map { _ in OpenRequest("GET", metrics) }
+        var requests: [OpenRequest]? = (0..<3).map { _ in OpenRequest("GET", "media", metrics) }
         #expect(figure("mediavault_open_requests") == 3 && requests?.count == 3)
         requests = nil
         #expect(figure("mediavault_open_requests") == 0 && figure("mediavault_request_seconds", "_count") == 3)

@@ -4,7 +4,7 @@ import VaultModel
 
 @Suite("Connection options", .timeLimit(.minutes(5)))
 struct ConnectionOptionsTests {
-    private let film = ScriptedResource(seed: 51, length: 200_000)
+    private let title = ScriptedResource(seed: 51, length: 200_000)
 
     private func service(
         _ origin: ScriptedOrigin, _ body: @escaping @Sendable (RunningService, MediaURL) async throws -> Void
@@ -17,21 +17,21 @@ struct ConnectionOptionsTests {
         "If a client asks to close the connection, the answer confirms it and the connection closes (RFC 9112 §9.6)",
         arguments: ["close", "Close", "CLOSE", "TE, close", "keep-alive, Close"])
     func close(option: String) async throws {
-        let origin = try ScriptedOrigin(film)
+        let origin = try ScriptedOrigin(title)
         defer { origin.stop() }
-        try await service(origin) { [film] service, url in
+        try await service(origin) { [title] service, url in
             let client = try service.client()
             let fields: KeyValuePairs = ["Range": "bytes=5-99", "Connection": option]
             let answer = try #require(await client.ask("GET", service.target(url), host: service.host, fields: fields))
             #expect(answer.head.status == 206 && answer.head.fields["connection"] == "close")
-            #expect(film.media.matches(answer.body, at: 5))
+            #expect(title.media.matches(answer.body, at: 5))
             #expect(await client.readToEnd() == [])
         }
     }
 
     @Test("If a client does not ask to close, the connection stays open and the answer does not mention it")
     func keep() async throws {
-        let origin = try ScriptedOrigin(film)
+        let origin = try ScriptedOrigin(title)
         defer { origin.stop() }
         try await service(origin) { service, url in
             let client = try service.client()
@@ -46,9 +46,9 @@ struct ConnectionOptionsTests {
 
     @Test("Two pipelined requests are answered in order, and only the second closes the connection")
     func pipelined() async throws {
-        let origin = try ScriptedOrigin(film)
+        let origin = try ScriptedOrigin(title)
         defer { origin.stop() }
-        try await service(origin) { [film] service, url in
+        try await service(origin) { [title] service, url in
             let client = try service.client()
             let target = service.target(url)
             await client.send(
@@ -57,7 +57,7 @@ struct ConnectionOptionsTests {
             )
             for (start, connection) in [(0, nil), (20, "close")] as [(Int64, String?)] {
                 #expect(await client.readHead()?.fields["connection"] == connection)
-                #expect(film.media.matches(await client.read(10), at: start))
+                #expect(title.media.matches(await client.read(10), at: start))
             }
             #expect(await client.readToEnd() == [])
         }
@@ -65,19 +65,19 @@ struct ConnectionOptionsTests {
 
     @Test("HTTP/1.0 is answered and closed; a body of unknown length ends with the connection, without chunks")
     func old() async throws {
-        let origin = try ScriptedOrigin { [film] request in
-            var answer = film.answer(to: request)
+        let origin = try ScriptedOrigin { [title] request in
+            var answer = title.answer(to: request)
             if request.target == "/endless" {
                 answer.status = 200
                 answer.set("Content-Range", nil)
-                answer.body = [.media(film.media, 0..<200_000)]
+                answer.body = [.media(title.media, 0..<200_000)]
                 answer.sendInChunks()
             }
             return answer
         }
         defer { origin.stop() }
         let endless = origin.url("/endless")
-        try await service(origin) { [film] service, url in
+        try await service(origin) { [title] service, url in
             for (url, length) in [(url, "200000"), (endless, nil)] {
                 let client = try service.client()
                 await client.send("GET \(service.target(url)) HTTP/1.0\r\nHost: \(service.host)\r\n\r\n")
@@ -85,14 +85,14 @@ struct ConnectionOptionsTests {
                 #expect(head.status == 200 && head.fields["connection"] == "close")
                 #expect(head.fields["transfer-encoding"] == nil && head.fields["content-length"] == length)
                 let body = await client.readToEnd()
-                #expect(body.count == 200_000 && film.media.matches(body, at: 0))
+                #expect(body.count == 200_000 && title.media.matches(body, at: 0))
             }
         }
     }
 
     @Test("A client that expects 100 Continue before it sends a body gets it (RFC 9110 §10.1.1)")
     func expectation() async throws {
-        let origin = try ScriptedOrigin(film)
+        let origin = try ScriptedOrigin(title)
         defer { origin.stop() }
         try await service(origin) { service, url in
             let client = try service.client()

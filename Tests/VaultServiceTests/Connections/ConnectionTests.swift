@@ -6,7 +6,7 @@ import VaultModel
 
 @Suite("Connections", .timeLimit(.minutes(5)))
 struct ConnectionTests {
-    private let film = ScriptedResource(seed: 5, length: 2_000_000)
+    private let title = ScriptedResource(seed: 5, length: 2_000_000)
 
     @Test(
         "A client that disconnects while its answer waits for the origin cancels the transfer",
@@ -15,18 +15,18 @@ struct ConnectionTests {
         var waits: [Duration] = []
         // On a busy machine one attempt may be slow, so up to three are made.
         while waits.count < 3, waits.last.map({ $0 >= .seconds(1) }) ?? true {
-            let film = try HeldFilm()
+            let title = try HeldTitle()
             waits.append(
-                try await film.serve { service in
+                try await title.serve { service in
                     let client = try service.client()
                     await client.request(
-                        "GET", service.target(film.url), host: service.host, fields: ["Range": "bytes=0-"])
+                        "GET", service.target(title.url), host: service.host, fields: ["Range": "bytes=0-"])
                     #expect(await client.readHead()?.status == 206)
                     // The origin has sent no more than this, so the answer now waits.
                     #expect(await client.read(500_000).count == 500_000)
                     return await ContinuousClock().measure {
                         if properly { await client.close() } else { await client.reset() }
-                        await film.waitUntilAbandoned()
+                        await title.waitUntilAbandoned()
                     }
                 })
         }
@@ -37,8 +37,8 @@ struct ConnectionTests {
     @Test("A client that disconnects before it gets a head cancels the request to the origin")
     func lostBeforeHead() async throws {
         let gate = Gate()
-        let origin = try ScriptedOrigin { [film] request in
-            var answer = film.answer(to: request)
+        let origin = try ScriptedOrigin { [title] request in
+            var answer = title.answer(to: request)
             answer.before = [.hold(gate)]
             return answer
         }
@@ -58,34 +58,34 @@ struct ConnectionTests {
 
     @Test("A lost client does not affect another client's answer")
     func others() async throws {
-        let film = try HeldFilm()
-        try await film.serve { service in
+        let title = try HeldTitle()
+        try await title.serve { service in
             let (leaving, staying) = (try service.client(), try service.client())
             for client in [leaving, staying] {
-                await client.request("GET", service.target(film.url), host: service.host)
+                await client.request("GET", service.target(title.url), host: service.host)
                 #expect(await client.readHead()?.status == 200)
                 #expect(await client.read(400_000).count == 400_000)
             }
             await leaving.close()
-            film.goOn()
+            title.goOn()
             let rest = await staying.read(1_600_000)
-            #expect(rest.count == 1_600_000 && film.media.matches(rest, at: 400_000))
+            #expect(rest.count == 1_600_000 && title.media.matches(rest, at: 400_000))
         }
     }
 
     @Test("Held ranges, fetched ranges and refusals are answered on one connection")
     func keepAlive() async throws {
-        let origin = try ScriptedOrigin(film)
+        let origin = try ScriptedOrigin(title)
         defer { origin.stop() }
         let url = origin.url()
-        try await RunningService.run(over: try await TestVault()) { [film] service in
+        try await RunningService.run(over: try await TestVault()) { [title] service in
             let client = try service.client()
             for start in [0, 0, 700_000, 5000, 700_000, 1_999_999, 0] as [Int64] {
                 let range = start..<min(start + 5000, 2_000_000)
                 let answer = try #require(
                     await client.ask(
                         "GET", service.target(url), host: service.host, fields: ["Range": "bytes=\(range.httpBytes)"]))
-                #expect(answer.head.status == 206 && film.media.matches(answer.body, at: start))
+                #expect(answer.head.status == 206 && title.media.matches(answer.body, at: start))
                 let refusal = try #require(
                     await client.ask(
                         "GET", service.target(url), host: service.host, fields: ["Range": "bytes=2000000-"]))
@@ -96,7 +96,7 @@ struct ConnectionTests {
 
     @Test("Connection: close is obeyed")
     func close() async throws {
-        let origin = try ScriptedOrigin(film)
+        let origin = try ScriptedOrigin(title)
         defer { origin.stop() }
         let url = origin.url()
         try await RunningService.run(over: try await TestVault()) { service in
@@ -133,15 +133,15 @@ struct ConnectionTests {
 
     @Test("The service shuts down within its limit during answers, and closes them")
     func shutdown() async throws {
-        let film = try HeldFilm()
-        let clients = try await film.serve { service in
+        let title = try HeldTitle()
+        let clients = try await title.serve { service in
             let (waiting, stalled, idle) = (
                 try service.client(), try service.client(receiveBuffer: 16 * 1024), try service.client()
             )
-            await waiting.request("GET", service.target(film.url), host: service.host)
+            await waiting.request("GET", service.target(title.url), host: service.host)
             #expect(await waiting.readHead()?.status == 200)
             #expect(await waiting.read(500_000).count == 500_000)
-            await stalled.request("GET", service.target(film.url), host: service.host)
+            await stalled.request("GET", service.target(title.url), host: service.host)
             #expect(await stalled.readHead()?.status == 200)
             _ = await idle.ask("GET", "/healthz", host: service.host)
             return [waiting, idle]

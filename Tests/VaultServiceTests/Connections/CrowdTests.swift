@@ -74,10 +74,10 @@ struct CrowdTests {
 
     @Test("An answer that takes longer than the limit for a head is not cut short")
     func slowAnswer() async throws {
-        let film = ScriptedResource(length: 1000)
+        let title = ScriptedResource(length: 1000)
         let gate = Gate()
         let origin = try ScriptedOrigin { request in
-            var answer = film.answer(to: request)
+            var answer = title.answer(to: request)
             if request.method == "GET" { answer.insert(.hold(gate), at: 500) }
             return answer
         }

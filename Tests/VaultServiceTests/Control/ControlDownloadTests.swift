@@ -11,17 +11,17 @@ import VaultModel
 struct ControlDownloadTests {
     @Test("A download reports its progress and ends with done")
     func download() async throws {
-        let film = try HeldFilm()
-        try await film.serve(hasControl: true) { service in
-            let client = try await service.download(film.url)
-            await film.waitUntilHeld()
+        let title = try HeldTitle()
+        try await title.serve(hasControl: true) { service in
+            let client = try await service.download(title.url)
+            await title.waitUntilHeld()
             guard case .progress(let first)? = try await client.event() else {
                 Issue.record("the first line is not a progress event")
                 return
             }
             // The origin has sent no more than this.
             #expect(first.held <= 500_000 && first.total == 2_000_000)
-            film.goOn()
+            title.goOn()
             var (last, isDone) = (first, false)
             while let event = try await client.event() {
                 #expect(!isDone, "done is the last line")
@@ -34,7 +34,7 @@ struct ControlDownloadTests {
                 }
             }
             #expect(isDone && last.held > 500_000)
-            #expect(try await service.vault.summary(of: film.url)?.isComplete == true)
+            #expect(try await service.vault.summary(of: title.url)?.isComplete == true)
         }
     }
 
@@ -55,16 +55,16 @@ struct ControlDownloadTests {
 
     @Test("Two downloads and one player of the same title share one transfer")
     func shared() async throws {
-        let film = try HeldFilm()
-        try await film.serve(hasControl: true) { service in
-            let (one, other) = (try await service.download(film.url), try await service.download(film.url))
-            await film.waitUntilHeld()
+        let title = try HeldTitle()
+        try await title.serve(hasControl: true) { service in
+            let (one, other) = (try await service.download(title.url), try await service.download(title.url))
+            await title.waitUntilHeld()
             let player = try service.client()
-            await player.request("GET", service.target(film.url), host: service.host)
+            await player.request("GET", service.target(title.url), host: service.host)
             #expect(await player.readHead()?.status == 200)
-            film.goOn()
+            title.goOn()
             let played = await player.read(2_000_000)
-            #expect(played.count == 2_000_000 && film.media.matches(played, at: 0))
+            #expect(played.count == 2_000_000 && title.media.matches(played, at: 0))
             for client in [one, other] {
                 guard case .done? = try await client.lastEvent() else {
                     Issue.record("a download did not end with done")
@@ -72,19 +72,19 @@ struct ControlDownloadTests {
                 }
             }
         }
-        #expect(film.bytesSent == 2_000_000)
+        #expect(title.bytesSent == 2_000_000)
     }
 
     @Test(
         "A client that disconnects cancels its download and keeps the bytes; the service continues",
         arguments: [true, false])
     func lostClient(properly: Bool) async throws {
-        let film = try HeldFilm()
-        try await film.serve(hasControl: true) { service in
-            let client = try await service.download(film.url)
-            await film.waitUntilHeld()
+        let title = try HeldTitle()
+        try await title.serve(hasControl: true) { service in
+            let client = try await service.download(title.url)
+            await title.waitUntilHeld()
             if properly { await client.close() } else { await client.reset() }
-            await film.waitUntilAbandoned()
+            await title.waitUntilAbandoned()
             let answer = try await service.control("GET", "/api/v1/status")
             #expect(answer.head.status == 200)
         }
@@ -92,12 +92,12 @@ struct ControlDownloadTests {
 
     @Test("A client that disconnects does not cancel a download that others wait for")
     func lostOneOfTwo() async throws {
-        let film = try HeldFilm()
-        try await film.serve(hasControl: true) { service in
-            let (leaving, staying) = (try await service.download(film.url), try await service.download(film.url))
-            await film.waitUntilHeld()
+        let title = try HeldTitle()
+        try await title.serve(hasControl: true) { service in
+            let (leaving, staying) = (try await service.download(title.url), try await service.download(title.url))
+            await title.waitUntilHeld()
             await leaving.close()
-            film.goOn()
+            title.goOn()
             guard case .done? = try await staying.lastEvent() else {
                 Issue.record("the other download did not end with done")
                 return
@@ -107,26 +107,26 @@ struct ControlDownloadTests {
 
     @Test("A detached download continues without its client")
     func detached() async throws {
-        let film = try HeldFilm()
-        try await film.serve(hasControl: true) { service in
+        let title = try HeldTitle()
+        try await title.serve(hasControl: true) { service in
             let answer = try await service.control(
-                "POST", "/api/v1/downloads", body: #"{"url":"\#(film.url.absoluteString)","detached":true}"#)
+                "POST", "/api/v1/downloads", body: #"{"url":"\#(title.url.absoluteString)","detached":true}"#)
             #expect(answer.head.status == 202)
-            await film.waitUntilHeld()
-            film.goOn()
+            await title.waitUntilHeld()
+            title.goOn()
             // The second download waits for the bytes that the first fetches.
-            for try await _ in service.vault.download(film.url) {}
-            #expect(try await service.vault.summary(of: film.url)?.isComplete == true)
+            for try await _ in service.vault.download(title.url) {}
+            #expect(try await service.vault.summary(of: title.url)?.isComplete == true)
         }
-        #expect(film.bytesSent == 2_000_000)
+        #expect(title.bytesSent == 2_000_000)
     }
 
     @Test("A service that shuts down reports it to the clients of its downloads, and does not wait for them")
     func shutdown() async throws {
-        let film = try HeldFilm()
-        let client = try await film.serve(hasControl: true, shutdownLimit: .seconds(9)) { service in
-            let client = try await service.download(film.url)
-            await film.waitUntilHeld()
+        let title = try HeldTitle()
+        let client = try await title.serve(hasControl: true, shutdownLimit: .seconds(9)) { service in
+            let client = try await service.download(title.url)
+            await title.waitUntilHeld()
             return client
         }
         guard case .problem(let problem)? = try await client.lastEvent() else {

@@ -9,7 +9,7 @@ import VaultModel
 
 @Suite("Resources over the control socket", .timeLimit(.minutes(5)))
 struct ControlResourceTests {
-    private let film = ScriptedResource(seed: 5, length: 2_000_000)
+    private let title = ScriptedResource(seed: 5, length: 2_000_000)
 
     @Test("Resources are listed in pages, and one resource is returned by its URL with its held ranges")
     func resources() async throws {
@@ -41,15 +41,15 @@ struct ControlResourceTests {
             (.closed(first: 1_999_999, last: .max), 1_999_999..<2_000_000),
         ] as [(RequestedRange, ByteRange)])
     func content(range: RequestedRange, bytes: ByteRange) async throws {
-        let origin = try ScriptedOrigin(film)
+        let origin = try ScriptedOrigin(title)
         defer { origin.stop() }
         let reference = MediaReference(origin.url())
-        try await RunningService.run(over: try await TestVault(), hasControl: true) { [film] service in
+        try await RunningService.run(over: try await TestVault(), hasControl: true) { [title] service in
             let served = RemoteVault(ControlClient(folder: service.folder))
             for _ in 0..<2 {
                 var read: [UInt8] = []
                 try await served.read(reference, range) { read += $0 }
-                #expect(read.count == bytes.count && film.media.matches(read, at: bytes.lowerBound))
+                #expect(read.count == bytes.count && title.media.matches(read, at: bytes.lowerBound))
             }
             #expect(try await service.vault.status().bytesFetched <= 2_000_000)
         }
@@ -57,37 +57,37 @@ struct ControlResourceTests {
 
     @Test("If an origin does not support ranges, only the requested range is returned")
     func contentWithoutRanges() async throws {
-        var plain = film
+        var plain = title
         plain.supportsRanges = false
         let origin = try ScriptedOrigin(plain)
         defer { origin.stop() }
         let reference = MediaReference(origin.url())
-        try await RunningService.run(over: try await TestVault(), hasControl: true) { [film] service in
+        try await RunningService.run(over: try await TestVault(), hasControl: true) { [title] service in
             var read: [UInt8] = []
             try await RemoteVault(ControlClient(folder: service.folder)).read(
                 reference, .closed(first: 1000, last: 1999)
             ) { read += $0 }
-            #expect(read.count == 1000 && film.media.matches(read, at: 1000))
+            #expect(read.count == 1000 && title.media.matches(read, at: 1000))
         }
     }
 
     @Test("If bytes are missing, the bytes before them arrive, then the error", arguments: [true, false])
     func contentWithHole(isWhole: Bool) async throws {
-        let origin = try ScriptedOrigin(film)
+        let origin = try ScriptedOrigin(title)
         let reference = MediaReference(origin.url())
         let test = try await TestVault()
         let vault = try await test.open()
         for try await _ in try await vault.read(reference, range: .closed(first: 0, last: 499_999)) {}
         await vault.close()
         origin.stop()
-        try await RunningService.run(over: test, isOffline: true, hasControl: true) { [film] service in
+        try await RunningService.run(over: test, isOffline: true, hasControl: true) { [title] service in
             var read: [UInt8] = []
             let range = isWhole ? RequestedRange.whole : .closed(first: 0, last: 999_999)
             let error = await #expect(throws: VaultError.self) {
                 try await RemoteVault(ControlClient(folder: service.folder)).read(reference, range) { read += $0 }
             }
             #expect(error?.code == .notHeld && error?.firstMissing == Int64(read.count))
-            #expect(read.count >= 500_000 && film.media.matches(read, at: 0))
+            #expect(read.count >= 500_000 && title.media.matches(read, at: 0))
         }
     }
 }

@@ -9,7 +9,7 @@ import VaultModel
 
 @Suite("Control socket", .timeLimit(.minutes(5)))
 struct ControlSocketTests {
-    private let film = ScriptedResource(seed: 5, length: 2_000_000)
+    private let title = ScriptedResource(seed: 5, length: 2_000_000)
 
     // MARK: The socket
 
@@ -84,7 +84,7 @@ struct ControlSocketTests {
 
     @Test("The socket needs no token, serves no media, and answers every unknown path with the same 404")
     func routes() async throws {
-        let origin = try ScriptedOrigin(film)
+        let origin = try ScriptedOrigin(title)
         defer { origin.stop() }
         let url = origin.url()
         try await RunningService.run(over: try await TestVault(), hasControl: true) { service in

@@ -5,14 +5,14 @@ import VaultModel
 @Suite("Conditions over HTTP", .timeLimit(.minutes(5)))
 struct ConditionAnswerTests {
     private static let date = "Sat, 21 Nov 2026 12:00:00 GMT"
-    private let film = ScriptedResource(seed: 8, length: 100_000, lastModified: ConditionAnswerTests.date)
+    private let title = ScriptedResource(seed: 8, length: 100_000, lastModified: ConditionAnswerTests.date)
 
     private func service(
         _ script: (@Sendable (ScriptedRequest) -> ScriptedAnswer)? = nil,
         _ body: @escaping @Sendable (RunningService, MediaURL, ScriptedOrigin) async throws -> Void
     ) async throws {
-        let film = film
-        let origin = try ScriptedOrigin(script ?? { film.answer(to: $0) })
+        let title = title
+        let origin = try ScriptedOrigin(script ?? { title.answer(to: $0) })
         defer { origin.stop() }
         let url = origin.url()
         try await RunningService.run(over: try await TestVault()) { try await body($0, url, origin) }
@@ -20,7 +20,7 @@ struct ConditionAnswerTests {
 
     @Test("Conditions are evaluated in the order of RFC 9110 §13.2.2, for GET and HEAD alike")
     func table() async throws {
-        try await service { [film] service, url, _ in
+        try await service { [title] service, url, _ in
             let tag = try #require(try await service.ask("HEAD", url)?.head.fields["etag"])
             let (earlier, later) = ("Fri, 20 Nov 2026 12:00:00 GMT", "Sun, 22 Nov 2026 12:00:00 GMT")
             let client = try service.client()
@@ -49,7 +49,7 @@ struct ConditionAnswerTests {
                         #expect(answer.head.fields["cache-control"] == "no-store")
                         #expect(answer.head.fields["transfer-encoding"] == nil)
                     case 412: #expect(answer.head.fields["content-type"] == "application/problem+json")
-                    default: #expect(method == "HEAD" || film.media.matches(answer.body, at: 0))
+                    default: #expect(method == "HEAD" || title.media.matches(answer.body, at: 0))
                     }
                 }
             }
@@ -105,10 +105,10 @@ struct ConditionAnswerTests {
         let new = ScriptedResource(seed: 9, length: 100_000, entityTag: "\"v2\"")
         let isArmed = Locked(false)
         let isNew = Locked(false)
-        let script: @Sendable (ScriptedRequest) -> ScriptedAnswer = { [film] request in
+        let script: @Sendable (ScriptedRequest) -> ScriptedAnswer = { [title] request in
             // The revalidation finds no change; after it the resource changes.
             if request.method == "GET", isArmed.withLock({ $0 }) { isNew.withLock { $0 = true } }
-            var answer = (isNew.withLock { $0 } ? new : film).answer(to: request)
+            var answer = (isNew.withLock { $0 } ? new : title).answer(to: request)
             answer.set("Cache-Control", "max-age=0")
             return answer
         }
@@ -126,8 +126,8 @@ struct ConditionAnswerTests {
     @Test("Without a valid date a resource has no date to compare, and sends none")
     func undated() async throws {
         for said in [nil, "yesterday"] as [String?] {
-            let film = ScriptedResource(seed: 8, length: 1000, lastModified: said)
-            try await service({ film.answer(to: $0) }) { service, url, _ in
+            let title = ScriptedResource(seed: 8, length: 1000, lastModified: said)
+            try await service({ title.answer(to: $0) }) { service, url, _ in
                 let answer = try #require(
                     try await service.ask("GET", url, ["If-Modified-Since": "Sat, 01 Jan 2050 00:00:00 GMT"]))
                 #expect(answer.head.status == 200 && answer.head.fields["last-modified"] == nil)

@@ -7,12 +7,12 @@ import VaultModel
 
 @Suite("Stale answers and modes (RFC 9211)", .timeLimit(.minutes(5)))
 struct FreshnessAnswerTests {
-    private let film = ScriptedResource(seed: 9, length: 300_000)
+    private let title = ScriptedResource(seed: 9, length: 300_000)
 
     /// An origin whose title is stale as soon as it is stored.
     private func origin() throws -> ScriptedOrigin {
-        try ScriptedOrigin { [film] request in
-            var answer = film.answer(to: request)
+        try ScriptedOrigin { [title] request in
+            var answer = title.answer(to: request)
             answer.set("Cache-Control", "max-age=0")
             return answer
         }
@@ -22,7 +22,7 @@ struct FreshnessAnswerTests {
     func unreachable() async throws {
         let origin = try origin()
         let test = try await TestVault()
-        try await RunningService.run(over: test) { [film] service in
+        try await RunningService.run(over: test) { [title] service in
             let url = origin.url()
             _ = try #require(try await service.ask("GET", url))
             origin.stop()
@@ -30,10 +30,10 @@ struct FreshnessAnswerTests {
                 let answer = try #require(try await service.ask(method, url))
                 #expect(answer.head.status == 200)
                 #expect(answer.head.fields["cache-status"] == "MediaVault; fwd=stale; detail=unreachable")
-                #expect(answer.body.count == (method == "GET" ? 300_000 : 0) && film.media.matches(answer.body, at: 0))
+                #expect(answer.body.count == (method == "GET" ? 300_000 : 0) && title.media.matches(answer.body, at: 0))
             }
             let range = try #require(try await service.ask("GET", url, ["Range": "bytes=5-9"]))
-            #expect(range.head.status == 206 && film.media.matches(range.body, at: 5))
+            #expect(range.head.status == 206 && title.media.matches(range.body, at: 5))
             #expect(range.head.fields["cache-status"] == "MediaVault; fwd=stale; detail=unreachable")
         }
     }

@@ -1,5 +1,10 @@
 import Foundation
+import HTTPTypes
+import Hummingbird
+import Logging
 import MediaVault
+import NIOCore
+import NIOEmbedded
 import OriginTestSupport
 import Testing
 import VaultModel
@@ -8,14 +13,14 @@ import VaultModel
 
 @Suite("Held bytes are served at once, with the same answer as others", .timeLimit(.minutes(5)))
 struct HeldAnswerTests {
-    private let film = ScriptedResource(seed: 9, length: 2_000_000)
+    private let title = ScriptedResource(seed: 9, length: 2_000_000)
 
     /// Runs a service that holds the title, with one of its segments open.
     private func holding(
         configuration: ServiceConfiguration = ServiceConfiguration(),
         _ body: @escaping @Sendable (RunningService, MediaURL, ScriptedOrigin) async throws -> Void
     ) async throws {
-        let origin = try ScriptedOrigin(film)
+        let origin = try ScriptedOrigin(title)
         defer { origin.stop() }
         let url = origin.url()
         try await RunningService.run(over: try await TestVault(), configuration: configuration) { service in
@@ -23,12 +28,16 @@ struct HeldAnswerTests {
             #expect(try await service.ask("GET", url, ["Range": "bytes=0-99"])?.head.status == 206)
             // The precondition of this suite: the bytes are available without waiting.
             let title = try await service.vault.name(MediaReference(url))
-            #expect(service.vault.held(title, range: .closed(first: 100, last: 199), atMost: 100) != nil)
+            let held = try #require(service.vault.held(title, range: .closed(first: 100, last: 199)))
+            let isOpen = unsafe withUnsafeTemporaryAllocation(byteCount: 100, alignment: 1) {
+                unsafe service.vault.open(held, into: $0)
+            }
+            #expect(isOpen)
             try await body(service, url, origin)
         }
     }
 
-    private func media(_ range: ByteRange) -> [UInt8] { film.media.bytes(range) }
+    private func media(_ range: ByteRange) -> [UInt8] { title.media.bytes(range) }
 
     @Test("Pipelined requests are answered in order, for held and missing bytes alike")
     func order() async throws {
@@ -90,14 +99,14 @@ struct HeldAnswerTests {
     func turns() async throws {
         let tone = ScriptedResource(
             seed: 4, length: 5000, contentType: "audio/mpeg", lastModified: "Sat, 21 Nov 2020 12:00:00 GMT")
-        try await holding { [film] service, url, origin in
+        try await holding { [title] service, url, origin in
             origin.answer { tone.answer(to: $0) }
             let other = origin.url("/tone.mp3")
             for try await _ in service.vault.download(other) {}
             let client = try service.client()
             var tags: Set<String?> = []
             for _ in 0..<3 {
-                for (url, resource) in [(url, film), (other, tone)] {
+                for (url, resource) in [(url, title), (other, tone)] {
                     let (head, body) = try #require(
                         await client.ask(
                             "GET", service.target(url), host: service.host, fields: ["Range": "bytes=10-29"]))
@@ -117,7 +126,7 @@ struct HeldAnswerTests {
         try await holding { service, url, origin in
             func held(_ url: MediaURL) async throws -> HeldMedia {
                 let title = try await service.vault.name(MediaReference(url))
-                return try #require(service.vault.held(title, range: .closed(first: 0, last: 9), atMost: 10))
+                return try #require(service.vault.held(title, range: .closed(first: 0, last: 9)))
             }
             let other = origin.url("/other.mp4")
             for try await _ in service.vault.download(other) {}
@@ -127,6 +136,36 @@ struct HeldAnswerTests {
             #expect(head.isValid(for: one, now: 1_800_000_000))
             #expect(!head.isValid(for: one, now: 1_800_000_001))
             #expect(!head.isValid(for: two, now: 1_800_000_000))
+        }
+    }
+
+    @Test("The held bytes of a request are found once: if they are not given at once, the finding travels with it")
+    func found() async throws {
+        try await holding { [title] service, url, _ in
+            let (vault, listener) = (service.vault, try SocketAddress(ipAddress: "127.0.0.1", port: 8300))
+            let gate = try RequestGate(ServiceConfiguration(), of: vault)
+            func media(_ fields: HTTPFields) throws -> RequestedMedia {
+                var verified: VerifiedTarget?
+                let request = HTTPRequest(
+                    method: .get, scheme: "http", authority: "127.0.0.1:8300", path: service.target(url),
+                    headerFields: fields)
+                return try #require(gate.admit(request, at: listener, &verified).media)
+            }
+            let long = try media([.range: "bytes=10-900009"])
+            let found = try #require(long.held)
+            #expect(found.range == 10..<900_010 && !found.isOneRun(atMost: 256 << 10))
+            let reader = try #require(vault.reader(of: found))
+            #expect(title.media.matches(try #require(try await reader.next()), at: 10))
+            #expect(try media([.range: "bytes=10-900009", .ifRange: "\"v\""]).held == nil, "the facts come first")
+            // The answer has the bytes that were found, even if they are others than those requested.
+            let other = try #require(try media([.range: "bytes=20-29"]).held)
+            let context = ServiceContext(
+                source: ApplicationRequestContextSource(channel: NIOAsyncTestingChannel(), logger: .silent))
+            let responder = MediaResponder(
+                vault: vault, reference: long.link.reference, through: long.link, context: context, arrival: .now,
+                now: 1_800_000_000)
+            let response = try await responder.respond(to: long.request, other)
+            #expect(response.headers[.contentRange] == "bytes 20-29/2000000")
         }
     }
 

@@ -5,7 +5,7 @@ import VaultModel
 
 @Suite("Several ranges over HTTP", .timeLimit(.minutes(5)))
 struct MultipartAnswerTests {
-    private let film = ScriptedResource(seed: 31, length: 1_000_000)
+    private let title = ScriptedResource(seed: 31, length: 1_000_000)
 
     private func service(
         over test: TestVault? = nil, isOffline: Bool = false, _ origin: ScriptedOrigin,
@@ -22,9 +22,9 @@ struct MultipartAnswerTests {
 
     @Test("Held parts are opened and only gaps are fetched, in the requested order")
     func gaps() async throws {
-        let origin = try ScriptedOrigin(film)
+        let origin = try ScriptedOrigin(title)
         defer { origin.stop() }
-        try await service(origin) { [film] service, url in
+        try await service(origin) { [title] service, url in
             _ = try await service.ask("GET", url, ["Range": "bytes=0-99999"])
             let before = origin.exchanges.reduce(0) { $0 + $1.bodyBytesSent }
             let asked: [ByteRange] = [500_000..<500_100, 10..<90_000, 99_990..<100_010]
@@ -35,7 +35,7 @@ struct MultipartAnswerTests {
                 #expect(head.status == 206 && head.fields["cache-status"] == status)
                 #expect(head.fields["content-length"] == String(body.count))
                 let parts = try #require(BodyPart.parts(of: body, type: head.fields["content-type"]))
-                #expect(parts.map(\.bytes) == asked.map { film.media.bytes($0) })
+                #expect(parts.map(\.bytes) == asked.map { title.media.bytes($0) })
             }
             let fetched = origin.exchanges.reduce(0) { $0 + $1.bodyBytesSent } - before
             // Each gap is smaller than a block, and is extended to the block as far as bytes are missing.
@@ -48,8 +48,8 @@ struct MultipartAnswerTests {
 
     @Test("If the origin is unreachable, parts end where the held bytes end")
     func unreachable() async throws {
-        let origin = try ScriptedOrigin(film)
-        try await service(origin) { [film, ranges] service, url in
+        let origin = try ScriptedOrigin(title)
+        try await service(origin) { [title, ranges] service, url in
             _ = try await service.ask("GET", url, ["Range": "bytes=0-199999"])
             origin.stop()
             // The origin answered a moment ago and counts as reachable until a request fails.
@@ -58,16 +58,17 @@ struct MultipartAnswerTests {
             let (head, body) = try #require(try await service.ask("GET", url, ["Range": ranges(asked)]))
             #expect(head.status == 206 && head.fields["cache-status"] == "MediaVault; hit")
             let parts = try #require(BodyPart.parts(of: body, type: head.fields["content-type"]))
-            #expect(parts.map(\.bytes) == [film.media.bytes(0..<10), film.media.bytes(199_000..<200_000)])
+            #expect(parts.map(\.bytes) == [title.media.bytes(0..<10), title.media.bytes(199_000..<200_000)])
             let alone = try #require(try await service.ask("GET", url, ["Range": "bytes=0-9,500000-500009"]))
-            #expect(alone.head.fields["content-range"] == "bytes 0-9/1000000" && alone.body == film.media.bytes(0..<10))
+            #expect(
+                alone.head.fields["content-range"] == "bytes 0-9/1000000" && alone.body == title.media.bytes(0..<10))
         }
     }
 
     /// An origin that holds back the block with byte 600 000 until the gate opens.
     private func origin(holdingAt gate: Gate) throws -> ScriptedOrigin {
-        try ScriptedOrigin { [film] request in
-            var answer = film.answer(to: request)
+        try ScriptedOrigin { [title] request in
+            var answer = title.answer(to: request)
             if request.range?.hasPrefix("bytes=589824") == true { answer.before = [.hold(gate)] }
             return answer
         }
@@ -81,17 +82,17 @@ struct MultipartAnswerTests {
         let gate = Gate()
         let origin = try origin(holdingAt: gate)
         defer { origin.stop() }
-        try await service(origin) { [film, ranges] service, url in
+        try await service(origin) { [title, ranges] service, url in
             let client = try service.client()
             let field = ranges([0..<300_000, 600_000..<600_010])
             await client.request("GET", service.target(url), host: service.host, fields: ["Range": field])
             let head = try #require(await client.readHead())
             let length = try #require(head.fields["content-length"].flatMap { Int($0) })
             let first = await client.read(length - Self.restCount)
-            #expect(film.media.matches(Array(first.suffix(300_000)), at: 0))
+            #expect(title.media.matches(Array(first.suffix(300_000)), at: 0))
             gate.open()
             let rest = await client.read(Self.restCount)
-            #expect(film.media.matches(Array(rest.suffix(50).prefix(10)), at: 600_000))
+            #expect(title.media.matches(Array(rest.suffix(50).prefix(10)), at: 600_000))
         }
     }
 
@@ -113,9 +114,9 @@ struct MultipartAnswerTests {
 
     @Test("A representation that changes between two parts closes the connection; the two are never mixed")
     func changed() async throws {
-        let (film, other) = (film, ScriptedResource(seed: 32, length: 1_000_000, entityTag: "\"v2\""))
+        let (title, other) = (title, ScriptedResource(seed: 32, length: 1_000_000, entityTag: "\"v2\""))
         let origin = try ScriptedOrigin { request in
-            (request.range?.hasPrefix("bytes=589824") == true ? other : film).answer(to: request)
+            (request.range?.hasPrefix("bytes=589824") == true ? other : title).answer(to: request)
         }
         defer { origin.stop() }
         try await service(origin) { service, url in
@@ -134,7 +135,7 @@ struct MultipartAnswerTests {
 
     @Test("Offline, parts end where the held bytes end, and parts without held bytes are omitted")
     func offline() async throws {
-        let origin = try ScriptedOrigin(film)
+        let origin = try ScriptedOrigin(title)
         let test = try await TestVault()
         try await service(over: test, origin) { service, url in
             for range in ["bytes=0-199999", "bytes=400000-499999"] {
@@ -142,13 +143,13 @@ struct MultipartAnswerTests {
             }
         }
         origin.stop()
-        try await service(over: test, isOffline: true, origin) { [film, ranges] service, url in
+        try await service(over: test, isOffline: true, origin) { [title, ranges] service, url in
             let cut: [ByteRange] = [0..<10, 450_000..<600_000, 700_000..<700_010]
             let (head, body) = try #require(try await service.ask("GET", url, ["Range": ranges(cut)]))
             #expect(head.status == 206)
             let parts = try #require(BodyPart.parts(of: body, type: head.fields["content-type"]))
             #expect(parts.map(\.range) == ["bytes 0-9/1000000", "bytes 450000-499999/1000000"])
-            #expect(parts.map(\.bytes) == [film.media.bytes(0..<10), film.media.bytes(450_000..<500_000)])
+            #expect(parts.map(\.bytes) == [title.media.bytes(0..<10), title.media.bytes(450_000..<500_000)])
 
             // If only one part is left, it is sent as a single range.
             for alone in [[0..<10, 700_000..<700_010], [199_990..<300_000, 0..<10]] as [[ByteRange]] {
@@ -156,7 +157,7 @@ struct MultipartAnswerTests {
                 let first = alone[0].clamped(to: 0..<200_000)
                 #expect(head.status == 206)
                 #expect(head.fields["content-range"] == "bytes \(first.httpBytes)/1000000")
-                #expect(body == film.media.bytes(first))
+                #expect(body == title.media.bytes(first))
             }
             let missing = try #require(try await service.ask("GET", url, ["Range": "bytes=700000-700009,0-9"]))
             #expect(missing.head.status == 504)
@@ -168,8 +169,8 @@ struct MultipartAnswerTests {
 
     @Test("An origin's type cannot add fields to the head of a part")
     func hostileType() async throws {
-        let origin = try ScriptedOrigin { [film] request in
-            var answer = film.answer(to: request)
+        let origin = try ScriptedOrigin { [title] request in
+            var answer = title.answer(to: request)
             answer.set("Content-Type", "video/mp4\rX-Injected: yes\u{B}")
             return answer
         }
@@ -185,7 +186,7 @@ struct MultipartAnswerTests {
 
     @Test("No two answers have the same boundary")
     func boundary() async throws {
-        let origin = try ScriptedOrigin(film)
+        let origin = try ScriptedOrigin(title)
         defer { origin.stop() }
         try await service(origin) { service, url in
             var types: Set<String> = []

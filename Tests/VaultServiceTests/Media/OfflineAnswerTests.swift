@@ -5,13 +5,13 @@ import VaultModel
 
 @Suite("Offline answers", .timeLimit(.minutes(5)))
 struct OfflineAnswerTests {
-    private let film = ScriptedResource(seed: 3, length: 1_000_000)
+    private let title = ScriptedResource(seed: 3, length: 1_000_000)
 
     /// A vault that holds these ranges of a title, and whose origin is stopped.
     private func vault(
         holding ranges: [ByteRange], of other: ScriptedResource? = nil
     ) async throws -> (TestVault, MediaURL) {
-        let origin = try ScriptedOrigin(other ?? film)
+        let origin = try ScriptedOrigin(other ?? title)
         defer { origin.stop() }
         let url = origin.url()
         let test = try await TestVault()
@@ -27,12 +27,12 @@ struct OfflineAnswerTests {
     @Test("Held bytes play without an origin, byte for byte")
     func held() async throws {
         let (test, url) = try await vault(holding: [0..<1_000_000])
-        try await RunningService.run(over: test, isOffline: true) { [film] service in
+        try await RunningService.run(over: test, isOffline: true) { [title] service in
             let whole = try #require(try await service.ask("GET", url))
             #expect(whole.head.status == 200 && whole.head.fields["cache-status"] == "MediaVault; hit")
-            #expect(whole.body.count == 1_000_000 && film.media.matches(whole.body, at: 0))
+            #expect(whole.body.count == 1_000_000 && title.media.matches(whole.body, at: 0))
             let tail = try #require(try await service.ask("GET", url, ["Range": "bytes=-70000"]))
-            #expect(tail.head.status == 206 && film.media.matches(tail.body, at: 930_000))
+            #expect(tail.head.status == 206 && title.media.matches(tail.body, at: 930_000))
             let head = try #require(try await service.ask("HEAD", url))
             #expect(head.head.status == 200 && head.head.fields["content-length"] == "1000000")
         }
@@ -56,12 +56,12 @@ struct OfflineAnswerTests {
     @Test("A gap after the first byte shortens the range to the held bytes")
     func shortened() async throws {
         let (test, url) = try await vault(holding: [0..<200_000])
-        try await RunningService.run(over: test, isOffline: true) { [film] service in
+        try await RunningService.run(over: test, isOffline: true) { [title] service in
             let (head, body) = try #require(try await service.ask("GET", url, ["Range": "bytes=100-"]))
             #expect(head.status == 206)
             #expect(head.fields["content-range"] == "bytes 100-\(99 + body.count)/1000000")
             #expect(body.count >= 199_900 && body.count < 999_900)
-            #expect(film.media.matches(body, at: 100))
+            #expect(title.media.matches(body, at: 100))
             #expect(head.fields["cache-status"] == "MediaVault; hit", "the origin was not asked")
         }
     }
@@ -69,22 +69,22 @@ struct OfflineAnswerTests {
     @Test("A whole answer with a gap has the full length, and closes the connection at the gap without waiting")
     func wholeWithGap() async throws {
         let (test, url) = try await vault(holding: [0..<200_000])
-        try await RunningService.run(over: test, isOffline: true) { [film] service in
+        try await RunningService.run(over: test, isOffline: true) { [title] service in
             let client = try service.client()
             await client.request("GET", service.target(url), host: service.host)
             let head = try #require(await client.readHead())
             #expect(head.status == 200 && head.fields["content-length"] == "1000000")
             let body = await client.readToEnd()
             #expect(body.count >= 200_000 && body.count < 1_000_000)
-            #expect(film.media.matches(body, at: 0))
+            #expect(title.media.matches(body, at: 0))
         }
     }
 
     @Test("A slow client, too, gets every byte before the gap")
     func slowClientAtHole() async throws {
         // More than the kernel's buffers hold, so bytes still wait in the process at the gap.
-        let film = ScriptedResource(seed: 4, length: 20_000_000)
-        let (test, url) = try await vault(holding: [0..<16_000_000], of: film)
+        let title = ScriptedResource(seed: 4, length: 20_000_000)
+        let (test, url) = try await vault(holding: [0..<16_000_000], of: title)
         try await RunningService.run(over: test, isOffline: true) { service in
             let full = try #require(try await service.ask("GET", url, ["Range": "bytes=0-"]))
             try await withThrowingTaskGroup { group in
@@ -99,7 +99,7 @@ struct OfflineAnswerTests {
                             // The pace of the client; the test waits for nothing here.
                             try await Task.sleep(for: .milliseconds(1))
                         }
-                        #expect(body.count == full.body.count && film.media.matches(body, at: 0))
+                        #expect(body.count == full.body.count && title.media.matches(body, at: 0))
                     }
                 }
                 try await group.waitForAll()
@@ -109,9 +109,9 @@ struct OfflineAnswerTests {
 
     @Test("If an origin breaks off for good, the connection closes, and the bytes that were sent are right")
     func brokenOff() async throws {
-        let film = film
+        let title = title
         let origin = try ScriptedOrigin { request in
-            var answer = film.answer(to: request)
+            var answer = title.answer(to: request)
             if request.method == "GET" {
                 if request.number > 2 { return ScriptedAnswer(404, fields: ["Content-Length": "0"]) }
                 answer.cut(at: 300_000, by: .close)
@@ -126,7 +126,7 @@ struct OfflineAnswerTests {
             #expect(await client.readHead()?.status == 200)
             let body = await client.readToEnd()
             #expect(body.count < 1_000_000)
-            #expect(film.media.matches(body, at: 0))
+            #expect(title.media.matches(body, at: 0))
         }
     }
 }

@@ -4,7 +4,7 @@ import VaultModel
 
 @Suite("Answers and failures of origins over HTTP", .timeLimit(.minutes(5)))
 struct OriginAnswerTests {
-    private let film = ScriptedResource(seed: 11, length: 300_000)
+    private let title = ScriptedResource(seed: 11, length: 300_000)
 
     @Test(
         "An origin's refusal reaches the player",
@@ -40,7 +40,7 @@ struct OriginAnswerTests {
 
     @Test("An unreachable origin without held bytes is 504 at once")
     func unreachable() async throws {
-        let origin = try ScriptedOrigin(film)
+        let origin = try ScriptedOrigin(title)
         let url = origin.url()
         origin.stop()
         try await RunningService.run(over: try await TestVault()) { service in
@@ -52,7 +52,7 @@ struct OriginAnswerTests {
 
     @Test("An origin without range support is answered whole until everything is held")
     func withoutRanges() async throws {
-        var resource = film
+        var resource = title
         resource.supportsRanges = false
         let media = resource.media
         let origin = try ScriptedOrigin(resource)
@@ -72,12 +72,12 @@ struct OriginAnswerTests {
 
     @Test("A body of unknown length is sent in chunks; a HEAD answer for it ends with its head")
     func unknownLength() async throws {
-        let origin = try ScriptedOrigin { [film] request in
-            var answer = film.answer(to: request)
+        let origin = try ScriptedOrigin { [title] request in
+            var answer = title.answer(to: request)
             answer.status = 200
             answer.set("Content-Range", nil)
             answer.set("Accept-Ranges", nil)
-            answer.body = [.media(film.media, 0..<100_000)]
+            answer.body = [.media(title.media, 0..<100_000)]
             if request.method == "HEAD" { answer.set("Content-Length", nil) } else { answer.sendInChunks() }
             if request.method == "HEAD" {
                 answer.body = []

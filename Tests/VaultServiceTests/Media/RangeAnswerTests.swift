@@ -4,7 +4,7 @@ import VaultModel
 
 @Suite("Range answers over HTTP", .timeLimit(.minutes(5)))
 struct RangeAnswerTests {
-    private let film = ScriptedResource(seed: 7, length: 300_000, lastModified: "Sat, 21 Nov 2026 12:00:00 GMT")
+    private let title = ScriptedResource(seed: 7, length: 300_000, lastModified: "Sat, 21 Nov 2026 12:00:00 GMT")
 
     private func service<Value: Sendable>(
         _ resource: ScriptedResource, _ body: @escaping @Sendable (RunningService, MediaURL) async throws -> Value
@@ -17,7 +17,7 @@ struct RangeAnswerTests {
 
     @Test("Two Range lines are answered whole, and the connection stays open")
     func twoLines() async throws {
-        try await service(film) { service, url in
+        try await service(title) { service, url in
             let client = try service.client()
             let fields: KeyValuePairs = ["Range": "bytes=0-1", "range": "bytes=3-4"]
             let first = try #require(await client.ask("GET", service.target(url), host: service.host, fields: fields))
@@ -32,7 +32,7 @@ struct RangeAnswerTests {
         "GET and HEAD give the same strong tag, held or not, and If-Range accepts only that"
     )
     func entityTag() async throws {
-        try await service(film) { service, url in
+        try await service(title) { service, url in
             let first = try #require(try await service.ask("GET", url, ["Range": "bytes=0-9"]))
             let tag = try #require(first.head.fields["etag"])
             #expect(tag.hasPrefix("\""))
@@ -59,7 +59,7 @@ struct RangeAnswerTests {
 
     @Test("A media answer has the fields that keep it out of caches and other pages")
     func fields() async throws {
-        try await service(film) { service, url in
+        try await service(title) { service, url in
             let (head, _) = try #require(try await service.ask("GET", url, ["Range": "bytes=0-9"]))
             for (name, value) in [
                 ("content-type", "video/mp4"), ("accept-ranges", "bytes"), ("cache-control", "no-store"),
@@ -88,7 +88,7 @@ struct RangeAnswerTests {
 
     @Test("Server-Timing states the time for opening and the time to the first byte")
     func timing() async throws {
-        try await service(film) { service, url in
+        try await service(title) { service, url in
             let range = try #require(try await service.ask("GET", url, ["Range": "bytes=0-9"]))
             let value = try #require(range.head.fields["server-timing"])
             #expect(value.wholeMatch(of: #/open;dur=\d+\.\d{3}, first-byte;dur=\d+\.\d{3}/#) != nil, "\(value)")

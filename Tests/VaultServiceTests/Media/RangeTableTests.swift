@@ -41,7 +41,7 @@ struct RangeTableTests {
         ("bytes=" + (0..<200).map { "\($0 * 9)-\($0 * 9)" }.joined(separator: ","), .whole),
     ]
 
-    private let film = ScriptedResource(seed: 21, length: 42_835)
+    private let title = ScriptedResource(seed: 21, length: 42_835)
 
     private func service<Value: Sendable>(
         of resource: ScriptedResource,
@@ -81,28 +81,28 @@ struct RangeTableTests {
 
     @Test("Each row of the range table holds for a resource that is not held yet", arguments: rows)
     func fetched(field: String, expected: Expected) async throws {
-        try await service(of: film) { [film] service, url in
+        try await service(of: title) { [title] service, url in
             let answer = try #require(try await service.ask("GET", url, ["Range": field]))
-            try check(answer, expected, of: film.media, field)
+            try check(answer, expected, of: title.media, field)
         }
     }
 
     @Test("Each row of the range table holds for a held resource, on one connection")
     func held() async throws {
-        try await service(of: film) { [film] service, url in
+        try await service(of: title) { [title] service, url in
             let client = try service.client()
             for field in ["items=0-9"] + Self.rows.map(\.0) {
                 let expected = Self.rows.first { $0.0 == field }?.1 ?? .whole
                 let answer = try #require(
                     await client.ask("GET", service.target(url), host: service.host, fields: ["Range": field]))
-                try check(answer, expected, of: film.media, field)
+                try check(answer, expected, of: title.media, field)
             }
         }
     }
 
     @Test("HEAD is 200 with the whole length, whatever its range (RFC 9110 §14.2)")
     func head() async throws {
-        try await service(of: film) { [film] service, url in
+        try await service(of: title) { [title] service, url in
             let client = try service.client()
             for (field, _) in Self.rows {
                 let (head, _) = try #require(
@@ -113,7 +113,7 @@ struct RangeTableTests {
             // If a body had followed, the client would misread this answer.
             let answer = try #require(
                 await client.ask("GET", service.target(url), host: service.host, fields: ["Range": "bytes=1-2"]))
-            try check(answer, .part(1..<3), of: film.media, "bytes=1-2")
+            try check(answer, .part(1..<3), of: title.media, "bytes=1-2")
         }
     }
 
@@ -141,25 +141,25 @@ struct RangeTableTests {
 
     @Test("Positions beyond 32 bits are exact in a resource of 5 GB")
     func large() async throws {
-        let film = ScriptedResource(seed: 22, length: 5_000_000_000)
-        try await service(of: film) { service, url in
+        let title = ScriptedResource(seed: 22, length: 5_000_000_000)
+        try await service(of: title) { service, url in
             for (field, expected) in [
                 ("bytes=4294967295-4294967300", .part(4_294_967_295..<4_294_967_301)),
                 ("bytes=-1", .part(4_999_999_999..<5_000_000_000)), ("bytes=5000000000-", .nothing),
                 ("bytes=0-1,4294967295-4294967300", .parts([0..<2, 4_294_967_295..<4_294_967_301])),
             ] as [(String, Expected)] {
                 let answer = try #require(try await service.ask("GET", url, ["Range": field]))
-                try check(answer, expected, of: film.media, field)
+                try check(answer, expected, of: title.media, field)
             }
         }
     }
 
     @Test("Ten thousand ranges in a header of 64 KB are answered whole, in bounded work")
     func tenThousand() async throws {
-        try await service(of: film) { [film] service, url in
+        try await service(of: title) { [title] service, url in
             let field = "bytes=" + (0..<10_000).map { "\($0)-\($0)" }.joined(separator: ",").prefix(64_000)
             let answer = try #require(try await service.ask("GET", url, ["Range": field]))
-            try check(answer, .whole, of: film.media, "ten thousand")
+            try check(answer, .whole, of: title.media, "ten thousand")
         }
     }
 }

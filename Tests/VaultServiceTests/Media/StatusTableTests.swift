@@ -7,7 +7,7 @@ import VaultModel
 /// The rows of the table in *HTTP behaviour* that no other suite covers.
 @Suite("Status table", .timeLimit(.minutes(5)))
 struct StatusTableTests {
-    private let film = ScriptedResource(seed: 41, length: 1_000_000)
+    private let title = ScriptedResource(seed: 41, length: 1_000_000)
 
     private func problem(_ body: [UInt8]) throws -> [String: any Sendable] {
         try #require(try JSONSerialization.jsonObject(with: Data(body)) as? [String: any Sendable])
@@ -15,8 +15,8 @@ struct StatusTableTests {
 
     @Test("A range of a resource of unknown length is 206 with an asterisk")
     func unknownLength() async throws {
-        let origin = try ScriptedOrigin { [film] request in
-            var answer = film.answer(to: request)
+        let origin = try ScriptedOrigin { [title] request in
+            var answer = title.answer(to: request)
             if let range = answer.fields.first(where: { $0.name == "Content-Range" })?.value {
                 answer.set("Content-Range", range.replacing("/1000000", with: "/*"))
             } else {
@@ -26,11 +26,11 @@ struct StatusTableTests {
         }
         defer { origin.stop() }
         let url = origin.url()
-        try await RunningService.run(over: try await TestVault()) { [film] service in
+        try await RunningService.run(over: try await TestVault()) { [title] service in
             for _ in 0..<2 {
                 let (head, body) = try #require(try await service.ask("GET", url, ["Range": "bytes=5-104"]))
                 #expect(head.status == 206 && head.fields["content-range"] == "bytes 5-104/*")
-                #expect(body.count == 100 && film.media.matches(body, at: 5))
+                #expect(body.count == 100 && title.media.matches(body, at: 5))
             }
         }
     }
@@ -39,18 +39,18 @@ struct StatusTableTests {
         "A range without bytes is ignored if the length is unknown (RFC 9110 §14.2, §14.4)",
         arguments: ["bytes=-0", "bytes=9-2"])
     func nothingOfUnknownLength(field: String) async throws {
-        let origin = try ScriptedOrigin { [film] request in
-            var answer = film.answer(to: request)
+        let origin = try ScriptedOrigin { [title] request in
+            var answer = title.answer(to: request)
             answer.status = 200
             for name in ["Accept-Ranges", "Content-Range", "Content-Length"] { answer.set(name, nil) }
             guard request.method == "GET" else { return answer }
-            answer.body = [.media(film.media, 0..<1_000_000)]
+            answer.body = [.media(title.media, 0..<1_000_000)]
             answer.sendInChunks()
             return answer
         }
         defer { origin.stop() }
         let url = origin.url()
-        try await RunningService.run(over: try await TestVault()) { [film] service in
+        try await RunningService.run(over: try await TestVault()) { [title] service in
             let client = try service.client()
             await client.request("GET", service.target(url), host: service.host, fields: ["Range": field])
             let head = try #require(await client.readHead())
@@ -59,15 +59,15 @@ struct StatusTableTests {
             var body: [UInt8] = []
             while let chunk = await client.readChunk() { body += chunk }
             #expect(body.count == 1_000_000)
-            #expect(film.media.matches(body, at: 0))
+            #expect(title.media.matches(body, at: 0))
         }
     }
 
     @Test("If the origin is unreachable, a missing first byte is 504, and a later gap shortens the range")
     func unreachable() async throws {
-        let origin = try ScriptedOrigin(film)
+        let origin = try ScriptedOrigin(title)
         let url = origin.url()
-        try await RunningService.run(over: try await TestVault()) { [film] service in
+        try await RunningService.run(over: try await TestVault()) { [title] service in
             _ = try await service.ask("GET", url, ["Range": "bytes=0-199999"])
             origin.stop()
             let (gone, body) = try #require(try await service.ask("GET", url, ["Range": "bytes=500000-"]))
@@ -77,7 +77,7 @@ struct StatusTableTests {
 
             let (cut, held) = try #require(try await service.ask("GET", url, ["Range": "bytes=100-"]))
             #expect(cut.status == 206 && cut.fields["content-range"] == "bytes 100-199999/1000000")
-            #expect(held.count == 199_900 && film.media.matches(held, at: 100))
+            #expect(held.count == 199_900 && title.media.matches(held, at: 100))
             #expect(cut.fields["cache-status"] == "MediaVault; hit", "no byte comes from the origin")
 
             let client = try service.client()
@@ -90,9 +90,9 @@ struct StatusTableTests {
 
     @Test("A busy origin is 503 with its Retry-After, an invalid response 502", arguments: [429, 503, 206])
     func refusals(status: Int) async throws {
-        let origin = try ScriptedOrigin { [film] request in
+        let origin = try ScriptedOrigin { [title] request in
             guard status != 206 else {
-                var answer = film.answer(to: request)
+                var answer = title.answer(to: request)
                 answer.set("Content-Range", "bytes 7-16/1000000")
                 return answer
             }
@@ -112,7 +112,7 @@ struct StatusTableTests {
 
     @Test("A byte that fails its tag is fetched again within the request; without an origin it is a gap")
     func damage() async throws {
-        let origin = try ScriptedOrigin(film)
+        let origin = try ScriptedOrigin(title)
         defer { origin.stop() }
         let url = origin.url()
         let test = try await TestVault()
@@ -122,19 +122,19 @@ struct StatusTableTests {
             try await service.waitUntilHeld(1_000_000, of: url)
         }
         try flipByte(of: test, at: 500_000)
-        try await RunningService.run(over: test, isOffline: true) { [film] service in
+        try await RunningService.run(over: test, isOffline: true) { [title] service in
             let client = try service.client()
             await client.request("GET", service.target(url), host: service.host)
             #expect(await client.readHead()?.status == 200)
             let body = await client.readToEnd()
-            #expect(body.count > 400_000 && body.count < 500_001 && film.media.matches(body, at: 0))
+            #expect(body.count > 400_000 && body.count < 500_001 && title.media.matches(body, at: 0))
             let (head, _) = try #require(try await service.ask("GET", url, ["Range": "bytes=\(body.count)-"]))
             #expect(head.status == 504)
         }
         let asked = origin.exchanges.count
-        try await RunningService.run(over: test) { [film] service in
+        try await RunningService.run(over: test) { [title] service in
             let (head, body) = try #require(try await service.ask("GET", url))
-            #expect(head.status == 200 && body.count == 1_000_000 && film.media.matches(body, at: 0))
+            #expect(head.status == 200 && body.count == 1_000_000 && title.media.matches(body, at: 0))
         }
         #expect(origin.exchanges.count > asked)
     }
@@ -153,7 +153,7 @@ struct StatusTableTests {
 
     @Test("Every refusal is a problem document, with the protective fields and without a capability (RFC 9457)")
     func problems() async throws {
-        let origin = try ScriptedOrigin(film)
+        let origin = try ScriptedOrigin(title)
         defer { origin.stop() }
         let url = origin.url("/a/film.mp4?token=secret")
         try await RunningService.run(over: try await TestVault()) { service in

@@ -76,8 +76,8 @@ struct LogTests {
 
     @Test("Evictions are logged in one notice, with their bytes")
     func evictions() async throws {
-        let film = ScriptedResource(length: 400_000)
-        let origin = try ScriptedOrigin(film)
+        let title = ScriptedResource(length: 400_000)
+        let origin = try ScriptedOrigin(title)
         defer { origin.stop() }
         let recorder = LogRecorder()
         let limits = StorageLimits(maxSize: 1_000_000)

@@ -1,5 +1,6 @@
 import MediaVault
 import Testing
+import VaultTestSupport
 
 @testable import VaultService
 

@@ -7,11 +7,11 @@ import VaultModel
 
 @Suite("Invalid capabilities and tokens", .timeLimit(.minutes(5)))
 struct CapabilityTests {
-    private let film = ScriptedResource(length: 1000)
+    private let title = ScriptedResource(length: 1000)
 
     @Test("A capability that is truncated, extended, misplaced or expired opens nothing, and is not logged")
     func capability() async throws {
-        let origin = try ScriptedOrigin(film)
+        let origin = try ScriptedOrigin(title)
         let url = origin.url("/a/film.mp4")
         let recorder = LogRecorder()
         let secrets = try await RunningService.run(over: try await TestVault(), logger: recorder.logger) { service in
@@ -79,7 +79,7 @@ struct CapabilityTests {
             "127.1", "0x7f.0.0.1", "2130706433", "[::ffff:127.0.0.1]", "LOCALHOST.", "*",
         ])
     func hosts(name: String) async throws {
-        let origin = try ScriptedOrigin(film)
+        let origin = try ScriptedOrigin(title)
         let url = origin.url("/a/film.mp4")
         try await RunningService.run(over: try await TestVault()) { service in
             let answer = try #require(

@@ -45,18 +45,19 @@ struct MediaRequestTests {
         #expect(MediaRequest(method: .head, range: [field]).wanted == .whole)
     }
 
-    @Test("The facts are looked up first only if the answer depends on them, so that a range costs one request")
-    func needsFacts() {
+    @Test("A range is opened at once unless the answer depends on the representation, so that it costs one request")
+    func immediateRange() {
+        let range = RequestedRange.closed(first: 0, last: 9)
         let ifRange = Conditions(ifRange: ["\"v1\""], now: 0)
         let ifNoneMatch = Conditions(ifNoneMatch: ["\"v1\""], now: 0)
-        for (field, conditions, needsFacts) in [
-            (nil, .none, false), ("bytes=0-9", .none, false), (nil, ifRange, false), ("bytes=0-9", ifRange, true),
-            (nil, ifNoneMatch, true), ("bytes=0-9", ifNoneMatch, true), ("bytes=0-0,2-2", .none, true),
-            ("bytes=9-2", .none, true), ("items=0-9", ifRange, false),
-        ] as [(String?, Conditions, Bool)] {
+        for (field, conditions, expected) in [
+            (nil, .none, .whole), ("bytes=0-9", .none, range), (nil, ifRange, .whole), ("bytes=0-9", ifRange, nil),
+            (nil, ifNoneMatch, nil), ("bytes=0-9", ifNoneMatch, nil), ("bytes=0-0,2-2", .none, nil),
+            ("bytes=9-2", .none, nil), ("items=0-9", ifRange, .whole),
+        ] as [(String?, Conditions, RequestedRange?)] {
             let request = MediaRequest(method: .get, range: field.map { [$0] } ?? [], conditions: conditions)
-            #expect(request.needsFacts == needsFacts, "\(field ?? "")")
+            #expect(request.immediateRange == expected, "\(field ?? "")")
         }
-        #expect(MediaRequest(method: .head).needsFacts)
+        #expect(MediaRequest(method: .head).immediateRange == nil)
     }
 }

@@ -7,13 +7,13 @@ import VaultModel
 
 @Suite("Ambiguous requests and other HTTP versions", .serialized, .timeLimit(.minutes(5)))
 struct RequestReadingTests {
-    private let film = ScriptedResource(seed: 61, length: 1000)
+    private let title = ScriptedResource(seed: 61, length: 1000)
 
     /// Runs a service that holds the title, so that cache hits are tested, too.
     private func service(
         hasControl: Bool = false, _ body: @escaping @Sendable (RunningService, MediaURL) async throws -> Void
     ) async throws {
-        let origin = try ScriptedOrigin(film)
+        let origin = try ScriptedOrigin(title)
         defer { origin.stop() }
         let url = origin.url("/a/film.mp4")
         try await RunningService.run(over: try await TestVault(), hasControl: hasControl) { service in
@@ -91,7 +91,7 @@ struct RequestReadingTests {
         try await service { service, url in
             let request = "GET TARGET HTTP/1.1\r\nHost: HOST\r\nRange: bytes=0-9\r\nTransfer-Encoding: chunked\r\n\r\n"
             let answer = try await onlyAnswer(service, url, request + "3\r\nabc\r\nxyz\r\n")
-            #expect(answer.head.status == 206 && film.media.matches(answer.body, at: 0))
+            #expect(answer.head.status == 206 && title.media.matches(answer.body, at: 0))
         }
     }
 
@@ -104,7 +104,7 @@ struct RequestReadingTests {
                 "\(first)If-Match: *\r\n\r\n\(first)Transfer-Encoding: gzip\r\n\r\n\(first)\r\n")
             let head = try #require(await client.readHead())
             #expect(head.status == 200 && head.fields["connection"] == nil)
-            #expect(film.media.matches(await client.read(1000), at: 0))
+            #expect(title.media.matches(await client.read(1000), at: 0))
             #expect(await client.readHead()?.status == 400)
             let rest = String(decoding: await client.readToEnd(), as: UTF8.self)
             #expect(!rest.contains("HTTP/1.1"), "the request after it is not answered")
@@ -183,7 +183,7 @@ struct RequestReadingTests {
             ("1.10", 400),
         ])
     func versions(version: String, status: Int) async throws {
-        try await service { [film] service, url in
+        try await service { [title] service, url in
             let request = "GET TARGET HTTP/\(version)\r\nHost: HOST\r\nRange: bytes=0-9\r\n\r\n"
                 .replacing("TARGET", with: service.target(url)).replacing("HOST", with: service.host)
             // In one piece, and with the first line split within each of its parts and its line end.
@@ -196,7 +196,7 @@ struct RequestReadingTests {
                 let head = try #require(await client.readHead())
                 #expect(head.status == status)
                 if status == 206 {
-                    #expect(await client.read(10) == film.media.bytes(0..<10))
+                    #expect(await client.read(10) == title.media.bytes(0..<10))
                     // The parser would not accept a second request line of this version.
                     #expect(head.fields["connection"] == (version == "1.1" ? nil : "close"))
                 }

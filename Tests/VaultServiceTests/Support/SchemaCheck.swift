@@ -1,4 +1,5 @@
 import VaultService
+import VaultTestSupport
 
 /// Checks JSON against the schemas of the service's own OpenAPI description.
 enum SchemaCheck {

@@ -20,8 +20,8 @@ final class TestVault: Sendable {
     deinit { try? FileManager.default.removeItem(at: folder) }
 
     /// Unlocks the vault's keyring beside the vault's owner.
-    func orders() async throws -> KeyringOrders {
-        try await KeyringOrders.open(keyring: place.keyring, unlock: unlock)
+    func orders() async throws -> KeyringOrderIssuer {
+        try await KeyringOrderIssuer.open(keyring: place.keyring, unlock: unlock)
     }
 
     func open(isOffline: Bool = false, limits: StorageLimits? = nil) async throws -> Vault {

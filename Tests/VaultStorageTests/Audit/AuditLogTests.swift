@@ -20,10 +20,10 @@ struct AuditLogTests {
     func lines() throws {
         let store = try VaultStore.open(
             at: vault.folder, keyring: TemporaryVault.unlock(vault.keyringFile), access: .owner)
-        let film = try store.addMedia("film", length: 1)
+        let title = try store.addMedia("film", length: 1)
         let log = vault.log(of: store)
         try log.note(.rotate)
-        let second = try log.note(.shred, outcome: .destroyed, subject: film.id)
+        let second = try log.note(.shred, outcome: .destroyed, subject: title.id)
         try log.note(.rewrap, resources: 7)
         try store.close()
         #expect(try TemporaryFolder.mode(of: path) == 0o600)
@@ -33,7 +33,7 @@ struct AuditLogTests {
         #expect(report.isSound && report.receipts.map(\.act) == [.rotate, .shred, .rewrap])
         #expect(report.receipts[1] == second && second.subject?.count == 64)
         #expect(report.receipts[2].resources == 7 && report.receipts[0].generation == 1)
-        let subject = try #require(keyring.auditSubject(of: film.id, locator: 1))
+        let subject = try #require(keyring.auditSubject(of: title.id, locator: 1))
         #expect(second.subject == Hex.encode(subject))
     }
 

@@ -32,12 +32,12 @@ struct DurableNamesTests {
     func recoveredSegment() throws {
         let (vault, copies) = (try TemporaryVault(), try TemporaryFolder())
         let disk = vault.simulatedFileSystem()
-        let (film, segment) = try abandonedSegment(vault, disk)
+        let (title, segment) = try abandonedSegment(vault, disk)
         // Some outcomes lack the file, since nothing relies on its name yet.
         let before = try losses(of: disk, in: try TemporaryFolder())
         #expect(before.contains { !PosixFileSystem().exists(TemporaryVault.path(of: segment, in: $0 + "/vault")) })
         let store = try vault.open(fileSystem: disk)
-        #expect(try store.index.resource(film)?.serving?.held == ByteRanges(0..<98_304))
+        #expect(try store.index.resource(title)?.serving?.held == ByteRanges(0..<98_304))
         for copy in try losses(of: disk, in: copies) {
             #expect(PosixFileSystem().exists(TemporaryVault.path(of: segment, in: copy + "/vault")))
         }
@@ -49,9 +49,9 @@ struct DurableNamesTests {
         _ vault: TemporaryVault, _ disk: SimulatedFileSystem
     ) throws -> (ResourceID, SegmentID) {
         let store = try vault.open(fileSystem: disk)
-        let film = try store.addMedia("film", length: 200_000)
-        var writer = try store.beginSegment(at: 0, of: film)
+        let title = try store.addMedia("film", length: 200_000)
+        var writer = try store.beginSegment(at: 0, of: title)
         try writer.append(SeededGenerator.bytes(100_000, seed: 5)[...])
-        return (film.id, writer.segment.id)
+        return (title.id, writer.segment.id)
     }
 }

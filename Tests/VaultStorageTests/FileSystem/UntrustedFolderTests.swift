@@ -15,10 +15,10 @@ struct UntrustedFolderTests {
     init() throws {
         vault = try TemporaryVault()
         let store = try vault.open()
-        let film = try store.addMedia("film", length: 100)
-        _ = try store.store(bytes, at: 0, of: film)
+        let title = try store.addMedia("film", length: 100)
+        _ = try store.store(bytes, at: 0, of: title)
         try store.close()
-        resource = film.id
+        resource = title.id
     }
 
     private func code(_ body: () throws -> Void) -> VaultError.Code? {
@@ -147,8 +147,8 @@ struct UntrustedFolderTests {
         try PosixFileSystem().create(notes).write([1, 2, 3], at: 0)
         let store = try vault.open()
         defer { try? store.close() }
-        let film = try #require(try store.index.resource(resource))
-        #expect(throws: SegmentFailure.self) { _ = try store.reader(of: segment, resource: film) }
+        let title = try #require(try store.index.resource(resource))
+        #expect(throws: SegmentFailure.self) { _ = try store.reader(of: segment, resource: title) }
         let byte = try #require(segment.id.bytes.first)
         #expect(code { _ = try store.unindexedFiles(in: byte) } == .storage)
         #expect(code { try store.putAside("notes.txt", in: byte) } == .storage)

@@ -108,7 +108,7 @@ struct ErasureTests {
     }
 
     @Test("If there is no space for the backup, an error reports it, no generation is retired, and a retry succeeds")
-    func noRoom() throws {
+    func noSpace() throws {
         try store.close()
         let disk = vault.simulatedFileSystem()
         let store = try vault.open(fileSystem: disk)

@@ -9,26 +9,26 @@ import VaultTestSupport
 @Suite("A reader opens a vault on a disk without a free byte")
 struct RoomlessReaderTests {
     /// A vault with a killed owner: its last commit is only in the log, and SQLite found no space for `-shm`.
-    private static func killed() throws -> (vault: TemporaryVault, copy: String, film: ResourceID) {
+    private static func killed() throws -> (vault: TemporaryVault, copy: String, title: ResourceID) {
         let vault = try TemporaryVault()
         let owner = try vault.open()
-        let film = try owner.addMedia("film", length: 100_000).id
+        let title = try owner.addMedia("film", length: 100_000).id
         let copy = vault.above.path + "/copy"
         try FileManager.default.copyItem(atPath: vault.folder, toPath: copy)
         try Data("abc".utf8).write(to: URL(filePath: copy + "/index.sqlite-shm"))
-        return (vault, copy, film)
+        return (vault, copy, title)
     }
 
     @Test("The reader sees the commits in the log and changes no byte of the folder")
     func killedOwner() throws {
-        let (vault, copy, film) = try Self.killed()
+        let (vault, copy, title) = try Self.killed()
         let files = try TemporaryFolder.files(below: copy)
         let before = try files.map { try Data(contentsOf: URL(filePath: $0)) }
         let plain = try Data(contentsOf: URL(filePath: copy + "/index.sqlite"))
-        #expect(plain.range(of: film.data) == nil, "the title must be in the log only")
+        #expect(plain.range(of: title.data) == nil, "the title must be in the log only")
         let path = VaultIndex.nameForFullDisk(copy + "/index.sqlite")
         let index = try VaultIndex.connect(to: path, keyring: vault.keyring, readOnly: true)
-        #expect(try index.resource(film)?.id == film && index.totals().resources == 1)
+        #expect(try index.resource(title)?.id == title && index.totals().resources == 1)
         #expect(throws: VaultError.self) { try index.recordKeyringRevision() }
         try index.close()
         #expect(try TemporaryFolder.files(below: copy) == files)
@@ -37,12 +37,12 @@ struct RoomlessReaderTests {
 
     @Test("A folder with any name opens", arguments: ["a?b", "a#b", "100%20", "ä ö"])
     func names(name: String) throws {
-        let (vault, copy, film) = try Self.killed()
+        let (vault, copy, title) = try Self.killed()
         let folder = vault.above.path + "/" + name
         try FileManager.default.moveItem(atPath: copy, toPath: folder)
         let path = VaultIndex.nameForFullDisk(folder + "/index.sqlite")
         let index = try VaultIndex.connect(to: path, keyring: vault.keyring, readOnly: true)
-        #expect(try index.resource(film)?.id == film)
+        #expect(try index.resource(title)?.id == title)
         try index.close()
     }
 

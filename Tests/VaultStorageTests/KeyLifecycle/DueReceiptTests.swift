@@ -11,13 +11,13 @@ struct DueReceiptTests {
     private let vault: TemporaryVault
     private let store: VaultStore
     private let log: AuditLog
-    private let film: ResourceID
+    private let title: ResourceID
 
     init() throws {
         vault = try TemporaryVault()
         store = try vault.open()
         log = vault.log(of: store)
-        film = try store.addMedia("film", length: 9).id
+        title = try store.addMedia("film", length: 9).id
     }
 
     private var path: String { vault.folder + "/audit.log" }
@@ -30,7 +30,7 @@ struct DueReceiptTests {
 
     @Test("A shred has one receipt and rotates the generation once", arguments: [false, true])
     func shred(isQuick: Bool) throws {
-        _ = try store.shred(film, isQuick: isQuick, noting: log)
+        _ = try store.shred(title, isQuick: isQuick, noting: log)
         let pending = try store.index.settings().pendingShreds
         _ = try store.finishShreds(noting: log)
         let before = try acts()
@@ -40,7 +40,7 @@ struct DueReceiptTests {
         #expect(try acts() == before && store.index.settings().pendingShreds.isEmpty)
         // Shredding the same title again is another shred.
         let again = try store.addMedia("film", length: 9).id
-        #expect(again == film)
+        #expect(again == title)
         _ = try store.shred(again, isQuick: true, noting: log)
         _ = try store.finishShreds(noting: log)
         #expect(try acts() == before + [.shred])
@@ -50,15 +50,15 @@ struct DueReceiptTests {
     @Test("A reseal of named titles or of everything has one receipt for each", arguments: [false, true])
     func reseal(isOfAll: Bool) throws {
         let other = try store.addMedia("other", length: 9).id
-        let order = try store.orderReseal(of: isOfAll ? nil : [film, other], bytesPerSecond: nil, noting: log)
-        try store.finishResealOrder(order, of: isOfAll ? [film, other] : [film], noting: log)
+        let order = try store.orderReseal(of: isOfAll ? nil : [title, other], bytesPerSecond: nil, noting: log)
+        try store.finishResealOrder(order, of: isOfAll ? [title, other] : [title], noting: log)
         #expect(try acts() == [.reseal])
         try store.index.changeSettings { $0.resealOrder = order }
-        try store.finishResealOrder(order, of: [film, other], noting: log)
+        try store.finishResealOrder(order, of: [title, other], noting: log)
         // If the titles were named, the one without a receipt gets it now.
         #expect(try acts() == (isOfAll ? [.reseal] : [.reseal, .reseal]))
-        let next = try store.orderReseal(of: isOfAll ? nil : [film], bytesPerSecond: nil, noting: log)
-        try store.finishResealOrder(next, of: [film], noting: log)
+        let next = try store.orderReseal(of: isOfAll ? nil : [title], bytesPerSecond: nil, noting: log)
+        try store.finishResealOrder(next, of: [title], noting: log)
         #expect(try acts().count == (isOfAll ? 2 : 3))
         try store.close()
     }
@@ -66,7 +66,7 @@ struct DueReceiptTests {
     @Test("A found receipt that the keyring does not count is counted, so that its removal would be detected")
     func uncounted() throws {
         let keyring = try vault.keyringPlace().read()
-        try log.note(.shred, outcome: .removed, subject: film)
+        try log.note(.shred, outcome: .removed, subject: title)
         try store.close()
         try vault.keyringPlace().write(keyring)
         let opened = try VaultStore.open(
@@ -75,7 +75,7 @@ struct DueReceiptTests {
         let log = vault.log(of: opened)
         #expect(try log.lastSequence() == 1)
         #expect(try log.receipts(after: nil).isEmpty && opened.keyring.receiptSequence == 0)
-        #expect(try log.receipts(after: 0).map(\.subject) == [log.subject(of: film)])
+        #expect(try log.receipts(after: 0).map(\.subject) == [log.subject(of: title)])
         #expect(try TemporaryVault.unlock(vault.keyringFile).receiptSequence == 1)
         #expect(try log.receipts(after: 1).isEmpty)
         try opened.close()
@@ -83,7 +83,7 @@ struct DueReceiptTests {
 
     @Test("A receipt from before a new root key is found too")
     func newRoot() throws {
-        try log.note(.shred, outcome: .removed, subject: film)
+        try log.note(.shred, outcome: .removed, subject: title)
         _ = try store.renewRoot(
             openedBy: [SharedSecret(TestKeyring.secret())], droppingOthers: false, noting: log)
         try log.note(.rewrap)
@@ -95,7 +95,7 @@ struct DueReceiptTests {
     func forged() throws {
         let other = try store.addMedia("other", length: 9).id
         try log.note(.shred, outcome: .destroyed, subject: other)
-        let (name, wanted) = (try #require(log.subject(of: other)), try #require(log.subject(of: film)))
+        let (name, wanted) = (try #require(log.subject(of: other)), try #require(log.subject(of: title)))
         let text = try String(contentsOfFile: path, encoding: .utf8).replacing(name, with: wanted)
         #expect(text.contains(wanted))
         try text.write(toFile: path, atomically: true, encoding: .utf8)

@@ -28,14 +28,14 @@ struct ForgedGenerationTests {
     func acts(_ number: Int64) throws {
         let store = try vault.open()
         let log = vault.log(of: store)
-        let film = try store.addMedia("film", length: 9)
+        let title = try store.addMedia("film", length: 9)
         try forge(store, [number])
         let next = number == 2 ? 3 : 2
         #expect(try store.addGeneration(noting: log) == next)
         let renewed = try store.renewRoot(
             openedBy: [SharedSecret(TestKeyring.secret())], droppingOthers: false, noting: log)
         #expect(renewed == next + 1)
-        _ = try store.shred(film.id, isQuick: false, noting: log)
+        _ = try store.shred(title.id, isQuick: false, noting: log)
         _ = try store.finishShreds(noting: log)
         #expect(store.keyring.currentGeneration == next + 2 && store.keyring.activeGenerations == [next + 2])
         try store.close()

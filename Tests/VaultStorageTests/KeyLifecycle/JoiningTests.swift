@@ -80,7 +80,7 @@ struct JoiningTests {
         let resource = try #require(try store.index.resource(id))
         let old = try #require(try store.neighbours(of: resource, excluding: [], isWhole: true))
         let evicted = try #require(old.last)
-        _ = try store.index.drop(evicted.id, doomed: false)
+        _ = try store.index.drop(evicted.id, deletesFile: false)
         #expect(try store.join(old, of: resource) == nil)
         #expect(try store.index.resource(id)?.serving?.segments.count == 5)
         try store.segments.remove(old[1].id)
@@ -90,7 +90,7 @@ struct JoiningTests {
     }
 
     @Test("Segments are not joined if the limit leaves no space for the new one next to the old ones")
-    func noRoom() throws {
+    func noSpace() throws {
         let store = try vault.open()
         let resource = try #require(try store.index.resource(id))
         let old = try #require(try store.neighbours(of: resource, excluding: [], isWhole: true))

@@ -11,7 +11,7 @@ import VaultTestSupport
 struct ResealBacklogTests {
     private let vault: TemporaryVault
     private let store: VaultStore
-    private let film: ResourceID
+    private let title: ResourceID
     private let other: ResourceID
     private let empty: ResourceID
 
@@ -24,7 +24,7 @@ struct ResealBacklogTests {
         _ = try store.store(SeededGenerator.bytes(50_000, seed: 2), at: 100_000, of: first)
         let second = try store.addMedia("other", length: 60_000)
         _ = try store.store(SeededGenerator.bytes(60_000, seed: 3), at: 0, of: second)
-        (film, other, empty) = (first.id, second.id, try store.addMedia("empty", length: 9).id)
+        (title, other, empty) = (first.id, second.id, try store.addMedia("empty", length: 9).id)
     }
 
     private func begin(_ id: ResourceID, run: Int64) throws -> StoredResource {
@@ -61,7 +61,7 @@ struct ResealBacklogTests {
         let order = try store.orderReseal(of: nil, bytesPerSecond: nil, noting: vault.log(of: store))
         try expect(3, 210_000)
         _ = try store.addGeneration(noting: vault.log(of: store))
-        var resource = try begin(film, run: order.run)
+        var resource = try begin(title, run: order.run)
         try expect(3, 210_000, leaving: [1: 1])
         try sealNext(of: resource)
         let left = try store.index.resealTasks(of: resource, limit: 9).reduce(0) { $0 + $1.segment.length }
@@ -86,13 +86,13 @@ struct ResealBacklogTests {
     @Test(
         "A reseal of named titles counts only those, including one that an earlier run began")
     func named() throws {
-        let first = try store.orderReseal(of: [film], bytesPerSecond: nil, noting: vault.log(of: store))
-        _ = try begin(film, run: first.run)
+        let first = try store.orderReseal(of: [title], bytesPerSecond: nil, noting: vault.log(of: store))
+        _ = try begin(title, run: first.run)
         try end()
-        let order = try store.orderReseal(of: [film, other], bytesPerSecond: nil, noting: vault.log(of: store))
+        let order = try store.orderReseal(of: [title, other], bytesPerSecond: nil, noting: vault.log(of: store))
         #expect(order.run > first.run)
         try expect(2, 210_000)
-        let resource = try begin(film, run: order.run)
+        let resource = try begin(title, run: order.run)
         try sealNext(of: resource)
         let left = try store.index.resealTasks(of: resource, limit: 9).reduce(0) { $0 + $1.segment.length }
         try expect(2, 60_000 + left)
@@ -107,7 +107,7 @@ struct ResealBacklogTests {
                 sql: "UPDATE resourceKey SET wrapped = zeroblob(60) WHERE resource = ?", arguments: [other.data])
         }
         try expect(3, 210_000)
-        _ = try store.remove(film)
+        _ = try store.remove(title)
         try expect(2, 60_000)
         try end()
         #expect(try backlog() == nil)

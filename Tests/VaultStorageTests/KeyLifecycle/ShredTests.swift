@@ -19,9 +19,9 @@ struct ShredTests {
         let vault = try TemporaryVault()
         let disk = vault.simulatedFileSystem()
         let store = try vault.open(fileSystem: disk)
-        let film = try store.addMedia("film", length: 60_000).id
+        let title = try store.addMedia("film", length: 60_000).id
         let other = try store.addMedia("other", length: 60_000).id
-        for id in [film, other] {
+        for id in [title, other] {
             _ = try store.store(Self.bytes, at: 0, of: try #require(try store.index.resource(id)))
         }
         try store.backUpCatalog()
@@ -44,11 +44,11 @@ struct ShredTests {
                     let opened = try VaultStore.open(at: copy + "/vault", keyring: keyring, access: .owner)
                     try Self.check(opened, other, comment)
                     if isShredded.withLock({ $0 }) {
-                        #expect(try opened.index.resource(film) == nil, comment)
-                    } else if try opened.index.resource(film) != nil {
-                        try Self.check(opened, film, comment)
+                        #expect(try opened.index.resource(title) == nil, comment)
+                    } else if try opened.index.resource(title) != nil {
+                        try Self.check(opened, title, comment)
                         let log = AuditLog(of: opened, at: KeyringPlace(path))
-                        _ = try opened.shred(film, isQuick: false, noting: log)
+                        _ = try opened.shred(title, isQuick: false, noting: log)
                     }
                     let kept = try opened.finishShreds(noting: AuditLog(of: opened, at: KeyringPlace(path)))
                     #expect(kept.isEmpty, comment)
@@ -68,7 +68,7 @@ struct ShredTests {
                 try? TemporaryFolder.remove(copy)
             }
         }
-        let bytes = try store.shred(film, isQuick: false, noting: vault.log(of: store))
+        let bytes = try store.shred(title, isQuick: false, noting: vault.log(of: store))
         isShredded.withLock { $0 = true }
         #expect((bytes ?? 0) > 60_000)
         #expect(try store.finishShreds(noting: vault.log(of: store)).isEmpty)
@@ -87,13 +87,13 @@ struct ShredTests {
     func kept() throws {
         let vault = try TemporaryVault()
         let store = try vault.open()
-        let film = try store.addMedia("film", length: 9).id
+        let title = try store.addMedia("film", length: 9).id
         let broken = try store.addMedia("broken", length: 9).id
         try store.index.write { db in
             try db.execute(
                 sql: "UPDATE resourceKey SET wrapped = zeroblob(60) WHERE resource = ?", arguments: [broken.data])
         }
-        _ = try store.shred(film, isQuick: false, noting: vault.log(of: store))
+        _ = try store.shred(title, isQuick: false, noting: vault.log(of: store))
         #expect(try store.finishShreds(noting: vault.log(of: store)) == [1])
         let report = try AuditLog.report(on: vault.folder, keyring: store.keyring)
         #expect(report.receipts.map(\.act) == [.rotate, .shred] && report.receipts.last?.outcome == .removed)

@@ -54,7 +54,7 @@ struct EvictionTests {
         try Self.fill(store, "newest")
         #expect(try Self.held(store, old) == nil, "a resource without bytes must be removed from the index")
         #expect(store.quota.evictions.bytes == 3 * Self.fileSize)
-        #expect(try store.index.totals().doomed == 0)
+        #expect(try store.index.totals().pendingDeletions == 0)
         try store.close()
         let reopened = try vault.open()
         #expect(reopened.quota.used == 5 * Self.fileSize, "opening must count the used space from the index")
@@ -84,14 +84,14 @@ struct EvictionTests {
     }
 
     @Test("If all titles are pinned or in use, nothing is written and the error reports it")
-    func noRoom() throws {
+    func quotaExceeded() throws {
         let vault = try TemporaryVault()
         let disk = MeteredFileSystem()
         let store = try vault.open(fileSystem: disk)
         try Self.fill(store, "pinned", segments: 2, .pinned)
         store.quota.enforce(StorageLimits(maxSize: 2 * Self.fileSize))
         let error = #expect(throws: VaultError.self) { try Self.fill(store, "film") }
-        #expect(error?.code == .noRoom)
+        #expect(error?.code == .quotaExceeded)
         #expect(try store.index.totals().segments == 2 && store.quota.used == 2 * Self.fileSize)
         #expect(disk.most == 2 * Self.fileSize)
     }
@@ -103,7 +103,7 @@ struct EvictionTests {
         let other = try Self.fill(store, "other")
         store.quota.enforce(StorageLimits(maxSize: 3 * Self.fileSize))
         let error = #expect(throws: VaultError.self) { try Self.fill(store, "film", segments: 9, ofLength: 360_000) }
-        #expect(error?.code == .noRoom)
+        #expect(error?.code == .quotaExceeded)
         #expect(try Self.held(store, other)?.byteCount == 40_000)
         #expect(try store.index.totals().segments == 3)
     }
@@ -164,7 +164,7 @@ struct EvictionTests {
         #expect(try Self.held(store, cache)?.byteCount == 40_000)
         disk.claimFree(1_000_000 - 50_000)
         let error = #expect(throws: VaultError.self) { try Self.fill(store, "does not", .download) }
-        #expect(error?.code == .noRoom)
+        #expect(error?.code == .quotaExceeded)
         #expect(try Self.held(store, cache) == nil)
         #expect(try store.index.totals().bytes == 120_000, "the downloads must stay")
     }
@@ -178,7 +178,7 @@ struct EvictionTests {
         store.quota.enforce(StorageLimits(maxSize: 6 * Self.fileSize))
         disk.fail(.remove, of: "/segments/", lasting: true, with: FileFailure(.other(5), "unlink: Input/output error"))
         let error = #expect(throws: VaultError.self) { try Self.fill(store, "one more") }
-        #expect(error?.code == .noRoom)
+        #expect(error?.code == .quotaExceeded)
         #expect(try store.index.totals().segments >= 5)
         #expect(store.quota.used == 6 * Self.fileSize, "files that are still there must count")
         disk.mend()
@@ -209,12 +209,12 @@ struct EvictionTests {
     func remove() throws {
         let vault = try TemporaryVault()
         let store = try vault.open()
-        let film = try Self.fill(store, "film", segments: 3, .pinned)
+        let title = try Self.fill(store, "film", segments: 3, .pinned)
         try store.backUpCatalog()
         let wrapped = try store.index.read { db in
             try #require(
                 try Data.fetchOne(
-                    db, sql: "SELECT wrapped FROM resourceKey WHERE resource = ?", arguments: [film.id.data]))
+                    db, sql: "SELECT wrapped FROM resourceKey WHERE resource = ?", arguments: [title.id.data]))
         }
         func traces() throws -> Int {
             try TemporaryFolder.files(below: vault.folder).count {
@@ -222,11 +222,11 @@ struct EvictionTests {
             }
         }
         #expect(try traces() > 0)
-        #expect(try store.remove(film.id) == 3 * Self.fileSize)
+        #expect(try store.remove(title.id) == 3 * Self.fileSize)
         #expect(try traces() == 0)
-        #expect(try store.index.resource(film.id) == nil && store.quota.used == 0)
+        #expect(try store.index.resource(title.id) == nil && store.quota.used == 0)
         #expect(try TemporaryFolder.files(below: vault.folder + "/segments").isEmpty)
-        #expect(try store.remove(film.id) == nil)
+        #expect(try store.remove(title.id) == nil)
     }
 
     @Test("A removal that leaves traces is reported, and finished later")
@@ -234,11 +234,11 @@ struct EvictionTests {
         let vault = try TemporaryVault()
         let disk = vault.simulatedFileSystem()
         let store = try vault.open(fileSystem: disk)
-        let film = try Self.fill(store, "film")
+        let title = try Self.fill(store, "film")
         disk.fail(.rename, of: "catalog.backup", with: FileFailure(.other(5), "rename: Input/output error"))
-        let error = #expect(throws: VaultError.self) { try store.remove(film.id) }
+        let error = #expect(throws: VaultError.self) { try store.remove(title.id) }
         #expect(error?.code == .storage)
-        #expect(try store.index.resource(film.id) == nil, "the title must be removed anyway")
+        #expect(try store.index.resource(title.id) == nil, "the title must be removed anyway")
         try store.carryOutErasure()
         #expect(try CatalogBackupTests.resourceCount(vault.folder + "/catalog.backup") == 0)
     }

@@ -12,7 +12,7 @@ struct FullDiskStoreTests {
     private static let full = FileFailure(.noSpace, "pwrite: No space left on device")
     private static let bytes = SeededGenerator.bytes(300_000, seed: 61)
 
-    private static func film(
+    private static func title(
         _ store: VaultStore, _ name: String, segments: Int = 1, _ resourceClass: ResourceClass = .cache
     ) throws -> StoredResource {
         let resource = try store.addMedia(name, length: 300_000, resourceClass: resourceClass)
@@ -36,23 +36,23 @@ struct FullDiskStoreTests {
     @Test(
         "Pending deletions are tried once even if the index cannot be written, and finished later"
     )
-    func doomed() throws {
+    func pendingDeletions() throws {
         let vault = try TemporaryVault()
         let disk = vault.simulatedFileSystem(seesIndex: true)
         let store = try vault.open(fileSystem: disk)
-        var film = try Self.film(store, "film", segments: 5)
-        film = try #require(try store.index.resource(film.id))
+        var title = try Self.title(store, "film", segments: 5)
+        title = try #require(try store.index.resource(title.id))
         disk.fail(.remove, of: "/segments/", lasting: true, with: FileFailure(.other(5), "unlink: Input/output error"))
-        try store.replaceRepresentation(of: &film)
+        try store.replaceRepresentation(of: &title)
         disk.mend()
-        #expect(try store.index.totals().doomed == 5)
+        #expect(try store.index.totals().pendingDeletions == 5)
         disk.fail(.write, of: "index.sqlite", lasting: true, with: Self.full)
         try store.removal.finish()
         #expect(try TemporaryFolder.files(below: vault.folder + "/segments").isEmpty)
-        #expect(try store.index.totals().doomed == 5, "the index was written, so this test proves nothing")
+        #expect(try store.index.totals().pendingDeletions == 5, "the index was written, so this test proves nothing")
         disk.mend()
         store.finishPendingWork()
-        #expect(try store.index.totals().doomed == 0)
+        #expect(try store.index.totals().pendingDeletions == 0)
         try store.close()
     }
 
@@ -69,10 +69,10 @@ struct FullDiskStoreTests {
             copy = try TemporaryFolder()
             let store = try vault.open()
             if hasReserve { store.quota.keepReserve() }
-            held = try FullDiskStoreTests.film(store, "held", segments: 3, .download).id
+            held = try FullDiskStoreTests.title(store, "held", segments: 3, .download).id
             // A representation that serves nothing yet, and the pending deletions that it causes when it is replaced.
             var renewed = try #require(
-                try store.index.resource(FullDiskStoreTests.film(store, "renewed", segments: 2).id))
+                try store.index.resource(FullDiskStoreTests.title(store, "renewed", segments: 2).id))
             try store.startRepresentation(try #require(renewed.serving).info.information, of: &renewed)
             _ = try store.store(Array(FullDiskStoreTests.bytes[..<40_000]), at: 0, of: renewed)
             // One segment with blocks, and one without.
@@ -109,7 +109,7 @@ struct FullDiskStoreTests {
         try? store.close()
         killed.disk.mend()
         let next = try killed.open()
-        #expect(try next.index.openSegments().isEmpty && next.index.totals().doomed == 0)
+        #expect(try next.index.openSegments().isEmpty && next.index.totals().pendingDeletions == 0)
         #expect(try Self.bytesHeld(next, killed.held) == 120_000)
         let files = try TemporaryFolder.files(below: killed.folder + "/segments")
         #expect(files.count == (try next.index.totals().segments))
@@ -122,7 +122,7 @@ struct FullDiskStoreTests {
         #expect(try PosixFileSystem().size(of: killed.folder + "/reserve") == Reserve.byteCount)
         killed.disk.fill(leaving: 0)
         let store = try killed.open()
-        #expect(try store.index.openSegments().isEmpty && store.index.totals().doomed == 0)
+        #expect(try store.index.openSegments().isEmpty && store.index.totals().pendingDeletions == 0)
         #expect(try Self.bytesHeld(store, killed.held) == 120_000)
         #expect(try PosixFileSystem().size(of: killed.folder + "/reserve") < Reserve.byteCount)
         killed.disk.fill(leaving: 0)
@@ -141,20 +141,20 @@ struct FullDiskStoreTests {
         let vault = try TemporaryVault()
         let disk = vault.simulatedFileSystem(seesIndex: true)
         let store = try vault.open(fileSystem: disk)
-        let film = try Self.film(store, "film", segments: 3, act == 0 ? .pinned : .cache)
-        let cold = try Self.film(store, "other", segments: 3, .pinned)
+        let title = try Self.title(store, "film", segments: 3, act == 0 ? .pinned : .cache)
+        let cold = try Self.title(store, "other", segments: 3, .pinned)
         try store.index.database.truncateLog()
         store.quota.keepReserve()
         disk.fill(leaving: 0)
         switch act {
-        case 0: #expect(try store.remove(film.id) == 3 * 40_960)
+        case 0: #expect(try store.remove(title.id) == 3 * 40_960)
         case 1: #expect(try store.quota.prune(StorageLimits(maxSize: 3 * 40_960)).bytes == 3 * 40_960)
         default: try store.changeSettings { $0.limits = StorageLimits(maxSize: 5) }
         }
         let reserve = { try PosixFileSystem().size(of: vault.folder + "/reserve") }
         #expect(try reserve() < Reserve.byteCount, "the disk was not full, so this test proves nothing")
         #expect(try Self.bytesHeld(store, cold.id) == 120_000)
-        #expect(try Self.bytesHeld(store, film.id) == (act == 2 ? 120_000 : 0))
+        #expect(try Self.bytesHeld(store, title.id) == (act == 2 ? 120_000 : 0))
         disk.fill(leaving: nil)
         store.finishPendingWork()
         #expect(try reserve() == Reserve.byteCount)
@@ -166,13 +166,13 @@ struct FullDiskStoreTests {
         let vault = try TemporaryVault()
         let disk = vault.simulatedFileSystem(seesIndex: true)
         let store = try vault.open(fileSystem: disk)
-        let films = try (0..<3).map { try Self.film(store, "film \($0)", segments: 2) }
+        let titles = try (0..<3).map { try Self.title(store, "film \($0)", segments: 2) }
         disk.fail(.write, of: "index.sqlite", lasting: true, with: Self.full)
         #expect(!store.quota.freeDiskSpace())
         disk.mend()
-        for film in films { #expect(try Self.bytesHeld(store, film.id) == 80_000) }
+        for title in titles { #expect(try Self.bytesHeld(store, title.id) == 80_000) }
         #expect(store.quota.freeDiskSpace(), "nothing could be evicted, so this test proves nothing")
-        #expect(try films.map { try Self.bytesHeld(store, $0.id) }.reduce(0, +) < 240_000)
+        #expect(try titles.map { try Self.bytesHeld(store, $0.id) }.reduce(0, +) < 240_000)
         try store.close()
     }
 
@@ -181,7 +181,7 @@ struct FullDiskStoreTests {
         let vault = try TemporaryVault()
         let disk = vault.simulatedFileSystem(seesIndex: true)
         let store = try vault.open(fileSystem: disk)
-        let film = try store.addMedia("film", length: 300_000)
+        let title = try store.addMedia("film", length: 300_000)
         disk.fail(.create, of: "/segments/", with: Self.full)
         // The row is written, but its removal fails.
         let index = store.index
@@ -189,12 +189,12 @@ struct FullDiskStoreTests {
             guard call.operation == .create, call.path.contains("/segments/") else { return }
             disk.fail(.write, of: "index.sqlite", lasting: true, with: Self.full)
         }
-        #expect(throws: VaultError.self) { _ = try store.beginSegment(at: 0, of: film) }
+        #expect(throws: VaultError.self) { _ = try store.beginSegment(at: 0, of: title) }
         disk.observe(nil)
         #expect(try index.openSegments().count == 1)
         disk.mend()
         store.finishPendingWork()
-        #expect(try index.openSegments().isEmpty && index.totals().doomed == 0)
+        #expect(try index.openSegments().isEmpty && index.totals().pendingDeletions == 0)
         try store.close()
     }
 
@@ -203,8 +203,8 @@ struct FullDiskStoreTests {
         let vault = try TemporaryVault()
         let disk = vault.simulatedFileSystem(seesIndex: true)
         let store = try vault.open(fileSystem: disk)
-        let film = try store.addMedia("film", length: 300_000)
-        var writer = try store.beginSegment(at: 0, of: film)
+        let title = try store.addMedia("film", length: 300_000)
+        var writer = try store.beginSegment(at: 0, of: title)
         try writer.append(Self.bytes[..<70_000])
         let copies = try TemporaryFolder()
         func held(_ name: String) throws -> [Int64] {
@@ -213,7 +213,7 @@ struct FullDiskStoreTests {
                 try disk.loseEverythingUnsynced(tearing: seed, into: copy)
                 let opened = try VaultStore.open(at: copy + "/vault", keyring: vault.keyring, access: .reader)
                 defer { try? opened.close() }
-                return try opened.index.resource(film.id)?.serving?.held.byteCount ?? -1
+                return try opened.index.resource(title.id)?.serving?.held.byteCount ?? -1
             }
         }
         #expect(try held("before").contains(-1), "no unsynced data was lost, so this test proves nothing")

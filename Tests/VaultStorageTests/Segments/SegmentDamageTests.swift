@@ -217,7 +217,7 @@ struct SegmentDamageTests {
         }
         try stored.store.invalidate(stored.segment, for: failure)
         #expect(try stored.resource.serving?.segments.isEmpty == true)
-        #expect(try stored.store.index.totals().doomed == 0)
+        #expect(try stored.store.index.totals().pendingDeletions == 0)
     }
 
     @Test("A read error does not invalidate a segment")

@@ -128,15 +128,15 @@ struct OpeningTests {
     }
 
     @Test("The next owner finishes pending deletions")
-    func doomed() throws {
+    func pendingDeletions() throws {
         let vault = try TemporaryVault()
         let store = try vault.open()
         let resource = try store.addMedia("film", length: 200_000)
         let ids = try (0..<300).map { try #require(try store.store([1], at: $0 * 10, of: resource)).id }
-        for id in ids { try store.index.drop(id, doomed: true) }
+        for id in ids { try store.index.drop(id, deletesFile: true) }
         try store.close()
         let opened = try vault.open()
-        #expect(try opened.index.totals().doomed == 0)
+        #expect(try opened.index.totals().pendingDeletions == 0)
         #expect(ids.allSatisfy { !PosixFileSystem().exists(vault.path(of: $0)) })
     }
 

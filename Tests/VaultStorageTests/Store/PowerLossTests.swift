@@ -35,7 +35,7 @@ struct PowerLossTests {
             #expect(ranges.subtracting(held).isEmpty, comment)
         }
         #expect(try store.index.openSegments().isEmpty, comment)
-        #expect(try store.index.totals().doomed == 0, comment)
+        #expect(try store.index.totals().pendingDeletions == 0, comment)
         let files = try TemporaryFolder.files(below: copy + "/vault/segments")
         #expect(files.count == (try store.index.totals().segments), "a file has no row: \(comment)")
         try store.close()

@@ -117,7 +117,7 @@ struct SyncOrderTests {
             }
             #expect(error?.code == .diskFull)
             #expect(try stage.store.index.totals().segments == 0)
-            #expect(try stage.store.index.totals().doomed == 0)
+            #expect(try stage.store.index.totals().pendingDeletions == 0)
         }
     }
 
@@ -139,11 +139,11 @@ struct SyncOrderTests {
         var resource = try #require(try stage.store.index.resource(stage.resource.id))
         stage.disk.fail(.remove, of: segment.id.hex, with: Self.broken)
         try stage.store.replaceRepresentation(of: &resource)
-        #expect(try stage.store.index.totals().doomed == 1)
+        #expect(try stage.store.index.totals().pendingDeletions == 1)
         #expect(PosixFileSystem().exists(stage.vault.path(of: segment.id)))
         try stage.store.close()
         let reopened = try stage.vault.open()
-        #expect(try reopened.index.totals().doomed == 0)
+        #expect(try reopened.index.totals().pendingDeletions == 0)
         #expect(!PosixFileSystem().exists(stage.vault.path(of: segment.id)))
     }
 

@@ -1,0 +1,200 @@
+package import VaultCrypto
+import VaultModel
+import VaultStorage
+
+/// An order that the owner of a vault carries out.
+package typealias KeyringOrder = VaultCrypto.KeyringOrder
+
+extension KeyringOrder {
+    /// The number of the slot that the order adds or replaces; nil if there is none.
+    package var slotNumber: Int64? { slot?.number }
+}
+
+/// Creates orders for the owner of a vault from a keyring that this process unlocked. This way a secret never leaves
+/// the process that was given it.
+package struct KeyringOrderIssuer: Sendable {
+    private let keyring: Keyring
+    private let path: String
+    private let fileSystem: any FileSystem
+    private let pool: BlockingPool
+
+    init(keyring: Keyring, path: String, fileSystem: any FileSystem, pool: BlockingPool) {
+        self.keyring = keyring
+        self.path = path
+        self.fileSystem = fileSystem
+        self.pool = pool
+    }
+
+    /// Unlocks a keyring file.
+    ///
+    /// - Throws: ``VaultError`` as ``Vault/open(_:unlock:options:)``.
+    package static func open(keyring path: String, unlock: Unlock) async throws -> KeyringOrderIssuer {
+        let keyring = try await BlockingPool.shared.run {
+            try KeyringReader.unlock(KeyringFile.read(path), with: try unlock.secret())
+        }
+        return KeyringOrderIssuer(keyring: keyring, path: path, fileSystem: PosixFileSystem(), pool: .shared)
+    }
+
+    /// The number of the slot that opened the keyring.
+    package var unlockedSlot: Int { Int(keyring.unlockedSlot) }
+
+    /// Creates an order to add a slot.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the slot is not possible; any error of reading the
+    ///   secret.
+    package func adding(_ way: NewSlot) async throws -> KeyringOrder {
+        try await pool.run { try Self.adding(way, to: file(), of: keyring, refusesUsedKey: true) }
+    }
+
+    /// Creates an order to add a slot to a keyring, given the bytes of its file. Its key file is created last, once the
+    /// order is known to be valid. Blocks.
+    ///
+    /// - Parameter refusesUsedKey: whether to refuse a key that opens a slot already. A restored keyring may keep one.
+    static func adding(
+        _ way: NewSlot, to file: [UInt8], of keyring: Keyring, refusesUsedKey: Bool = false
+    ) throws -> KeyringOrder {
+        let needsKeyFile = way.needsKeyFile
+        let planned = try way.plannedSecret()
+        if refusesUsedKey { try keyring.requireUnused(planned, in: file) }
+        let order = try adding(way, to: file, of: keyring, openedBy: planned)
+        return needsKeyFile ? try adding(way, to: file, of: keyring, openedBy: way.newSecret()) : order
+    }
+
+    private static func adding(
+        _ way: NewSlot, to file: [UInt8], of keyring: Keyring, openedBy secret: borrowing UnlockSecret
+    ) throws -> KeyringOrder {
+        try keyring.orderSlot(
+            in: file, label: way.label ?? way.unlock.method.rawValue, method: way.unlock.method, secret: secret,
+            cost: way.strength.cost())
+    }
+
+    /// Creates an order to replace a slot. Its key file is created last, once the order is known to be valid.
+    ///
+    /// - Parameters:
+    ///   - number: nil for the slot that opened the keyring.
+    ///   - root: the root rotation that is to follow.
+    /// - Throws: as ``adding(_:)``; ``VaultError`` if that root key could not be created: `wrongKey` if a secret opens
+    ///   no slot, `invalidArgument` if a slot would be locked out.
+    package func replacing(
+        _ number: Int?, with way: NewSlot, then root: RootRotation? = nil
+    ) async throws -> KeyringOrder {
+        try await pool.run {
+            let (file, number, needsKeyFile) = (try file(), Int64(number ?? unlockedSlot), way.needsKeyFile)
+            let planned = try way.plannedSecret()
+            let order = try replacing(number, in: file, with: way, openedBy: planned)
+            try root?.check(after: order, in: file, of: keyring, new: SharedSecret(planned))
+            return needsKeyFile ? try replacing(number, in: file, with: way, openedBy: way.newSecret()) : order
+        }
+    }
+
+    private func replacing(
+        _ number: Int64, in file: [UInt8], with way: NewSlot, openedBy secret: borrowing UnlockSecret
+    ) throws -> KeyringOrder {
+        try keyring.orderReplacement(
+            of: number, in: file, label: way.label, method: way.unlock.method, secret: secret, cost: way.strength.cost()
+        )
+    }
+
+    /// Creates an order to remove a slot.
+    ///
+    /// - Parameters:
+    ///   - root: the root rotation that is to follow.
+    ///   - isForced: whether to remove it even if no remaining slot is known to open.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if there is no such slot, or no other, or if that root key
+    ///   would lock out a slot; `wrongKey` if a secret for it opens no slot; `inUse` if the slot is the only one known
+    ///   to open.
+    package func removing(
+        _ number: Int, then root: RootRotation? = nil, isForced: Bool = false
+    ) async throws -> KeyringOrder {
+        try await pool.run {
+            let file = try file()
+            let order = try keyring.orderRemoval(of: Int64(number), in: file, isForced: isForced)
+            try root?.check(after: order, in: file, of: keyring)
+            return order
+        }
+    }
+
+    /// Has a backup counted, then writes it: the keyring as counted, opened by one passphrase only. The file has mode
+    /// 0600, and is written completely or not at all.
+    ///
+    /// It is counted first: a count that is too high is harmless, an uncounted backup is not.
+    ///
+    /// - Parameter count: has the vault's owner carry out an order; called again if the keyring was changed meanwhile.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the slot is not for a passphrase, or the file exists;
+    ///   any error of `count`.
+    package func backUp(
+        to file: String, for way: NewSlot, counting count: (KeyringOrder) async throws -> Void
+    ) async throws {
+        var isWritten = false
+        while !isWritten {
+            let order = try await countingBackup(to: file)
+            try await count(order)
+            isWritten = try await writeBackup(to: file, for: way, countedBy: order)
+        }
+    }
+
+    private func countingBackup(to file: String) async throws -> KeyringOrder {
+        try await pool.run {
+            guard !fileSystem.exists(file) else { throw KeyringFile.taken(file) }
+            let folder = PosixFileSystem.folder(of: file)
+            guard fileSystem.exists(folder) else {
+                throw VaultError(
+                    .storage, "the folder \(folder) for the backup does not exist; create it, or choose another")
+            }
+            return try keyring.orderBackup(of: self.file())
+        }
+    }
+
+    /// - Returns: false if the keyring has changed since it was counted: a generation added since counts no backup.
+    private func writeBackup(
+        to file: String, for way: NewSlot, countedBy order: KeyringOrder
+    ) async throws -> Bool {
+        try await pool.run {
+            let current = try self.file()
+            guard try keyring.document(of: current).revision == order.revision + 1 else { return false }
+            let secret = try way.unlock.secret()
+            let bytes = try keyring.backup(
+                of: current, label: way.label ?? "backup", secret: secret, cost: way.strength.cost())
+            try KeyringFile.writeNew(bytes, to: file, fileSystem: fileSystem)
+            return true
+        }
+    }
+
+    /// Reads the keyring's file and authenticates it.
+    package func summary() async throws -> KeyringSummary {
+        try await pool.run { KeyringSummary(try keyring.document(of: file())) }
+    }
+
+    private func file() throws -> [UInt8] { try KeyringFile.read(path, fileSystem: fileSystem) }
+}
+
+/// A root rotation that is to follow an order, checked before the order is carried out.
+package struct RootRotation: Sendable {
+    private let unlocks: [Unlock]
+    private let hasOtherKeys: Bool
+    private let dropsOtherSlots: Bool
+
+    /// - Parameters:
+    ///   - unlocks: open the slots to keep, read in this process.
+    ///   - hasOtherKeys: whether the owner also has 32-byte keys that this process cannot read.
+    ///   - dropsOtherSlots: whether slots that nothing opens are removed.
+    package init(
+        openedBy unlocks: [Unlock], ownerHasOtherKeys hasOtherKeys: Bool, droppingOtherSlots dropsOtherSlots: Bool
+    ) {
+        self.unlocks = unlocks
+        self.hasOtherKeys = hasOtherKeys
+        self.dropsOtherSlots = dropsOtherSlots
+    }
+
+    /// Checks that the root key can be rotated once an order is carried out. Blocks.
+    ///
+    /// - Parameter new: opens the slot that the order adds.
+    /// - Throws: ``VaultError`` with code `wrongKey` if a secret opens no slot, `invalidArgument` if a slot that must
+    ///   not be dropped would be locked out; the errors of reading the secrets.
+    func check(after order: KeyringOrder, in file: [UInt8], of keyring: Keyring, new: SharedSecret? = nil) throws {
+        let secrets = try unlocks.map { SharedSecret(try $0.secret()) }
+        try keyring.checkRootRenewal(
+            after: order, in: file, openedBy: secrets + [new].compactMap(\.self), droppingOthers: dropsOtherSlots,
+            ownerHasOtherKeys: hasOtherKeys)
+    }
+}

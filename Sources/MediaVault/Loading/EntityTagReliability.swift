@@ -1,0 +1,153 @@
+import VaultFetch
+import VaultModel
+
+/// Whether an origin's entity tags identify versions of a resource, or only the node that answered: a value.
+///
+/// Nodes behind one host name, such as those of a CDN, may give the same bytes different entity tags. If validators
+/// come back after others have contradicted them, they come from another node of the same origin.
+struct EntityTagReliability {
+    private var length: Int64?
+    /// The validators that were contradicted, the oldest first. They belong to seemingly different versions of one
+    /// length.
+    private var contradicted: [Validators] = []
+    /// Whether the origin's entity tags were found to identify nodes, not versions, and are ignored.
+    private(set) var ignoresTags = false
+
+    private static let most = 8
+
+    /// Records validators that were followed by those of a seemingly different version.
+    mutating func note(_ validators: Validators, length: Int64?) {
+        if length != self.length { (self.length, contradicted) = (length, []) }
+        contradicted.removeAll { $0 == validators }
+        contradicted.append(validators)
+        if contradicted.count > Self.most { contradicted.removeFirst() }
+    }
+
+    /// Whether these validators were recorded, and contradicted since.
+    func isBack(_ validators: Validators, length: Int64?) -> Bool {
+        length == self.length && contradicted.contains(validators)
+    }
+
+    /// Ignores the origin's entity tags from now on.
+    mutating func ignoreTags() { ignoresTags = true }
+}
+
+// Which validators of an answer count: those that identify a version, not a node of the origin.
+extension ResourceLoader {
+    /// Whether the origin's entity tags are ignored, by the operator's choice or because they were found to be useless.
+    private var ignoresTags: Bool { look { $0.entityTags.ignoresTags } || names.ignoresEntityTag(of: url.host) }
+
+    /// What is known of the representation being read, without an entity tag that is ignored.
+    var known: ContentInformation? {
+        guard var information = look({ $0.information }) else { return nil }
+        if ignoresTags { information.validators = information.validators.withoutTag }
+        return information
+    }
+
+    /// Returns the head of an answer, without an entity tag that is ignored.
+    func heard(_ head: OriginHead) -> OriginHead { ignoresTags ? head.withoutEntityTag : head }
+
+    /// Whether the representation is filled from one connection alone.
+    ///
+    /// This is so if no validator distinguishes it from another version, and the operator has not declared the content
+    /// of the origin's host immutable.
+    var isBound: Bool { look { $0.information }.map(isBound) ?? false }
+
+    private func isBound(_ information: ContentInformation) -> Bool {
+        guard information.validators.lastModified == nil else { return false }
+        guard information.validators.strongTag == nil || ignoresTags else { return false }
+        return !names.isImmutable(host: url.host)
+    }
+
+    /// Returns the vault's entity tag for a representation.
+    ///
+    /// The tag is weak if no validator distinguishes the representation from another version.
+    func name(_ entityTag: EntityTag, of information: ContentInformation) -> EntityTag {
+        isBound(information) ? EntityTag(weak: entityTag.opaque) : entityTag
+    }
+
+    /// How often the origin is asked for the answer of another node.
+    private static let mostProbes = 5
+    /// How often it is asked if there is no date: an origin that gives two tags at once gives each answer its own.
+    private static let mostProbesWithoutDate = 1
+    /// The time limit for all of that.
+    private static let probePatience: Duration = .seconds(2)
+
+    /// Whether an answer of a seemingly different version comes from another node that has the same version.
+    ///
+    /// This is so if length and date are equal, and the entity tags alternate or differ each time. From then on only
+    /// the date counts or, without a date, the connection. One caller at a time.
+    func isFromOtherNode(_ head: OriginHead, _ content: ResponseContent) async throws -> Bool {
+        if case .unsatisfiable = content { return false }
+        guard let known, content.length == nil || content.length == known.length else { return false }
+        let (mine, theirs) = (known.validators, head.validators)
+        guard mine.entityTag != nil, theirs.entityTag != nil, mine.lastModified == theirs.lastModified else {
+            return false
+        }
+        var isNode = look { $0.entityTags.isBack(theirs, length: known.length) }
+        if !isNode { isNode = try await originVaries(otherThan: theirs, length: known.length) }
+        guard isNode else {
+            change { state in
+                state.entityTags.note(mine, length: known.length)
+                return Effects()
+            }
+            return false
+        }
+        try await settle(known)
+        return true
+    }
+
+    /// Whether the whole was sent instead of a range because another node has a weak tag for the same version.
+    ///
+    /// From then on only the date counts. One caller at a time.
+    func isFromNodeWithWeakTag(_ head: OriginHead, asked: OriginRequest) async throws -> Bool {
+        guard let known, let mine = known.validators.strongTag, asked.ifRange == mine.description,
+            let theirs = head.validators.entityTag, theirs.isWeak, theirs.matchesWeakly(mine),
+            known.validators.lastModified != nil
+        else { return false }
+        try await settle(known)
+        return true
+    }
+
+    private func settle(_ known: ContentInformation) async throws {
+        var settled = known
+        settled.validators = known.validators.withoutTag
+        change { state in
+            state.entityTags.ignoreTags()
+            return Effects()
+        }
+        try await learn(settled)
+    }
+
+    /// Whether the origin, asked again, gives the same length and date with another entity tag.
+    ///
+    /// The time limit is short: the answer that raised the question waits, and some origins give no second answer
+    /// beside a first.
+    private func originVaries(otherThan validators: Validators, length: Int64?) async throws -> Bool {
+        do {
+            return try await contact.within(Self.probePatience) { [self] in
+                try await probe(for: validators, length: length)
+            }
+        } catch is OriginReachability.TooSlow {
+            return false
+        } catch is OriginFailure {
+            return false
+        }
+    }
+
+    private func probe(for validators: Validators, length: Int64?) async throws -> Bool {
+        for _ in 0..<(validators.lastModified == nil ? Self.mostProbesWithoutDate : Self.mostProbes) {
+            guard let (request, response) = try await ask(for: { OriginRequest(url: $0, first: 0, end: 1) }) else {
+                return false
+            }
+            response.cancel()
+            let head = response.head
+            guard let content = try? ResponseCheck.judge(head, asked: request).content,
+                content.length == nil || content.length == length, head.validators.entityTag != nil,
+                head.validators.lastModified == validators.lastModified
+            else { return false }
+            if head.validators != validators { return true }
+        }
+        return false
+    }
+}

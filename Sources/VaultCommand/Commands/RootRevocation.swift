@@ -1,0 +1,222 @@
+import ArgumentParser
+import MediaVault
+import VaultService
+
+/// Makes a copied keyring worthless: creates a new root key, rewraps every key, and destroys the older generations.
+struct RootRevocation: Sendable {
+    /// The key of the slot that the preceding order adds; nil if it adds none.
+    let new: Unlock?
+    /// The keys of the other slots to keep.
+    let kept: [SlotKey]
+    /// Whether to drop the slots that none of these keys opens.
+    let dropsOtherSlots: Bool
+
+    private var keys: [SlotKey] { [new].compactMap { $0.map { .unlock($0) } } + kept }
+
+    /// Returns the root rotation, to try before anything changes.
+    ///
+    /// - Parameter isServed: whether a service does the work, which finds secrets only in files and in its unit.
+    /// - Throws: ``UsageError``; ``VaultError`` with code `invalidArgument` if this process was given no credentials.
+    func newRoot(isServed: Bool) throws -> RootRotation {
+        guard !isServed || keys.allSatisfy(\.isFoundByOthers) else {
+            throw UsageError(
+                "--revoke needs the keys of the slots to keep, and a running service reads them only from a key or "
+                    + "passphrase file or a credential of its unit; use one, or stop the service and run this again")
+        }
+        // For a service, a credential name means a credential of the service's unit.
+        let own = isServed ? kept.filter { !$0.isCredentialName } : kept
+        return RootRotation(
+            openedBy: try own.map { try $0.unlock }, ownerHasOtherKeys: own.count < kept.count,
+            droppingOtherSlots: dropsOtherSlots)
+    }
+
+    /// Runs the revocation; tries every older generation, even if others cannot be destroyed.
+    ///
+    /// If it fails, prints how to continue.
+    ///
+    /// - Returns: the errors of the generations that had to stay.
+    func run(on vault: any VaultClient) async throws -> [VaultError] {
+        let operations = ClientKeyOperations(vault, slots: keys, dropsOtherSlots: dropsOtherSlots)
+        var done = 0
+        do {
+            let progress = try await operations.carryOut(.rootRevocation) { done = $0.ended.count }
+            return progress.ended.flatMap(\.outcome.kept)
+        } catch let error as ServiceGone {
+            // The caller does the work itself then, unless some of it is done.
+            if done > 0 { await Terminal.shared.say(Self.remainder(after: done)) }
+            throw error
+        } catch let error as VaultError {
+            await Terminal.shared.say(error.text)
+            await Terminal.shared.say(Self.remainder(after: done, isRefused: Self.refusals.contains(error.code)))
+            throw AlreadyReported(status: ExitStatus(error.code))
+        } catch {
+            await Terminal.shared.say(Self.remainder(after: done))
+            throw error
+        }
+    }
+
+    /// Prints what a removed unlock method still opens.
+    ///
+    /// - Parameter unretired: the result of ``run(on:)``; nil if there was no revocation.
+    /// - Throws: ``AlreadyReported`` if a generation had to stay, with the exit code that `keys retire` has for it.
+    static func tell(of way: String, _ unretired: [VaultError]?) async throws {
+        guard let unretired else {
+            await Terminal.shared.say(
+                "anyone who knew \(way) and copied the keyring can still open that copy, and has the root key from it; "
+                    + "if that may have happened, run keys revoke-root, which is what --revoke does afterwards")
+            return
+        }
+        await Terminal.shared.say("all playback links and the admin token are void; back up the keyring again")
+        guard let first = unretired.first else {
+            await Terminal.shared.say(
+                "created a new root key, moved every key to a new generation, and destroyed the older ones: "
+                    + "with \(way), a copied keyring no longer opens anything in this vault's folder")
+            return
+        }
+        for error in unretired { await Terminal.shared.say(error.text) }
+        await Terminal.shared.say(
+            "created a new root key, but \(Count.of(unretired.count, "older generation")) had to stay: anyone who knew "
+                + "\(way) and copied the keyring has their keys; fix what is reported above, then run keys retire for "
+                + "each")
+        throw AlreadyReported(status: ExitStatus(first.code))
+    }
+
+    /// The codes of a refusal to rotate the root key: with them nothing was changed.
+    private static let refusals: Set<VaultError.Code> = [
+        .invalidArgument, .wrongKey, .busy, .owned, .noVault, .olderKeyring, .foreignKeyring,
+    ]
+
+    /// The message after an interruption: the state, and the commands to continue with.
+    ///
+    /// - Parameters:
+    ///   - done: how many steps of the revocation are known to be done.
+    ///   - isRefused: whether the error shows that the next step changed nothing.
+    static func remainder(after done: Int, isRefused: Bool = false) -> String {
+        if done == 0, isRefused {
+            return "the root key was not changed: see above; fix that, then run keys revoke-root with the keys of the "
+                + "slots to keep"
+        }
+        return interrupted(after: done)
+    }
+
+    private static func interrupted(after done: Int) -> String {
+        switch KeyRunbook.rootRevocation.steps.dropFirst(done).first {
+        case .rewrap:
+            "created a new root key, so all playback links are void, but copies of the keyring still open the older "
+                + "generations; continue with keys rewrap, and keys retire for each older generation"
+        case .retire, nil:
+            "created a new root key, so all playback links are void, and moved every key that opens; continue with keys retire for each older "
+                + "generation that keys list shows"
+        default:
+            "the root key may not have changed, so copies of the keyring may still open everything; continue with "
+                + "keys revoke-root and the keys of the slots to keep"
+        }
+    }
+}
+
+extension RunbookProgress.Outcome {
+    /// The errors of the generations that had to stay.
+    var kept: [VaultError] {
+        guard case .retired(_, let kept) = self else { return [] }
+        return kept
+    }
+}
+
+/// The slots to keep when the root key is replaced: their keys are needed to seal the new one for them.
+struct KeptSlots: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "For a new root key: key file of another slot to keep. May be repeated.",
+            valueName: "file"))
+    var slotKeyFile: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "For a new root key: passphrase file of another slot to keep. May be repeated.",
+            valueName: "file"))
+    var slotPassphraseFile: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "For a new root key: credential of another slot to keep; a running service reads its own. May be repeated.",
+            valueName: "name"))
+    var slotCredential: [String] = []
+
+    @Flag(help: "For a new root key: drop the slots that no given key opens.")
+    var dropSlots = false
+
+    /// The names of the options that take a value.
+    static let valueNames = ["--slot-key-file", "--slot-passphrase-file", "--slot-credential"]
+    /// The name of the flag.
+    static let flagName = "--drop-slots"
+    /// The names of the options, for messages.
+    static let names = valueNames.joined(separator: ", ") + " and " + flagName
+
+    /// Whether none of the options was given.
+    var isEmpty: Bool {
+        slotKeyFile.isEmpty && slotPassphraseFile.isEmpty && slotCredential.isEmpty && !dropSlots
+    }
+
+    /// Returns the keys of the slots to keep.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` if one is not a valid name of a credential.
+    func keys(allowLoose: Bool) throws -> [SlotKey] {
+        let folder = ProcessEnvironment.current.workingDirectory
+        let files: [Unlock] =
+            slotKeyFile.map { .keyFile(path: AbsolutePath.of($0, from: folder), allowLoose: allowLoose) }
+            + slotPassphraseFile.map {
+                .passphraseFile(path: AbsolutePath.of($0, from: folder), allowLoose: allowLoose)
+            }
+        return try files.map { .unlock($0) } + slotCredential.map { .credential(try CredentialName($0)) }
+    }
+
+    /// Returns the keys of the slots to keep, and the key that unlocks the keyring for this command.
+    ///
+    /// - Parameter opener: has that key; nil if a service owns the vault.
+    func keys(besides access: VaultAccess, _ opener: VaultOpener?) async throws -> [SlotKey] {
+        [try await Self.own(access.unlocking, opener)]
+            + (try keys(allowLoose: access.unlocking.allowLooseKeyFile))
+    }
+
+    private static func own(_ unlocking: UnlockOptions, _ opener: VaultOpener?) async throws -> SlotKey {
+        if let opener { return .unlock(opener.unlock) }
+        switch try unlocking.way() {
+        // Do not prompt beside a service: a typed passphrase cannot be passed on to it.
+        case .prompt: throw SlotKey.unfound
+        // The service's unit has the credential; this process may not have it.
+        case .credential(let name): return .credential(name)
+        default: return .unlock(try await unlocking.unlock())
+        }
+    }
+}
+
+/// Whether to make a removed unlock method worthless even with a copied keyring.
+struct RevokeOptions: ParsableArguments {
+    @Flag(
+        help: """
+            Then create a new root key, rewrap every key and destroy the older generations, so that a copied keyring \
+            opens nothing in this vault's folder any more. All playback links and the admin token become invalid. If \
+            something still needs a generation, it stays: exit code 1.
+            """)
+    var revoke = false
+
+    @OptionGroup var kept: KeptSlots
+
+    func validate() throws {
+        guard revoke || kept.isEmpty else {
+            throw ValidationError("\(KeptSlots.names) require --revoke")
+        }
+    }
+
+    /// Returns the requested revocation; nil if there is none.
+    ///
+    /// - Parameters:
+    ///   - new: the key of the slot that the order adds.
+    ///   - unlocks: keys of slots to keep, in addition to those given by options.
+    func revocation(new: Unlock? = nil, unlocks: [Unlock], allowLoose: Bool) throws -> RootRevocation? {
+        guard revoke else { return nil }
+        return RootRevocation(
+            new: new, kept: try unlocks.map { .unlock($0) } + kept.keys(allowLoose: allowLoose),
+            dropsOtherSlots: kept.dropSlots)
+    }
+}

@@ -1,0 +1,128 @@
+import VaultModel
+
+/// The URL that relative references are resolved against: that of the MPD, changed by each `BaseURL` on the way down
+/// (ISO/IEC 23009-1 §5.6).
+struct DASHBase: Hashable, Sendable {
+    /// Nil if a `BaseURL` on the way names nothing that can be requested.
+    let url: MediaURL?
+
+    /// What becomes of a reference at this base.
+    enum Target: Hashable, Sendable {
+        /// It is relative and stays below the base's folder, so it stays as it stands: a player that got the base from
+        /// the vault resolves it to a URL of the vault. Nil if the base has no URL.
+        case inside(MediaURL?)
+        /// It names something elsewhere, or leaves the folder: it must be led through the vault.
+        case outside(MediaURL)
+        /// It stays: nothing is requested (``ManifestTarget/inert``).
+        case inert
+        /// ``ManifestTarget/refusal`` is written instead.
+        case refused
+
+        /// The URL to request, if there is one.
+        var url: MediaURL? {
+            switch self {
+            case .inside(let url): url
+            case .outside(let url): url
+            case .inert, .refused: nil
+            }
+        }
+    }
+
+    /// The folder of the base: its path up to the last slash.
+    var folder: MediaURL? { url?.folder }
+
+    /// Returns the base below this one that a `BaseURL` names.
+    func descending(to reference: String) -> DASHBase { DASHBase(url: target(of: reference, .data).url) }
+
+    /// Returns what becomes of a reference.
+    func target(of reference: String, _ role: ManifestReference.Role) -> Target {
+        // Browsers drop white space around a reference, so a scheme after a space is a scheme.
+        let text = Array(reference.trimmingSpace().utf8)[...]
+        // An empty reference means the base itself, or nothing.
+        guard !text.isEmpty else { return .inside(url) }
+        let isAbsolute = text.first == UInt8(ascii: "/") || URLReference.scheme(of: text) != nil
+        // Without a base, a relative reference is resolved against one that no other URL is below.
+        var resolver = URLResolver(url ?? Self.nowhere)
+        switch ManifestTarget(text, role, &resolver) {
+        case .inert: return .inert
+        case .refused: return .refused
+        case .url(let target):
+            guard !isAbsolute, !Self.climbs(String(decoding: text, as: UTF8.self)),
+                target.isBelow((url ?? Self.nowhere).folder)
+            else {
+                return url == nil && target.host == Self.nowhere.host ? .refused : .outside(target)
+            }
+            return .inside(url == nil ? nil : target)
+        }
+    }
+
+    /// Returns whether a relative path leaves its folder on the way.
+    ///
+    /// At the origin, nothing is above the root; at the vault, other hosts are.
+    static func climbs(_ reference: String) -> Bool {
+        var depth = 0
+        let path = reference.prefix { $0 != "?" && $0 != "#" }
+        for segment in path.split(separator: "/") {
+            switch segment.utf8.count > 6 ? "" : segment.lowercased().replacing("%2e", with: ".") {
+            case ".": continue
+            case "..": depth -= 1
+            default: depth += 1
+            }
+            if depth < 0 { return true }
+        }
+        return false
+    }
+
+    private static let nowhere = MediaURL(
+        scheme: "https", host: "nowhere.invalid", port: nil, path: "/nowhere/", query: nil)
+}
+
+/// What becomes of a reference or of a template.
+enum DASHOutcome: Hashable {
+    case stays
+    /// A link to this URL is written; of a template, a link to this folder and the rest of the template.
+    case linked(MediaURL)
+    case refused
+
+    init(_ target: DASHBase.Target) {
+        switch target {
+        case .inside, .inert: self = .stays
+        case .outside(let url): self = .linked(url)
+        case .refused: self = .refused
+        }
+    }
+
+    /// Decides on a template as one Representation fills it: an id or a bit rate might lead elsewhere, too.
+    init(
+        _ template: DASHTemplate, filledWith values: DASHTemplate.Values, at base: DASHBase,
+        _ role: ManifestReference.Role
+    ) {
+        let filled = template.filled(values)
+        self.init(base.target(of: filled, role))
+        guard case .linked(let url) = self else { return }
+        let folder = template.folder.isEmpty ? base.folder : base.target(of: String(template.folder), role).url
+        let rest = String(filled.dropFirst(template.folder.count))
+        guard let folder, folder.namesFolder, url.isBelow(folder), !DASHBase.climbs(rest) else {
+            self = .refused
+            return
+        }
+        self = .linked(folder.folder)
+    }
+}
+
+extension MediaURL {
+    /// The URL of the folder that the path is in, without a query.
+    var folder: MediaURL {
+        let end = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path.utf8.index(after: $0) } ?? path.endIndex
+        return MediaURL(
+            scheme: scheme, host: host, port: port, path: String(path[..<end]), query: nil, userInfo: userInfo)
+    }
+
+    /// Whether the path ends in a slash.
+    var namesFolder: Bool { path.utf8.last == UInt8(ascii: "/") }
+
+    /// Returns whether the URL is in a folder of the same origin, or is that folder.
+    func isBelow(_ folder: MediaURL) -> Bool {
+        origin == folder.origin && path.utf8.starts(with: folder.path.utf8)
+    }
+}

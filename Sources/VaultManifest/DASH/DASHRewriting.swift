@@ -1,0 +1,182 @@
+import VaultModel
+
+/// Writes other URIs into an MPD.
+///
+/// The path of a link mirrors the path at the origin, so what is relative to a base and stays below its folder is kept
+/// as it stands. DRM licences are not the vault's: a player requests them with a POST whose answer is for it alone, and
+/// half of their URLs are in binary data. So everything in `ContentProtection` stays, and players ask licence servers
+/// themselves.
+struct DASHRewriting {
+    let isLive: Bool
+    let link: (ManifestReference) throws -> String?
+
+    /// Returns an element as it is written.
+    ///
+    /// - Parameters:
+    ///   - outer: the base of the element itself.
+    ///   - levels: what the elements around it say about segments.
+    func rewritten(
+        _ element: MarkupElement, at outer: DASHBase, levels outerLevels: [DASHLevel] = [],
+        users outerUsers: SegmentUsers? = nil
+    ) throws -> MarkupElement {
+        let isLevel = DASHWalk.levelNames.contains(element.localName)
+        let base = isLevel ? outer.below(element) : outer
+        let levels = isLevel ? outerLevels + [DASHLevel(element)] : outerLevels
+        var users = outerUsers ?? SegmentUsers([], base)
+        if isLevel {
+            // Representations with other bases inherit what names segments: look for them only if there is something.
+            let namesSegments = levels.last.map { !$0.elements.isEmpty } ?? false
+            users = SegmentUsers(
+                namesSegments ? DASHWalk.representations(in: element, at: base, levels: levels) : [], base)
+        }
+        var result = element
+        result.children = []
+        result.children.reserveCapacity(element.children.count)
+        for node in element.children {
+            guard case .element(var child) = node else {
+                result.children.append(node)
+                continue
+            }
+            guard !DASHRequests.areMade(by: child, isLive: isLive) else { continue }
+            switch child.localName {
+            case "BaseURL":
+                // A player would fill a template for byte ranges with a URL and request that.
+                child["byteRange"] = nil
+                let isFile = element.localName == "Representation" && DASHSegments(levels).isOneFile
+                child.keepText(try baseURL(child.text, isFile: isFile, at: outer))
+            case "Location": child.keepText(try plain(child.text, .playlist, at: [outer]))
+            case "ContentProtection", "Event": break
+            default:
+                try rewriteAttributes(of: &child, at: base, for: users)
+                if !child.children.isEmpty {
+                    child = try rewritten(child, at: base, levels: levels, users: users)
+                }
+            }
+            result.children.append(.element(child))
+        }
+        return result
+    }
+
+    /// The Representations that inherit an element, and the distinct bases that they have.
+    struct SegmentUsers {
+        let bases: [DASHBase]
+        /// The bases with what templates are filled with.
+        let values: [(base: DASHBase, values: DASHTemplate.Values)]
+
+        init(_ representations: [DASHRepresentation], _ base: DASHBase) {
+            let used = representations.map { ($0.base, $0.values) }
+            values = used.isEmpty ? [(base, DASHTemplate.Values())] : used
+            var seen: Set<DASHBase> = []
+            bases = values.map(\.base).filter { seen.insert($0).inserted }
+        }
+    }
+
+    /// The most bases at which the entries of one list are resolved.
+    private static let maxBasesOfList = 16
+
+    private func rewriteAttributes(
+        of element: inout MarkupElement, at base: DASHBase, for users: SegmentUsers
+    ) throws {
+        switch element.localName {
+        case "SegmentTemplate":
+            let templates: [(String, ManifestReference.Role)] = [
+                ("media", .segment), ("index", .data), ("initialization", .initialization),
+                ("bitstreamSwitching", .initialization),
+            ]
+            for (name, role) in templates {
+                guard let text = element[name], let new = try template(text, role, for: users) else { continue }
+                element[name] = new
+            }
+        case "Initialization", "RepresentationIndex", "BitstreamSwitching":
+            try replace("sourceURL", in: &element, .initialization, at: users.bases)
+        case "SegmentURL":
+            let bases = users.bases.count <= Self.maxBasesOfList ? users.bases : []
+            try replace("media", in: &element, .segment, at: bases)
+            try replace("index", in: &element, .data, at: bases)
+        case "InitializationSet": try replace("initialization", in: &element, .initialization, at: [base])
+        case "ProgramInformation": element["moreInformationURL"] = nil
+        case "EssentialProperty", "SupplementalProperty": try rewriteProperty(&element, at: base)
+        default: break
+        }
+    }
+
+    // MARK: URIs
+
+    private func replace(
+        _ attribute: String, in element: inout MarkupElement, _ role: ManifestReference.Role, at bases: [DASHBase]
+    ) throws {
+        guard let text = element[attribute], let new = try plain(text, role, at: bases) else { return }
+        element[attribute] = new
+    }
+
+    /// Returns what is written for a reference, or nil to keep it.
+    ///
+    /// If it means different things at different bases, no text would be right for all.
+    private func plain(_ text: String, _ role: ManifestReference.Role, at bases: [DASHBase]) throws -> String? {
+        let outcomes = Set(bases.map { DASHOutcome($0.target(of: text, role)) })
+        switch outcomes.count == 1 ? outcomes.first : nil {
+        case .stays: return nil
+        case .linked(let url): return try link(ManifestReference(url, role)).map(ManifestLink.escaped)
+        case .refused, nil: return ManifestTarget.refusal
+        }
+    }
+
+    /// Returns what is written for a `BaseURL`, or nil to keep it.
+    ///
+    /// - Parameter isFile: whether the URL is one file, and nothing is relative to it.
+    private func baseURL(_ text: String, isFile: Bool, at outer: DASHBase) throws -> String? {
+        switch DASHOutcome(outer.target(of: text, .data)) {
+        case .stays: return nil
+        // A folder, so that what is relative to it is refused, too.
+        case .refused: return ManifestTarget.refusal + "/"
+        case .linked(let url):
+            if isFile, !url.namesFolder {
+                return try link(ManifestReference(url, .segment)).map(ManifestLink.escaped)
+            }
+            guard let folder = try link(ManifestReference(url.folder, .segment, isFolder: true)) else { return nil }
+            // The name matters if the URL is one file after all; otherwise it is dropped when something is resolved.
+            let name = String(url.path.dropFirst(url.folder.path.count))
+            return ManifestLink.escaped(folder) + (name.isEmpty ? "" : name + (url.query.map { "?\($0)" } ?? ""))
+        }
+    }
+
+    /// Returns what is written for a template, or nil to keep it.
+    private func template(
+        _ text: String, _ role: ManifestReference.Role, for users: SegmentUsers
+    ) throws -> String? {
+        let template = DASHTemplate(text)
+        if template.isConstant {
+            return try plain(template.filled(DASHTemplate.Values()), role, at: users.bases).map(DASHTemplate.escaping)
+        }
+        let outcomes = Set(users.values.map { DASHOutcome(template, filledWith: $0.values, at: $0.base, role) })
+        switch outcomes.count == 1 ? outcomes.first : nil {
+        case .stays: return nil
+        case .linked(let folder):
+            let link = try link(ManifestReference(folder, role, isFolder: true))
+            return link.map {
+                DASHTemplate.escaping(ManifestLink.escaped($0)) + text.dropFirst(template.folder.count)
+            }
+        case .refused, nil: return ManifestTarget.refusal
+        }
+    }
+
+    private func rewriteProperty(_ element: inout MarkupElement, at base: DASHBase) throws {
+        let scheme = element["schemeIdUri"]?.trimmingSpace() ?? ""
+        if DASHRequests.manifestSchemes.contains(scheme), let value = element["value"] {
+            element["value"] = try value.split(whereSeparator: \.isWhitespace).map { uri in
+                try plain(String(uri), .playlist, at: [base]) ?? String(uri)
+            }.joined(separator: " ")
+        } else if scheme == DASHRequests.fontScheme {
+            for attribute in element.attributes where attribute.localName == "url" {
+                try replace(attribute.name, in: &element, .data, at: [base])
+            }
+        }
+    }
+}
+
+extension MarkupElement {
+    /// Removes everything but text, which players read as one, and replaces it if there is something else to write.
+    fileprivate mutating func keepText(_ text: String?) {
+        if let text { replaceContent(by: text) } else { children.removeAll { $0.element != nil } }
+    }
+}

@@ -1,0 +1,202 @@
+import VaultModel
+
+/// How segments are named (ISO/IEC 23009-1 §5.3.9): by the element that says it.
+enum DASHNaming: String, CaseIterable {
+    case template = "SegmentTemplate"
+    case list = "SegmentList"
+    /// One file with an index.
+    case base = "SegmentBase"
+}
+
+/// What one Period, AdaptationSet or Representation says about segments; read once for all that inherit it.
+struct DASHLevel {
+    /// An element that names segments.
+    struct Element {
+        let element: MarkupElement
+        let initialization: MarkupElement?
+        let index: MarkupElement?
+        let switching: MarkupElement?
+        let timeline: [Entry]?
+        /// The entries of a list.
+        let urls: [MarkupElement]
+
+        init(_ element: MarkupElement) {
+            self.element = element
+            initialization = element.first("Initialization")
+            index = element.first("RepresentationIndex")
+            switching = element.first("BitstreamSwitching")
+            timeline = element.first("SegmentTimeline")?.elements("S").compactMap(Entry.init)
+            urls = element.elements("SegmentURL")
+        }
+    }
+
+    /// An `S` of a timeline.
+    struct Entry {
+        let number: Int64?
+        let time: Int64?
+        let duration: Int64
+        /// How often the segment is repeated; nil until the next entry or the end of the Period.
+        let repeats: Int64?
+        /// The parts of the segment that are requested by themselves (`S@k`).
+        let parts: Int64
+
+        init?(_ element: MarkupElement) {
+            guard let duration = element.number("d") else { return nil }
+            self.duration = duration
+            number = element.number("n")
+            time = element.number("t")
+            let isOpen = element["r"]?.trimmingSpace().hasPrefix("-") ?? false
+            repeats = isOpen ? nil : element.number("r") ?? 0
+            parts = max(1, element.number("k") ?? 1)
+        }
+    }
+
+    let elements: [DASHNaming: Element]
+
+    init(_ level: MarkupElement) {
+        var elements: [DASHNaming: Element] = [:]
+        for child in level.elements {
+            guard let naming = DASHNaming(rawValue: String(child.localName)), elements[naming] == nil else { continue }
+            elements[naming] = Element(child)
+        }
+        self.elements = elements
+    }
+}
+
+/// What a Representation and the levels around it say about its segments.
+///
+/// The innermost level decides how segments are named; what it leaves out is inherited from the same element further
+/// out.
+struct DASHSegments {
+    /// Nil if the `BaseURL` is one file, and nothing is said about what is in it.
+    let naming: DASHNaming?
+    /// The elements of that name, innermost first.
+    private let elements: [DASHLevel.Element]
+
+    /// Joins levels.
+    ///
+    /// - Parameter levels: of the Period, the AdaptationSet and the Representation.
+    init(_ levels: [DASHLevel]) {
+        let naming = levels.last { !$0.elements.isEmpty }.flatMap { level in
+            DASHNaming.allCases.first { level.elements[$0] != nil }
+        }
+        self.naming = naming
+        elements = naming.map { naming in levels.reversed().compactMap { $0.elements[naming] } } ?? []
+    }
+
+    private func inherited<Value>(_ value: (DASHLevel.Element) -> Value?) -> Value? {
+        elements.lazy.compactMap(value).first
+    }
+
+    var initialization: MarkupElement? { inherited(\.initialization) }
+    var index: MarkupElement? { inherited(\.index) }
+    var switching: MarkupElement? { inherited(\.switching) }
+    var urls: [MarkupElement] { inherited { $0.urls.isEmpty ? nil : $0.urls } ?? [] }
+    var timeline: [DASHLevel.Entry]? { inherited(\.timeline) }
+
+    /// Returns an attribute that is a template.
+    func template(_ name: String) -> DASHTemplate? { inherited { $0.element[name] }.map(DASHTemplate.init) }
+
+    /// Whether the `BaseURL` names one file, and nothing is relative to it.
+    var isOneFile: Bool {
+        switch naming {
+        case nil: true
+        case .base: [initialization, index].allSatisfy { ($0?["sourceURL"] ?? "").isEmpty }
+        case .template:
+            ["media", "initialization", "bitstreamSwitching"].allSatisfy { template($0)?.text == nil }
+                && [initialization, index, switching].allSatisfy { $0?.name == nil }
+        case .list: false
+        }
+    }
+
+    private func number(_ name: String) -> Int64? { inherited { $0.element.number(name) } }
+}
+
+/// A run of segments that differ only in number and time.
+struct SegmentRun: Hashable {
+    var number: Int64
+    var time: Int64
+    var duration: Int64
+    var count: Int64
+    var parts: Int64 = 1
+}
+
+extension DASHSegments {
+    /// Returns the runs of segments that a template names.
+    ///
+    /// Their counts come from the manifest and may be as large as a number can be.
+    ///
+    /// - Parameter length: the length of the Period in nanoseconds, if it is known.
+    func runs(periodLength length: Int64?) -> [SegmentRun] {
+        let first = number("startNumber") ?? 1
+        let last = number("endNumber")
+        let timescale = number("timescale").flatMap { $0 > 0 ? $0 : nil } ?? 1
+        let offset = number("presentationTimeOffset") ?? 0
+        let runs: [SegmentRun]
+        if let timeline {
+            let end = length.map { Self.ceiling($0, timescale, 1).addingClamped(offset) }
+            runs = Self.runs(of: timeline, from: first, end: end)
+        } else if let duration = number("duration"), duration > 0 {
+            let count = length.map { Self.ceiling($0, timescale, duration) } ?? (last == nil ? 1 : .max)
+            runs = [SegmentRun(number: first, time: offset, duration: duration, count: count)]
+        } else {
+            runs = [SegmentRun(number: first, time: offset, duration: 0, count: 1)]
+        }
+        guard let last else { return runs }
+        return runs.compactMap { run in
+            guard run.number <= last else { return nil }
+            var run = run
+            run.count = min(run.count, (last - run.number).addingClamped(1))
+            return run
+        }
+    }
+
+    private static func runs(of timeline: [DASHLevel.Entry], from first: Int64, end: Int64?) -> [SegmentRun] {
+        var runs: [SegmentRun] = []
+        var (number, time) = (first, Int64(0))
+        for (index, entry) in timeline.enumerated() {
+            number = entry.number ?? number
+            time = entry.time ?? time
+            var count: Int64 = 1
+            if let repeats = entry.repeats {
+                count = repeats.addingClamped(1)
+            } else if entry.duration > 0,
+                let next = index + 1 < timeline.count ? timeline[index + 1].time : end, next > time
+            {
+                let span = next - time
+                count = span / entry.duration + (span % entry.duration == 0 ? 0 : 1)
+            }
+            runs.append(
+                SegmentRun(number: number, time: time, duration: entry.duration, count: count, parts: entry.parts))
+            number = number.addingClamped(count)
+            time = time.addingClamped(entry.duration.multipliedClamped(by: count))
+        }
+        return runs
+    }
+
+    /// Returns how many durations in units of the timescale are begun in a number of nanoseconds.
+    private static func ceiling(_ nanoseconds: Int64, _ timescale: Int64, _ duration: Int64) -> Int64 {
+        let whole = Int128(nanoseconds) * Int128(timescale)
+        let part = Int128(duration) * 1_000_000_000
+        return Int64(clamping: (whole + part - 1) / part)
+    }
+}
+
+extension MarkupElement {
+    /// Returns an attribute that is a whole number; nil if it is none, or does not fit in 63 bits.
+    func number(_ name: String) -> Int64? { self[name].flatMap { DecimalNumber.exact($0.trimmingSpace()) } }
+}
+
+extension Int64 {
+    /// Returns the sum of two numbers that are not negative, or the largest number if it is larger.
+    func addingClamped(_ other: Int64) -> Int64 {
+        let (sum, isTooLarge) = addingReportingOverflow(other)
+        return isTooLarge ? .max : sum
+    }
+
+    /// Returns the product of two numbers that are not negative, or the largest number if it is larger.
+    func multipliedClamped(by other: Int64) -> Int64 {
+        let (product, isTooLarge) = multipliedReportingOverflow(by: other)
+        return isTooLarge ? .max : product
+    }
+}

@@ -1,0 +1,123 @@
+/// A URL template of a `SegmentTemplate` (ISO/IEC 23009-1 §5.3.9.4.4): text with identifiers between dollar signs.
+struct DASHTemplate: Sendable {
+    /// What identifiers stand for.
+    struct Values {
+        /// `Representation@id`, as it stands.
+        var id = ""
+        /// `Representation@bandwidth`, as it stands.
+        var bandwidth = ""
+        var number: Int64 = 1
+        var time: Int64 = 0
+        var part: Int64 = 1
+    }
+
+    private enum Piece: Sendable {
+        case text(String)
+        case id
+        case bandwidth(width: Int)
+        case number(width: Int)
+        case time(width: Int)
+        case part(width: Int)
+    }
+
+    /// The widest number that an identifier may ask for: more digits than a 64-bit number has are only zeros.
+    static let maxWidth = 32
+
+    private var pieces: [Piece] = []
+    /// The text as it stands.
+    let text: String
+    /// Whether some width is more than ``maxWidth``.
+    private(set) var isTooWide = false
+
+    /// Parses a template. What is no identifier stays as it stands, as players do.
+    init(_ text: String) {
+        self.text = text
+        var literal = ""
+        var parts = text.split(separator: "$", omittingEmptySubsequences: false)[...]
+        literal += parts.popFirst() ?? ""
+        // What follows is in turn inside and outside a pair of dollar signs.
+        while let inside = parts.popFirst() {
+            guard let outside = parts.popFirst() else {
+                literal += "$" + inside
+                break
+            }
+            if inside.isEmpty {
+                literal += "$"
+            } else if let piece = identifier(inside) {
+                if !literal.isEmpty { pieces.append(.text(literal)) }
+                literal = ""
+                pieces.append(piece)
+            } else {
+                literal += "$" + inside + "$"
+            }
+            literal += outside
+        }
+        if !literal.isEmpty { pieces.append(.text(literal)) }
+    }
+
+    private mutating func identifier(_ text: Substring) -> Piece? {
+        if text == "RepresentationID" { return .id }
+        let parts = text.split(separator: "%", omittingEmptySubsequences: false)
+        guard let name = parts.first, parts.count <= 2 else { return nil }
+        var width = 1
+        if parts.count == 2 {
+            let format = parts[1].utf8
+            guard format.first == UInt8(ascii: "0"), format.last == UInt8(ascii: "d"), format.count > 2,
+                format.dropFirst().dropLast().allSatisfy({ (0x30...0x39).contains($0) })
+            else { return nil }
+            width = Int(parts[1].dropFirst().dropLast()) ?? .max
+            if width > Self.maxWidth { isTooWide = true }
+        }
+        switch name {
+        case "Bandwidth": return .bandwidth(width: width)
+        case "Number": return .number(width: width)
+        case "Time": return .time(width: width)
+        case "SubNumber": return .part(width: width)
+        default: return nil
+        }
+    }
+
+    /// Whether the template names one file, whatever the values.
+    var isConstant: Bool {
+        pieces.allSatisfy { if case .text = $0 { true } else { false } }
+    }
+
+    /// Whether the template names different files for the parts of a segment.
+    var hasParts: Bool {
+        pieces.contains { if case .part = $0 { true } else { false } }
+    }
+
+    /// The text before the first identifier, up to its last slash; what follows is in that folder.
+    ///
+    /// A slash in a query is none of a folder.
+    var folder: Substring {
+        let fixed = text.prefix { $0 != "$" && $0 != "?" && $0 != "#" }
+        return fixed[
+            ..<(fixed.utf8.lastIndex(of: UInt8(ascii: "/")).map { fixed.utf8.index(after: $0) }
+                ?? fixed.startIndex)]
+    }
+
+    /// Returns the reference that the template stands for.
+    func filled(_ values: Values) -> String {
+        var result = ""
+        for piece in pieces {
+            switch piece {
+            case .text(let text): result += text
+            case .id: result += values.id
+            case .bandwidth(let width): Self.pad(values.bandwidth, width, &result)
+            case .number(let width): Self.pad(String(values.number), width, &result)
+            case .time(let width): Self.pad(String(values.time), width, &result)
+            case .part(let width): Self.pad(String(values.part), width, &result)
+            }
+        }
+        return result
+    }
+
+    private static func pad(_ digits: String, _ width: Int, _ result: inout String) {
+        for _ in 0..<max(0, min(width, maxWidth) - digits.utf8.count) { result += "0" }
+        result += digits
+    }
+
+    /// Returns a text that is no template in such a way that it is one and means the same.
+    static func escaping(_ text: String) -> String { text.replacing("$", with: "$$") }
+}

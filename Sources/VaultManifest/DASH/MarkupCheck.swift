@@ -1,0 +1,158 @@
+import VaultModel
+
+/// Decides on a document before an XML parser sees it: refuses every encoding but UTF-8, document types, and anything
+/// that would make the parser use much time or memory.
+///
+/// It is no parser: what it accepts may still be malformed.
+struct MarkupCheck {
+    /// The byte order mark of UTF-8.
+    static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+    /// The most elements of a document.
+    static let maxElements = 300_000
+    /// The most attributes of one element: the parser compares each with all before it.
+    static let maxAttributes = 64
+    /// The most namespaces declared at one place: the parser searches them for each prefix.
+    static let maxNamespaces = 64
+
+    private let bytes: [UInt8]
+    private let limits: ManifestLimits
+    private var position: Int
+    private var elements = 0
+    /// The number of namespaces that each open element declares.
+    private var open: [Int] = []
+    private var namespaces = 0
+
+    /// Checks a document.
+    ///
+    /// - Throws: ``ManifestError`` if it may not be parsed.
+    static func check(_ bytes: [UInt8], limits: ManifestLimits) throws(ManifestError) {
+        guard bytes.count <= limits.maxBytes else { throw .tooLarge(limit: limits.maxBytes) }
+        // Without a zero byte and as valid UTF-8, the bytes cannot pass for UTF-16, UTF-32 or EBCDIC.
+        var check = MarkupCheck(bytes, limits)
+        guard !bytes.contains(0), isUTF8(bytes[...]) else { throw .notText(line: check.firstLineOfNoText) }
+        try check.refuseDocumentType()
+        try check.checkEncoding()
+        while check.position < bytes.count { try check.next() }
+        guard check.elements > 0 else { throw .notAManifest }
+    }
+
+    private init(_ bytes: [UInt8], _ limits: ManifestLimits) {
+        self.bytes = bytes
+        self.limits = limits
+        position = bytes.starts(with: Self.byteOrderMark) ? Self.byteOrderMark.count : 0
+    }
+
+    /// Refuses a document type anywhere and in any case, even in a comment: no reader must see one here.
+    private func refuseDocumentType() throws(ManifestError) {
+        for index in bytes.indices
+        where bytes[index] == UInt8(ascii: "<") && has("<!doctype", at: index, ignoringCase: true) {
+            throw .declaresDocumentType
+        }
+    }
+
+    /// Refuses a declaration that names another encoding than UTF-8 or ASCII (XML 1.0 §4.3.3).
+    private func checkEncoding() throws(ManifestError) {
+        guard has("<?xml", at: position) else { return }
+        guard let end = find("?>", from: position) else { throw malformed(.element) }
+        let declaration = String(decoding: bytes[position..<end], as: UTF8.self)
+        let parts = declaration.split(separator: "encoding", omittingEmptySubsequences: false)
+        guard parts.count > 1 else { return }
+        let value = parts[1].filter { !$0.isWhitespace }.lowercased()
+        let accepted = ["utf-8", "us-ascii", "ascii"].flatMap { ["=\"\($0)\"", "='\($0)'"] }
+        guard parts.count == 2, accepted.contains(where: value.hasPrefix) else { throw .notText(line: 1) }
+    }
+
+    /// Passes over the next piece of markup, and the text before it.
+    private mutating func next() throws(ManifestError) {
+        guard let start = bytes[position...].firstIndex(of: UInt8(ascii: "<")) else {
+            position = bytes.count
+            return
+        }
+        position = start
+        if has("<!--", at: start) {
+            try skip(past: "-->", from: start + 4)
+        } else if has("<![CDATA[", at: start) {
+            try skip(past: "]]>", from: start + 9)
+        } else if has("<?", at: start) {
+            try skip(past: "?>", from: start + 2)
+            // Foundation's parser on Linux crashes at an instruction that is nothing but a name.
+            let hasData = bytes[start..<(position - 2)].contains { $0 <= 0x20 }
+            guard hasData else { throw malformed(.element) }
+        } else if has("<!", at: start) {
+            throw malformed(.element)
+        } else if has("</", at: start) {
+            namespaces -= open.popLast() ?? 0
+            try skip(past: ">", from: start)
+        } else {
+            try startTag()
+        }
+    }
+
+    private mutating func startTag() throws(ManifestError) {
+        elements += 1
+        guard elements <= Self.maxElements else { throw .tooManyElements(limit: Self.maxElements) }
+        guard open.count < limits.maxDepth else { throw .tooDeep(limit: limits.maxDepth) }
+        var attributes = 0
+        var declared = 0
+        var index = position + 1
+        while index < bytes.count, bytes[index] != UInt8(ascii: ">") {
+            let byte = bytes[index]
+            if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") {
+                attributes += 1
+                guard attributes <= Self.maxAttributes, let close = bytes[(index + 1)...].firstIndex(of: byte) else {
+                    throw malformed(.attributes)
+                }
+                index = close
+            } else if byte == UInt8(ascii: "<") {
+                throw malformed(.attributes)
+            } else if byte <= 0x20, has("xmlns", at: index + 1) {
+                declared += 1
+            }
+            index += 1
+        }
+        guard index < bytes.count else { throw malformed(.element) }
+        guard namespaces + declared <= Self.maxNamespaces else { throw malformed(.attributes) }
+        if bytes[index - 1] != UInt8(ascii: "/") {
+            open.append(declared)
+            namespaces += declared
+        }
+        position = index + 1
+    }
+
+    private mutating func skip(past end: String, from start: Int) throws(ManifestError) {
+        guard let found = find(end, from: start) else { throw malformed(.element) }
+        position = found + end.utf8.count
+    }
+
+    private func find(_ text: String, from start: Int) -> Int? {
+        guard let first = text.utf8.first, start <= bytes.count else { return nil }
+        var index = start
+        while let found = bytes[index...].firstIndex(of: first) {
+            if has(text, at: found) { return found }
+            index = found + 1
+        }
+        return nil
+    }
+
+    private func has(_ text: String, at index: Int, ignoringCase: Bool = false) -> Bool {
+        guard index + text.utf8.count <= bytes.count else { return false }
+        var place = index
+        for byte in text.utf8 {
+            guard bytes[place] == byte || ignoringCase && bytes[place].asciiLowercased == byte else { return false }
+            place += 1
+        }
+        return true
+    }
+
+    private func malformed(_ part: ManifestError.Part) -> ManifestError {
+        .malformed(line: bytes[..<position].count { $0 == UInt8(ascii: "\n") } + 1, part)
+    }
+
+    /// The first line that is not text, counted from 1.
+    private var firstLineOfNoText: Int {
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        return (lines.firstIndex { $0.contains(0) || !Self.isUTF8($0) } ?? 0) + 1
+    }
+
+    private static func isUTF8(_ bytes: ArraySlice<UInt8>) -> Bool { String(validating: bytes, as: UTF8.self) != nil }
+}
