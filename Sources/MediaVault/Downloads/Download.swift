@@ -3,13 +3,14 @@ import VaultModel
 
 /// The options of a download.
 public struct DownloadOptions: Hashable, Sendable {
-    /// The number of connections that fetch at the same time if the origin supports ranges: 1 to ``maxConnections``.
-    public var connections: Int
+    /// The number of connections that fetch at the same time: 1 to ``maxConnections``. One resource has several only if
+    /// the origin supports ranges. Nil for one, and ``titleConnections`` for the resources of a title.
+    public var connections: Int?
     /// The most bytes per second taken from the origin; nil for no limit.
     public var bytesPerSecond: Int64?
     /// What to fetch of a title, if the resource is the manifest of one; nil for the manifest alone.
     public var selection: RenditionSelection?
-    /// The name of the title, if the resource is the manifest of one; nil for the name in the manifest.
+    /// The name that a person sees; nil to keep the one that it has, or take the one in the manifest or the media.
     public var name: String?
     /// Whether to refuse what is not media, such as a web page.
     public var requiresMedia = false
@@ -17,15 +18,19 @@ public struct DownloadOptions: Hashable, Sendable {
     /// The most connections of one download: more gain nothing and burden the origin.
     public static let maxConnections = 16
 
+    /// The connections that fetch the resources of a title unless the caller decides: as many as a browser opens to one
+    /// host, because small files take as long to ask for as to send.
+    public static let titleConnections = 6
+
     /// The longest name of a title, in characters.
     public static let maxNameLength = 200
 
-    /// By default one connection without a rate limit, and whole titles. Values out of bounds are clamped.
+    /// By default without a rate limit, and whole titles. Values out of bounds are clamped.
     public init(
-        connections: Int = 1, bytesPerSecond: Int64? = nil, selection: RenditionSelection? = RenditionSelection(),
+        connections: Int? = nil, bytesPerSecond: Int64? = nil, selection: RenditionSelection? = RenditionSelection(),
         name: String? = nil
     ) {
-        self.connections = min(max(1, connections), Self.maxConnections)
+        self.connections = connections.map { min(max(1, $0), Self.maxConnections) }
         self.bytesPerSecond = bytesPerSecond.map { max(1, $0) }
         self.selection = selection
         self.name = name.map { String($0.prefix(Self.maxNameLength)) }

@@ -73,7 +73,7 @@ final class DownloadJob: Sendable {
     }
 
     private func fill() async throws {
-        var isShared = options.connections > 1
+        var isShared = connections > 1
         var opening = try await open(isShared)
         if isShared, loader.isBound {
             // There is no proof that other connections would bring bytes of the same representation.
@@ -90,7 +90,7 @@ final class DownloadJob: Sendable {
             share(beyond: opening)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await self.run(first) }
-                if isShared { for _ in 1..<options.connections { group.addTask { try await self.run(nil) } } }
+                if isShared { for _ in 1..<connections { group.addTask { try await self.run(nil) } } }
                 try await group.waitForAll()
             }
         } catch {
@@ -129,7 +129,7 @@ final class DownloadJob: Sendable {
         let missing = length.map { begun < $0 ? held.gaps(in: begun..<$0) : [] } ?? []
         work.withLock { work in
             work.heldBefore = held
-            work.plan = DownloadPlan(missing: missing, connections: options.connections)
+            work.plan = DownloadPlan(missing: missing, connections: connections)
         }
     }
 
@@ -216,6 +216,8 @@ final class DownloadJob: Sendable {
         error.firstMissing = first.lowerBound
         throw error
     }
+
+    private var connections: Int { options.connections ?? 1 }
 
     var progress: DownloadProgress {
         loader.look { state in

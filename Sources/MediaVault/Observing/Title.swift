@@ -6,8 +6,6 @@ import VaultStorage
 ///
 /// It is recorded with the manifest, and sealed like everything else about a resource.
 public struct Title: Hashable, Codable, Sendable {
-    /// The name that was given, or that the manifest states; nil if there is none.
-    @OrNull public internal(set) var name: String?
     /// The kind of the manifest.
     public let kind: ManifestKind
     /// What was asked for.
@@ -26,7 +24,7 @@ public struct Title: Hashable, Codable, Sendable {
     public let fetched: Int64
 
     private enum CodingKeys: String, CodingKey {
-        case name, kind, selection, renditions, duration, resources, bytes, fetched
+        case kind, selection, renditions, duration, resources, bytes, fetched
         case isComplete = "complete"
     }
 
@@ -34,10 +32,8 @@ public struct Title: Hashable, Codable, Sendable {
     private static let maxRenditions = 64
 
     init(
-        name: String?, manifest: Manifest, selection: RenditionSelection, duration: Duration?, resources: Int,
-        fetched: Int64
+        manifest: Manifest, selection: RenditionSelection, duration: Duration?, resources: Int, fetched: Int64
     ) {
-        self.name = name
         self.selection = selection
         kind =
             switch manifest {
@@ -75,14 +71,13 @@ extension Title {
         self.fetched = fetched
         renditions = ((try? record.optionalObjects("renditions")) ?? []).prefix(Self.maxRenditions)
             .compactMap(Rendition.init)
-        name = (try? record.optionalString("name")) ?? nil
         duration = (try? record.optionalInteger("duration")) ?? nil
     }
 
     var record: JSONObject {
         JSONObject([
-            "name": name.map { .string($0) } ?? .null, "kind": .string(kind.rawValue),
-            "video": .string(selection.video.rawValue), "audio": .string(selection.audio.rawValue),
+            "kind": .string(kind.rawValue), "video": .string(selection.video.rawValue),
+            "audio": .string(selection.audio.rawValue),
             "subtitles": .string(selection.subtitles.rawValue),
             "renditions": .array(renditions.map { .object($0.record.members) }),
             "duration": duration.map { .integer($0) } ?? .null, "resources": .integer(Int64(resources)),

@@ -51,13 +51,28 @@ final class TitleJob: Sendable {
         try await manifest.run()
         guard let selection = options.selection else { return }
         let store = loader.store
-        guard let held = try await loader.pool.run({ try HeldManifest(resource, in: store) }) else { return }
+        guard let held = try await loader.pool.run({ try HeldManifest(resource, in: store) }) else {
+            return try await name(resource, loader)
+        }
         do {
             try await fetch(held, selection, Manifested(resource: resource, loader: loader))
         } catch let error as LiveTitle {
             // A live manifest is worth nothing in a moment.
             if isNew { _ = try? await loaders.remove(resource) { store, id in try store.remove(id) } }
             throw error.vaultError
+        }
+    }
+
+    /// Records the name of media: the given one, else the one that it has, else the one in the media.
+    private func name(_ resource: NamedResource, _ loader: ResourceLoader) async throws {
+        let (record, store, given) = (loader.record, loader.store, options.name)
+        guard let metadata = record.metadata, given != nil || metadata.name == nil else { return }
+        try await loader.pool.run {
+            // A name that cannot be read is no reason to fail: the media is held.
+            guard let name = given ?? (try? MediaName.held(resource, in: store)), name != metadata.name else {
+                return
+            }
+            try record.changeTitles { $0.name = name }
         }
     }
 
@@ -85,9 +100,7 @@ final class TitleJob: Sendable {
     private func fetch(_ held: HeldManifest, _ selection: RenditionSelection, _ title: Manifested) async throws {
         guard !held.manifest.isLive else { throw LiveTitle(url: title.url) }
         let chosen = held.manifest.selecting(selection)
-        let source = title.loader.addresses.current
-        let reach = TitleReach(
-            named: title.url, base: held.base, isDerived: source.reach == .publicOnly, fields: source.fields)
+        let reach = TitleReach(held, of: title.resource, title.loader)
         var plan = TitlePlan(chosen)
         guard plan.playlists.count <= TitlePlan.maxPlaylists else {
             throw VaultError(
@@ -98,14 +111,13 @@ final class TitleJob: Sendable {
         plan.add(lists.map(\.manifest))
         let duration = held.manifest.duration ?? lists.compactMap(\.manifest.duration).max()
         let expected = TitleTally.size(atRates: chosen.renditions.compactMap(\.bandwidth), for: duration)
-        let known = title.loader.record.title
         var record = Title(
-            name: options.name ?? known?.name ?? held.manifest.title, manifest: chosen, selection: selection,
-            duration: duration, resources: 1 + lists.count + plan.parts.count, fetched: title.loader.store.now())
+            manifest: chosen, selection: selection, duration: duration, resources: 1 + lists.count + plan.parts.count,
+            fetched: title.loader.store.now())
         let before = lists.reduce(Int64(held.byteCount)) { $0 + Int64($1.byteCount) }
         begin(plan.parts, expected: expected.map { max(0, $0 - before) })
         record.bytes = before
-        try await write(record, to: title)
+        try await write(record, named: held.manifest.title, to: title)
         do {
             try await fetchParts(reach, of: title) { [self] in report(title, 1 + lists.count, before) }
             record.isComplete = work.withLock { $0.failures.count == 0 }
@@ -156,9 +168,15 @@ final class TitleJob: Sendable {
         return lists
     }
 
-    private func write(_ record: Title, to title: Manifested) async throws {
-        let owner = title.loader.record
-        try await title.loader.pool.run { try owner.changeTitles { $0.title = record.record } }
+    /// - Parameter name: the name in the manifest.
+    private func write(_ record: Title, named name: String? = nil, to title: Manifested) async throws {
+        let (owner, given) = (title.loader.record, options.name)
+        try await title.loader.pool.run {
+            try owner.changeTitles { metadata in
+                metadata.title = record.record
+                metadata.name = given ?? metadata.name ?? name.flatMap(MediaName.cleaned)
+            }
+        }
     }
 
     // MARK: Parts
@@ -176,7 +194,7 @@ final class TitleJob: Sendable {
         _ reach: TitleReach, of title: Manifested, report: @escaping @Sendable () -> Void
     ) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for _ in 0..<options.connections {
+            for _ in 0..<(options.connections ?? DownloadOptions.titleConnections) {
                 group.addTask {
                     while let part = self.take() {
                         try await self.fetch(part.number, reach.reference(to: part.url), of: title, report: report)
@@ -189,6 +207,7 @@ final class TitleJob: Sendable {
         }
     }
 
+    /// Fetches one part, and records that it belongs to the title.
     private func fetch(
         _ number: Int, _ part: MediaReference, of title: Manifested, report: @escaping @Sendable () -> Void
     ) async throws {
@@ -200,8 +219,8 @@ final class TitleJob: Sendable {
             try await loader.ready()
             if loader.look({ $0.information?.length != nil && $0.missing.isEmpty }) {
                 // Segments do not change; the manifest would name others.
-                let (record, key, resourceClass) = (loader.record, title.resource.key.bytes, title.resourceClass)
-                try await loader.pool.run { try record.join(key, as: resourceClass) }
+                let (record, owner, resourceClass) = (loader.record, title.resource, title.resourceClass)
+                try await loader.pool.run { try record.join(owner, as: resourceClass) }
             } else {
                 try await download(loader, for: title) { [self] progress in
                     work.withLock { $0.tally.note(number, held: progress.held, length: progress.total) }
@@ -223,8 +242,8 @@ final class TitleJob: Sendable {
     private func download(
         _ loader: ResourceLoader, for title: Manifested, tell: @escaping @Sendable (DownloadProgress) -> Void
     ) async throws {
-        let (key, resourceClass) = (title.resource.key.bytes, title.resourceClass)
-        let mark: @Sendable (ResourceRecord) throws -> Void = { try $0.join(key, as: resourceClass) }
+        let (owner, resourceClass) = (title.resource, title.resourceClass)
+        let mark: @Sendable (ResourceRecord) throws -> Void = { try $0.join(owner, as: resourceClass) }
         try await DownloadJob(loader, DownloadOptions(), rate: rate, mark: mark, tell: tell).run()
     }
 

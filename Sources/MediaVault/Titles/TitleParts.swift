@@ -16,21 +16,13 @@ struct TitleParts: Sendable {
     /// Returns the parts of the title that a resource is the manifest of.
     func parts(of resource: NamedResource) async throws -> [TitlePart] {
         let store = store
-        return try await pool.run {
-            do {
-                guard try store.index.resource(resource.id)?.metadata.title != nil else { return [] }
-            } catch let error as VaultError where error.code == .integrity {
-                // The parts of a title whose own rows do not open can be found all the same.
-            }
-            return try store.index.parts(of: resource.key.bytes)
-        }
+        return try await pool.run { try store.index.parts(of: resource.id) }
     }
 
-    /// Changes the class of the parts of a title.
+    /// Changes the class of the parts of a title. Those of another title that is pinned stay pinned.
     func setClass(_ resourceClass: ResourceClass, of resource: NamedResource, only: ResourceClass? = nil) async throws {
-        let (store, ids) = (store, try await parts(of: resource).map(\.id))
-        guard !ids.isEmpty else { return }
-        try await pool.run { try store.setClass(resourceClass, of: ids, only: only) }
+        let store = store
+        let ids = try await pool.run { try store.setClass(resourceClass, ofPartsOf: resource.id, only: only) }
         for id in ids {
             loaders.loader(of: id)?.change { state in
                 state.isPinned = resourceClass == .pinned
@@ -60,8 +52,9 @@ struct TitleParts: Sendable {
 
     private func remove(_ part: TitlePart, of title: NamedResource) async throws -> Int64 {
         let store = store
-        guard let stored = try await pool.run({ try store.index.resource(part.id) }) else { return 0 }
-        if part.isOnlyHere {
+        guard let stored = try await pool.run({ try Self.stored(part, in: store) }) else { return 0 }
+        // What is removed is named by a sealed record, not only by a row.
+        if part.isOnlyHere, stored.metadata.partOf.contains(title.key.bytes) {
             return try await loaders.remove(loaders.environment.names.name(stored)) { store, id in
                 try store.remove(id)
             }
@@ -71,9 +64,18 @@ struct TitleParts: Sendable {
         try await loader.ready()
         let record = loader.record
         try await pool.run {
-            try record.changeTitles { $0.partOf.removeAll { $0 == title.key.bytes } }
+            try record.changeTitles(.leave(title.id)) { $0.partOf.removeAll { $0 == title.key.bytes } }
         }
         return 0
+    }
+
+    /// Returns what the index has of a part; nil if it is gone, or its rows do not open.
+    private static func stored(_ part: TitlePart, in store: VaultStore) throws -> StoredResource? {
+        do {
+            return try store.index.resource(part.id)
+        } catch let error as VaultError where error.code == .integrity {
+            return nil
+        }
     }
 }
 
@@ -84,14 +86,14 @@ extension ResourceRecord {
     /// Records that the resource is a part of a title. May block.
     ///
     /// - Parameters:
-    ///   - title: the cache key of the title's manifest.
+    ///   - title: the title's manifest.
     ///   - resourceClass: the class of the title, which its parts have at least.
-    func join(_ title: [UInt8], as resourceClass: ResourceClass) throws {
+    func join(_ title: NamedResource, as resourceClass: ResourceClass) throws {
         guard let resource = stored.withLock({ $0 }) else { return }
-        let isIn = resource.metadata.partOf.contains(title)
+        let isIn = resource.metadata.partOf.contains(title.key.bytes)
         guard !isIn || (resource.resourceClass != resourceClass && resource.resourceClass != .pinned) else { return }
-        try changeTitles(raisingTo: resourceClass) { metadata in
-            if !isIn { metadata.partOf.append(title) }
+        try changeTitles(raisingTo: resourceClass, .join(title.id)) { metadata in
+            if !isIn { metadata.partOf.append(title.key.bytes) }
         }
     }
 }

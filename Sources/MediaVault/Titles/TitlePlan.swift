@@ -92,3 +92,13 @@ struct TitleReach {
         return reference
     }
 }
+
+extension TitleReach {
+    /// The reach of what a manifest names that is held as a resource.
+    init(_ held: HeldManifest, of resource: NamedResource, _ loader: ResourceLoader) {
+        let source = loader.addresses.current
+        self.init(
+            named: resource.reference.url, base: held.base, isDerived: source.reach == .publicOnly,
+            fields: source.fields)
+    }
+}

@@ -4,7 +4,10 @@ import VaultStorage
 // What the vault holds: listings, summaries and changes.
 extension Vault {
     /// Returns all resources, read page by page, in no meaningful order.
-    public func resources() -> ResourceListing { ResourceListing(store: store, pool: pool) }
+    public func resources() -> ResourceListing { ResourceListing(store: store, pool: pool, hasParts: true) }
+
+    /// Returns what a person would list: all resources but the parts of titles, which are not even read.
+    public func titles() -> ResourceListing { ResourceListing(store: store, pool: pool, hasParts: false) }
 
     /// Returns what the vault holds of a resource; nil if the vault does not know it.
     public func summary(of reference: MediaReference) async throws -> ResourceSummary? {
@@ -20,11 +23,11 @@ extension Vault {
         try await summary(of: MediaReference(url))
     }
 
-    /// Returns a page of at most `limit` resources, after a given one.
+    /// Returns a page of at most `limit` resources without the parts of titles, after a given one.
     package func page(after last: ResourceID?, limit: Int) async throws -> ResourcePage {
         let store = store
         return try await pool.run {
-            let rows = try store.index.resources(after: last, limit: limit)
+            let rows = try store.index.resources(after: last, limit: limit, parts: false)
             let known = rows.compactMap(\.resource)
             return ResourcePage(
                 resources: known.map { ResourceSummary($0) }, damagedCount: rows.count - known.count,

@@ -170,7 +170,7 @@ enum ListTable {
             TransferProgress(held: summary.wholeBytes, total: summary.wholeSize).percent.map { "\($0) %" } ?? "?",
             ByteCount.text(summary.wholeBytes), summary.wholeSize.map(ByteCount.text) ?? "?",
             Terminal.printable(summary.title.map(TitleText.kind) ?? summary.type ?? "?"),
-            Terminal.printable((summary.title?.name).map { "\($0)  \(summary.url)" } ?? summary.url))
+            Terminal.printable(summary.name.map { "\($0)  \(summary.url)" } ?? summary.url))
     }
 
     private static func line(_ held: String, _ bytes: String, _ size: String, _ type: String, _ url: String) -> String {
@@ -198,7 +198,7 @@ enum TitleText {
     /// Returns its facts, a name and a value each.
     static func facts(_ title: Title) -> [(name: String, value: String)] {
         [
-            ("title", title.name ?? "unnamed"), ("title bytes", String(title.bytes)),
+            ("title bytes", String(title.bytes)),
             ("resources", String(title.resources)),
             ("duration", title.duration.map { ClockText.text(seconds: $0 / 1000) } ?? "unknown"),
             ("video", renditions(.video, of: title)), ("audio", renditions(.audio, of: title)),

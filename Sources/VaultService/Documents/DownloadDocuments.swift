@@ -54,7 +54,7 @@ struct DownloadDetails: Codable, Sendable {
     var options: DownloadOptions {
         let usual = RenditionSelection()
         var options = DownloadOptions(
-            connections: connections ?? 1, bytesPerSecond: limitRate,
+            connections: connections, bytesPerSecond: limitRate,
             selection: RenditionSelection(
                 video: video ?? usual.video, audio: audio ?? usual.audio, subtitles: subtitles ?? usual.subtitles),
             name: title)

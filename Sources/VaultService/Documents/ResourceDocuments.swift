@@ -9,6 +9,7 @@ package struct ListedDocument: Codable, Sendable {
     package let `class`: String
     @OrNull package var type: String?
     package let complete: Bool
+    @OrNull package var name: String?
     /// The title that it is the manifest of; size and bytes are those of the whole title then.
     @OrNull package var title: Title?
 
@@ -19,13 +20,16 @@ package struct ListedDocument: Codable, Sendable {
         `class` = summary.resourceClass
         type = summary.type
         complete = summary.isWhole
+        name = summary.name
         title = summary.title
     }
 }
 
 extension ResourceSummary {
     /// The number of bytes held of the resource, or of all resources of its title.
-    package var wholeBytes: Int64 { title?.bytes ?? bytes }
+    ///
+    /// A title is evicted whole: if its manifest is not held, nothing else is.
+    package var wholeBytes: Int64 { bytes == 0 ? 0 : title?.bytes ?? bytes }
 
     /// The size of the resource, or of its title; nil if it is unknown, and for a title that is not complete.
     package var wholeSize: Int64? { title.map { $0.isComplete ? $0.bytes : nil } ?? size }

@@ -25,7 +25,7 @@ package struct LocalVault: VaultClient {
         }
         let page = try await vault.page(after: last, limit: limit)
         return PageDocument(
-            resources: page.resources.filter { !$0.isPart }.map(ListedDocument.init), damaged: page.damagedCount,
+            resources: page.resources.map(ListedDocument.init), damaged: page.damagedCount,
             next: page.next?.hex)
     }
 
@@ -101,10 +101,10 @@ extension LocalVault {
     }
 
     package func verify(
-        _ options: VerifyOptions, progress: (VerifyProgress) async throws -> Void
+        _ options: VerifyOptions, of references: [MediaReference], progress: (VerifyProgress) async throws -> Void
     ) async throws -> VerifyReport {
         var report: VerifyReport?
-        for try await step in vault.verify(options) {
+        for try await step in vault.verify(options, of: references) {
             report = step.report ?? report
             try await progress(step)
         }

@@ -93,8 +93,14 @@ extension ResourceMetadata {
     }
 }
 
-// What belongs together as one title.
+// What a title is called, and what belongs together as one.
 extension ResourceMetadata {
+    /// The name that a person sees; nil if none was given or found.
+    package var name: String? {
+        get { if case .string(let name)? = members["name"] { name } else { nil } }
+        set { members["name"] = newValue.map { .string($0) } }
+    }
+
     /// What was fetched of a title, if the resource is the manifest that names it.
     package var title: JSONObject? {
         get { members["title"].flatMap { try? JSONObject($0, name: "title") } }

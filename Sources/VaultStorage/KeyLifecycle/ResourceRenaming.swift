@@ -64,7 +64,7 @@ extension VaultIndex {
     }
 
     /// Opens a resource; nil if any of it does not open or has an impossible value.
-    private func opened(_ id: ResourceID, _ db: Database) throws -> OpenedResource? {
+    func opened(_ id: ResourceID, _ db: Database) throws -> OpenedResource? {
         do {
             return try IndexError.translating {
                 try ResourceRow.fetch(id, db).map { try OpenedResource($0, keyring, db) }

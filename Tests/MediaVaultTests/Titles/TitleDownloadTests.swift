@@ -95,7 +95,7 @@ struct TitleDownloadTests {
         #expect(last.isComplete && last.resources?.held == 9 && last.resources?.total == 9)
         let summary = try #require(try await vault.summary(of: url))
         let title = try #require(summary.title)
-        #expect(title.isComplete && title.name == "A film" && title.duration == 12_000 && title.resources == 9)
+        #expect(title.isComplete && summary.name == "A film" && title.duration == 12_000 && title.resources == 9)
         #expect(title.bytes == last.held && title.bytes > 6 * Self.segmentBytes)
         #expect(title.renditions.map(\.height).contains(480) && !title.renditions.map(\.height).contains(1080))
         #expect(!summary.isPart && summary.resourceClass == "download")
@@ -272,6 +272,72 @@ struct TitleDownloadTests {
         await vault.close()
     }
 
+    @Test("What a pinned title shares stays pinned when the other one is unpinned")
+    func pinnedTogether() async throws {
+        let (fixture, url) = try await Self.fixture()
+        let vault = try await fixture.open()
+        let sound = fixture.origin.url("/en.m3u8")
+        try await Self.download(url, into: vault)
+        try await Self.download(sound, into: vault)
+        for title in [url, sound] { try await vault.pin(MediaReference(title)) }
+        try await vault.unpin(MediaReference(url))
+        let classes = try await Self.parts(in: vault).map { ($0.url.contains("/en-"), $0.resourceClass) }
+        #expect(classes.count == 7 && classes.allSatisfy { $0 == ($0.0, $0.0 ? "pinned" : "download") })
+        await vault.close()
+    }
+
+    @Test("Verifying a title opens its parts and nothing else, and finds damage in one of them")
+    func verified() async throws {
+        let (fixture, url) = try await Self.fixture()
+        let vault = try await fixture.open()
+        try await Self.download(url, into: vault)
+        try await Self.download(fixture.origin.url("/de-1.ts"), into: vault)
+        func report() async throws -> VerifyReport? {
+            var report: VerifyReport?
+            for try await step in vault.verify(of: [MediaReference(url)]) { report = step.report ?? report }
+            return report
+        }
+        let held = try #require(try await vault.summary(of: url)?.title?.bytes)
+        #expect(try await report()?.bytesOpened == held)
+        let error = await #expect(throws: VaultError.self) {
+            for try await _ in vault.verify(of: [MediaReference(fixture.origin.url("/unknown"))]) {}
+        }
+        #expect(error?.code == .notHeld)
+        await vault.close()
+    }
+
+    @Test("The rows that link parts are as the parts name their titles, after a rebuild, too")
+    func relinked() async throws {
+        let (fixture, url) = try await Self.fixture()
+        let vault = try await fixture.open()
+        try await Self.download(url, into: vault)
+        await vault.close()
+        _ = try await Vault.rebuildIndex(fixture.place, unlock: fixture.unlock, evenIfSound: true) { _ in }
+        let later = try await fixture.open()
+        var listed: [String] = []
+        for try await summary in later.titles() { listed.append(summary.url) }
+        #expect(listed == [url.absoluteString])
+        try await later.remove(MediaReference(url))
+        #expect(try await later.status().resources == 0)
+        await later.close()
+    }
+
+    @Test("A name that is given stays until another is given", arguments: [true, false])
+    func named(isManifest: Bool) async throws {
+        let (fixture, master) = try await Self.fixture()
+        let url = isManifest ? master : fixture.origin.url("/de-1.ts")
+        let vault = try await fixture.open()
+        func name(_ given: String?) async throws -> String? {
+            try await Self.download(url, into: vault, DownloadOptions(selection: Self.small.selection, name: given))
+            return try await vault.summary(of: url)?.name
+        }
+        #expect(try await name(nil) == (isManifest ? "A film" : nil))
+        #expect(try await name("Mine") == "Mine")
+        #expect(try await name(nil) == "Mine")
+        #expect(try await name("Yours") == "Yours")
+        await vault.close()
+    }
+
     @Test("Shredding a title leaves nothing of it, and one receipt")
     func shredded() async throws {
         let (fixture, url) = try await Self.fixture()
@@ -281,18 +347,6 @@ struct TitleDownloadTests {
         #expect(report.outcome == .destroyed && (report.titles[0].bytes ?? 0) > 6 * Self.segmentBytes)
         #expect(try await vault.status().resources == 0)
         #expect(try await vault.keys.audit().receipts.filter { $0.act == .shred }.count == 1)
-        await vault.close()
-    }
-
-    @Test("A title is not exported into one file")
-    func exported() async throws {
-        let (fixture, url) = try await Self.fixture()
-        let vault = try await fixture.open()
-        try await Self.download(url, into: vault)
-        let error = await #expect(throws: VaultError.self) {
-            try await vault.export(url, to: fixture.place.folder + "/title.m3u8")
-        }
-        #expect(error?.code == .invalidArgument)
         await vault.close()
     }
 

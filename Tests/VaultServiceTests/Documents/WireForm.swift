@@ -40,12 +40,12 @@ struct WireForm: Sendable, CustomTestStringConvertible {
         + #""kind":"video","language":"en","name":"c","width":3}"#
 
     private static let title =
-        #"{"bytes":1,"complete":true,"duration":2,"fetched":3,"kind":"hls","name":"a","renditions":[\#(rendition)],"#
+        #"{"bytes":1,"complete":true,"duration":2,"fetched":3,"kind":"hls","renditions":[\#(rendition)],"#
         + #""resources":4,"selection":{"audio":"en,de","subtitles":"none","video":"480"}}"#
 
     private static let resource =
         #"{"bytes":5,"class":"cache","etag":"\"a\"","generation":1,"held":[[0,5],[7,9]],"mode":"prefer-vault","#
-        + #""part":false,"size":9,"title":\#(title),"type":"video/mp4","url":"https://a.example/b?c"}"#
+        + #""name":"d","part":false,"size":9,"title":\#(title),"type":"video/mp4","url":"https://a.example/b?c"}"#
 
     private static let answers: [WireForm] = [
         WireForm(
@@ -58,9 +58,9 @@ struct WireForm: Sendable, CustomTestStringConvertible {
                 + #""unlock":{"method":"key-file","restsWithVault":true},"used":8,"vault":"\#(vault)"}"#),
         WireForm(
             ListedDocument.self, "Listed",
-            #"{"bytes":5,"class":"pinned","complete":true,"size":5,"title":\#(title),"type":"video/mp4","#
+            #"{"bytes":5,"class":"pinned","complete":true,"name":"d","size":5,"title":\#(title),"type":"video/mp4","#
                 + #""url":"https://a.example/"}"#,
-            minimal: #"{"bytes":5,"class":"pinned","complete":true,"size":null,"title":null,"type":null,"#
+            minimal: #"{"bytes":5,"class":"pinned","complete":true,"name":null,"size":null,"title":null,"type":null,"#
                 + #""url":"https://a.example/"}"#),
         WireForm(
             PageDocument.self, "Page", #"{"damaged":1,"next":"\#(id)","resources":[]}"#,
@@ -68,10 +68,10 @@ struct WireForm: Sendable, CustomTestStringConvertible {
         WireForm(
             ResourceSummary.self, "Resource", resource,
             minimal: #"{"bytes":0,"class":"cache","etag":null,"generation":1,"held":[],"mode":null,"#
-                + #""part":true,"size":null,"title":null,"type":null,"url":"https://a.example/b?c"}"#),
+                + #""name":null,"part":true,"size":null,"title":null,"type":null,"url":"https://a.example/b?c"}"#),
         WireForm(
             Title.self, "Title", title,
-            minimal: #"{"bytes":1,"complete":true,"duration":null,"fetched":3,"kind":"dash","name":null,"#
+            minimal: #"{"bytes":1,"complete":true,"duration":null,"fetched":3,"kind":"dash","#
                 + #""renditions":[],"resources":4,"selection":{"audio":"all","subtitles":"default","video":"best"}}"#),
         WireForm(
             Rendition.self, "Rendition", rendition,
@@ -146,7 +146,8 @@ struct WireForm: Sendable, CustomTestStringConvertible {
             ModeRequest.self, "ModeOrder", #"{\#(reference),"mode":"default",\#(url)}"#,
             minimal: #"{"mode":"offline",\#(url)}"#),
         WireForm(
-            VerificationRequest.self, "VerificationOrder", #"{"limitRate":1,"repair":true,"sample":2}"#, minimal: "{}"),
+            VerificationRequest.self, "VerificationOrder",
+            #"{"limitRate":1,"repair":true,"resources":[{\#(url)}],"sample":2}"#, minimal: "{}"),
         WireForm(
             ResealRequest.self, "ResealingOrder", #"{"limitRate":1,"resources":[{\#(url)}]}"#, minimal: "{}"),
         WireForm(
