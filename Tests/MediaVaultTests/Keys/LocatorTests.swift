@@ -83,7 +83,7 @@ struct LocatorTests {
         #expect(try await fixture.read(vault) == 0..<length)
         try vault.store.index.write { try $0.execute(sql: "UPDATE resourceKey SET wrapped = zeroblob(60)") }
         let error = await #expect(throws: VaultError.self) { try await vault.keys.changeLocator() }
-        #expect(error?.code == .integrity && error?.message.contains("1 titles") == true)
+        #expect(error?.code == .integrity && error?.message.contains("1 title,") == true)
         #expect(vault.store.index.locator == 2 && vault.store.keyring.locators == [2])
         #expect(try await vault.keys.audit().receipts.map(\.outcome) == [.partly])
         await vault.close()
