@@ -17,12 +17,14 @@ from gi.repository import Gst  # noqa: E402
 ANSWER_WITHIN = 60 * Gst.SECOND
 TRIES = 20
 GROUP = 25  # frames from one key frame to the next
+SETTLING = 4  # sound buffers after a seek whose content depends on what the decoder had before
 
 
 class Sink:
     """Receives the decoded data and computes its checksum."""
 
-    def __init__(self):
+    def __init__(self, is_sound):
+        self.is_sound = is_sound
         self.element = Gst.ElementFactory.make("fakesink")
         self.element.set_property("signal-handoffs", True)
         self.element.connect("handoff", self._take)
@@ -39,16 +41,26 @@ class Sink:
     def taken(self):
         return self._all.hexdigest() if self.pieces else None
 
+    def taken_after_settling(self):
+        """Returns the checksum of what was decoded after a seek, without the first sound buffers."""
+        if not self.is_sound or not self.pieces:
+            return self.taken()
+        return hashlib.sha256("".join(self.pieces[SETTLING:]).encode()).hexdigest()
+
     def shown(self):
-        """Returns the checksum of the frame or sound buffer that a paused player shows."""
+        """Returns the checksum of the frame, or the place of the sound buffer, that a paused player shows.
+
+        The first sound after a seek differs from run to run, even for a local file."""
         sample = self.element.get_property("last-sample")
         buffer = sample and sample.get_buffer()
+        if buffer and self.is_sound:
+            return f"{buffer.get_size()} bytes at {buffer.pts}"
         return buffer and hashlib.sha256(buffer.extract_dup(0, buffer.get_size())).hexdigest()
 
 
 class Player:
     def __init__(self, url):
-        self.sinks = {"video-sink": Sink(), "audio-sink": Sink()}
+        self.sinks = {"video-sink": Sink(False), "audio-sink": Sink(True)}
         self.playbin = Gst.ElementFactory.make("playbin")
         self.playbin.set_property("uri", url)
         for name, sink in self.sinks.items():
@@ -85,13 +97,13 @@ class Player:
     def shown(self):
         return [sink.shown() for sink in self.sinks.values()]
 
-    def play_to_end(self):
+    def play_to_end(self, taken=Sink.taken):
         """Decodes everything from here on as fast as possible; returns the checksums."""
         for sink in self.sinks.values():
             sink.begin()
         self.playbin.set_state(Gst.State.PLAYING)
         self.wait_for(Gst.MessageType.EOS)
-        return [sink.taken() for sink in self.sinks.values()]
+        return [taken(sink) for sink in self.sinks.values()]
 
     def stop(self):
         self.playbin.set_state(Gst.State.NULL)
@@ -122,7 +134,7 @@ def session(url, seconds):
         seen[f"seek to {second} s"] = player.seek(second)
     player.stop()
     resumed = opened(url)
-    seen["resume"] = resumed.seek(seconds[-1]) and resumed.play_to_end()
+    seen["resume"] = resumed.seek(seconds[-1]) and resumed.play_to_end(Sink.taken_after_settling)
     resumed.stop()
     whole = opened(url)
     seen["whole"] = whole.play_to_end()
