@@ -59,7 +59,7 @@ class Titles(VaultCase):
             done = vault.run("list", *form)
             self.assertEqual(done.returncode, 4, done.stderr)
             self.assertEqual(sum(url.encode() in done.stdout for url in urls), 1, done.stdout)
-            self.assertIn(b"1 resources are not listed", done.stderr)
+            self.assertIn(b"1 title is not listed", done.stderr)
         self.assertEqual(len(json.loads(done.stdout)), 1)
 
     def test_renewed_link(self):

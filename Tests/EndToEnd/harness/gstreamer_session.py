@@ -41,12 +41,6 @@ class Sink:
     def taken(self):
         return self._all.hexdigest() if self.pieces else None
 
-    def taken_after_settling(self):
-        """Returns the checksum of what was decoded after a seek, without the first sound buffers."""
-        if not self.is_sound or not self.pieces:
-            return self.taken()
-        return hashlib.sha256("".join(self.pieces[SETTLING:]).encode()).hexdigest()
-
     def shown(self):
         """Returns the checksum of the frame, or the place of the sound buffer, that a paused player shows.
 
@@ -97,13 +91,13 @@ class Player:
     def shown(self):
         return [sink.shown() for sink in self.sinks.values()]
 
-    def play_to_end(self, taken=Sink.taken):
+    def play_to_end(self):
         """Decodes everything from here on as fast as possible; returns the checksums."""
         for sink in self.sinks.values():
             sink.begin()
         self.playbin.set_state(Gst.State.PLAYING)
         self.wait_for(Gst.MessageType.EOS)
-        return [taken(sink) for sink in self.sinks.values()]
+        return [sink.taken() for sink in self.sinks.values()]
 
     def stop(self):
         self.playbin.set_state(Gst.State.NULL)
@@ -121,9 +115,10 @@ def opened(url):
     return player
 
 
-def is_end(frames, whole):
-    """Whether these are the last frames of the file, apart from those before the first key frame."""
-    return len(frames) > GROUP and frames[GROUP:] == whole[GROUP - len(frames):]
+def is_end(sink, resumed, whole, settling):
+    """Whether a resumed player saw the end of the whole, apart from the first pieces."""
+    frames, all_frames = resumed.sinks[sink].pieces, whole.sinks[sink].pieces
+    return len(frames) > settling and frames[settling:] == all_frames[settling - len(frames):]
 
 
 def session(url, seconds):
@@ -134,7 +129,7 @@ def session(url, seconds):
         seen[f"seek to {second} s"] = player.seek(second)
     player.stop()
     resumed = opened(url)
-    seen["resume"] = resumed.seek(seconds[-1]) and resumed.play_to_end(Sink.taken_after_settling)
+    seen["resume"] = resumed.seek(seconds[-1]) and resumed.play_to_end()
     resumed.stop()
     whole = opened(url)
     seen["whole"] = whole.play_to_end()
@@ -144,7 +139,9 @@ def session(url, seconds):
         # both differ from run to run, at any address. So only what plays from there on is compared with the whole file.
         for second in seconds:
             seen[f"seek to {second} s"] = seen[f"seek to {second} s"] and True
-        seen["resume"] = is_end(*(player.sinks["video-sink"].pieces for player in (resumed, whole))) or None
+        seen["resume"] = is_end("video-sink", resumed, whole, GROUP) or None
+    elif seen["resume"] and is_end("audio-sink", resumed, whole, SETTLING):
+        seen["resume"][1] = True
     return seen
 
 
