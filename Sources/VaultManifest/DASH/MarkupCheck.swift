@@ -5,8 +5,7 @@ import VaultModel
 ///
 /// It is no parser: what it accepts may still be malformed.
 struct MarkupCheck {
-    /// The byte order mark of UTF-8.
-    static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+    private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
     /// The most elements of a document.
     static let maxElements = 300_000
     /// The most attributes of one element: the parser compares each with all before it.
