@@ -144,7 +144,11 @@ struct MarkupTests {
         #expect(Self.error(nested(33)) == .tooDeep(limit: 32))
         #expect(Self.error(nested(10_000)) == .tooDeep(limit: 32))
         let many: (Int) -> [UInt8] = { Array(("<a>" + String(repeating: "<b/>", count: $0) + "</a>").utf8) }
-        #expect(Self.error(many(MarkupCheck.maxElements)) == .tooManyElements(limit: MarkupCheck.maxElements))
+        #expect(ManifestLimits.standard.maxElements == 300_000)
+        small = .standard
+        small.maxElements = 3
+        #expect(Self.error(many(2), limits: small) == nil)
+        #expect(Self.error(many(3), limits: small) == .tooManyElements(limit: 3))
         let attributes: (Int, String) -> [UInt8] = { count, name in
             Array(("<a" + (0..<count).map { " \(name)\($0)='u'" }.joined() + "/>").utf8)
         }
@@ -154,5 +158,8 @@ struct MarkupTests {
         let one = String(decoding: attributes(40, "xmlns:n").dropLast(2), as: UTF8.self)
         #expect(Self.error(Array("\(one)>\(one)/></a>".utf8)) == .malformed(line: 1, .attributes))
         #expect(Self.error(Array("<r>\(one)/>\(one)/></r>".utf8)) == nil)
+        let full = String(decoding: attributes(64, "xmlns:n").dropLast(2), as: UTF8.self)
+        #expect(Self.error(Array("\(full)><b/></a>".utf8)) == nil)
+        #expect(Self.error(Array("\(full)><b xmlns:o='u'/></a>".utf8)) == .malformed(line: 1, .attributes))
     }
 }
