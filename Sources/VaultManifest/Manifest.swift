@@ -74,6 +74,19 @@ package enum Manifest: Sendable {
         }
     }
 
+    /// Returns the manifest as it plays from a folder, with names of files in place of all URIs.
+    ///
+    /// It must not be live. What a player does not need leads nowhere.
+    ///
+    /// - Parameter names: names the files, and records what has to be copied.
+    package func local(_ names: inout LocalNames) -> [UInt8] {
+        switch self {
+        case .hls(let playlist):
+            playlist.rewritten { names.name(of: $0.url, $0.role) ?? ManifestTarget.refusal }
+        case .dash(let manifest): manifest.local(&names)
+        }
+    }
+
     /// How long the title plays; nil if the manifest does not say it, or is still growing.
     package var duration: Duration? {
         switch self {

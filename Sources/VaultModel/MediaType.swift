@@ -121,6 +121,22 @@ extension MediaType {
 // MARK: Types that are not pages
 
 extension MediaType {
+    /// Returns whether content of a media type may be played: not a page, a document or an archive.
+    ///
+    /// Unknown types count as media, because many origins send none, or a wrong one.
+    package static func mayBeMedia(_ type: String) -> Bool {
+        let name = type.prefix { $0 != ";" }.trimmingBlanks().lowercased()
+        if name.hasPrefix("text/") { return timedText.contains(name) }
+        return !documents.contains(name)
+    }
+
+    private static let timedText: Set<String> = ["text/vtt", "text/srt", "text/x-ssa"]
+    private static let documents: Set<String> = [
+        "application/gzip", "application/javascript", "application/json", "application/pdf",
+        "application/problem+json", "application/x-tar", "application/xhtml+xml", "application/xml",
+        "application/zip",
+    ]
+
     /// Returns whether a media type is a known type of audio, video or bitmap image.
     ///
     /// A browser shows content of such a type without running scripts in it. An SVG drawing can contain scripts, so it

@@ -13,7 +13,7 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
             case wrongKey, damagedKeyring, tamperedKeyring, foreignKeyring, olderKeyring, looseKeyFile
             case integrity
             case unreachable, refused, invalidResponse, changed
-            case notHeld, unsatisfiableRange
+            case notHeld, unsatisfiableRange, notMedia
             case closed, removed
             case busy, inUse
         }
@@ -71,6 +71,8 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let notHeld = Code(name: .notHeld)
         /// The requested range is outside the representation.
         public static let unsatisfiableRange = Code(name: .unsatisfiableRange)
+        /// The content is no media, such as a web page; check the URL.
+        public static let notMedia = Code(name: .notMedia)
         /// The vault or the reader was closed during the operation.
         public static let closed = Code(name: .closed)
         /// The resource was removed during the operation; open it again.
@@ -92,7 +94,7 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
             case createVault, rebuildIndex, force, repair, listTitles, evictDownloads
             case listSlots, removeSlot, dropSlots, allowLooseFile
             case listGenerations, rewrap, retire, rotate, backUpKeyring, findKeyring, ownKeyring
-            case useTLS, allowHost, allowPage, startService, passSecret, rotateRootLocally
+            case anyType, useTLS, allowHost, allowPage, startService, passSecret, rotateRootLocally
         }
 
         private let name: Name
@@ -138,6 +140,8 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let rotate = Hint(name: .rotate)
         /// Create a backup of the keyring.
         public static let backUpKeyring = Hint(name: .backUpKeyring)
+        /// Fetch content of any type.
+        public static let anyType = Hint(name: .anyType)
         /// Give the path of the keyring, or restore it from a backup.
         public static let findKeyring = Hint(name: .findKeyring)
         /// Give the new vault a keyring of its own, or confirm that the keyring's vault is gone.

@@ -143,19 +143,29 @@ import VaultTestSupport
     }
 
     @Test(
-        "fetch of a playlist reports that it stored only the playlist itself",
-        arguments: [
-            ("application/vnd.apple.mpegurl", "an HLS playlist"), ("application/dash+xml", "a DASH manifest"),
-        ])
-    func playlist(_ type: String, _ name: String) async throws {
+        "fetch of a playlist that cannot be read ends with exit code 5, and says so without its query",
+        arguments: ["application/vnd.apple.mpegurl", "application/dash+xml"])
+    func playlist(_ type: String) async throws {
         var list = ScriptedResource(length: 500)
         list.contentType = type
         let answered = list
         origin.answer { answered.answer(to: $0) }
         let result = try await lab.run("fetch", origin.url("/list?token=hunter2").absoluteString)
-        #expect(result.status == 0)
-        #expect(result.errors.contains { $0.contains("is \(name): only the list itself was fetched") })
+        #expect(result.status == 5)
+        #expect(result.errors.contains { $0.contains("is a playlist that cannot be used") })
         #expect(result.errors.allSatisfy { !$0.contains("hunter2") })
+    }
+
+    @Test("fetch of a page ends with exit code 1, unless any type is wanted")
+    func page() async throws {
+        var page = ScriptedResource(length: 500)
+        page.contentType = "text/html"
+        let answered = page
+        origin.answer { answered.answer(to: $0) }
+        let url = origin.url("/page").absoluteString
+        let refused = try await lab.run("fetch", url)
+        #expect(refused.status == 1 && refused.errors.contains { $0.contains("--any-type") })
+        #expect(try await lab.run("fetch", "--any-type", url).status == 0)
     }
 
     @Test("list prints held titles as a table and as JSON") func list() async throws {
@@ -168,9 +178,14 @@ import VaultTestSupport
         #expect(
             all[0]["url"] == .text(title) && all[0]["size"] == .number(Self.length)
                 && all[0]["complete"] == .truth(false))
-        #expect(Set(all[0].keys) == ["url", "size", "bytes", "class", "type", "complete"])
+        #expect(Set(all[0].keys) == ["url", "size", "bytes", "class", "type", "complete", "name", "title"])
         let table = try await lab.run("list")
         #expect(table.status == 0 && table.text.split(separator: "\n").last?.hasSuffix(title) == true)
+        try await lab.run("fetch", title, "--title", "Königsweg")
+        for (text, count) in [("konigs", 1), ("KÖNIGS", 1), ("127.0.0.1", 1), ("nothing", 0)] {
+            let found = try await lab.run("list", "--json", "--search", text)
+            #expect(try JSONDecoder().decode([JSONTree].self, from: Data(found.output)).count == count, "\(text)")
+        }
     }
 
     @Test("info of an unknown title ends with exit code 6, and asks no origin") func unknown() async throws {

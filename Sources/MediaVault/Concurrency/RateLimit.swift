@@ -1,3 +1,5 @@
+import VaultModel
+
 /// Spreads bytes over time: computes how long to wait after bytes were taken.
 struct RateLimit {
     private let bytesPerSecond: Int64
@@ -19,6 +21,18 @@ struct RateLimit {
         paidUntil = max(paidUntil, now - Self.memory) + .seconds(Double(bytes) / Double(bytesPerSecond))
         return max(.zero, paidUntil - now)
     }
+}
+
+/// A rate limit that several takers share; without a rate it never delays.
+final class SharedRateLimit: Sendable {
+    private let limit: Locked<RateLimit?>
+
+    init(bytesPerSecond: Int64?) {
+        limit = Locked(bytesPerSecond.map { RateLimit(bytesPerSecond: $0, now: .now) })
+    }
+
+    /// Notes that bytes were taken, and returns how long to wait before taking more.
+    func take(_ bytes: Int64) -> Duration { limit.withLock { $0?.take(bytes, now: .now) ?? .zero } }
 }
 
 /// Limits verification to a number of bytes per second. Idle time is not made up for.

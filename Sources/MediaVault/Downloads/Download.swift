@@ -1,19 +1,39 @@
+public import VaultManifest
 import VaultModel
 
 /// The options of a download.
 public struct DownloadOptions: Hashable, Sendable {
-    /// The number of connections that fetch at the same time if the origin supports ranges: 1 to ``maxConnections``.
-    public var connections: Int
+    /// The number of connections that fetch at the same time: 1 to ``maxConnections``. One resource has several only if
+    /// the origin supports ranges. Nil for one, and ``titleConnections`` for the resources of a title.
+    public var connections: Int?
     /// The most bytes per second taken from the origin; nil for no limit.
     public var bytesPerSecond: Int64?
+    /// What to fetch of a title, if the resource is the manifest of one; nil for the manifest alone.
+    public var selection: RenditionSelection?
+    /// The name that a person sees; nil to keep the one that it has, or take the one in the manifest or the media.
+    public var name: String?
+    /// Whether to refuse what is not media, such as a web page.
+    public var requiresMedia = false
 
     /// The most connections of one download: more gain nothing and burden the origin.
     public static let maxConnections = 16
 
-    /// By default one connection without a rate limit. Values out of bounds are clamped.
-    public init(connections: Int = 1, bytesPerSecond: Int64? = nil) {
-        self.connections = min(max(1, connections), Self.maxConnections)
+    /// The connections that fetch the resources of a title unless the caller decides: as many as a browser opens to one
+    /// host, because small files take as long to ask for as to send.
+    public static let titleConnections = 6
+
+    /// The longest name of a title, in characters.
+    public static let maxNameLength = 200
+
+    /// By default without a rate limit, and whole titles. Values out of bounds are clamped.
+    public init(
+        connections: Int? = nil, bytesPerSecond: Int64? = nil, selection: RenditionSelection? = RenditionSelection(),
+        name: String? = nil
+    ) {
+        self.connections = connections.map { min(max(1, $0), Self.maxConnections) }
         self.bytesPerSecond = bytesPerSecond.map { max(1, $0) }
+        self.selection = selection
+        self.name = name.map { String($0.prefix(Self.maxNameLength)) }
     }
 }
 
@@ -62,14 +82,25 @@ struct DownloadPlan: IteratorProtocol {
 public struct DownloadProgress: Hashable, Codable, Sendable {
     /// The number of bytes that are in the vault or on their way into it.
     public let held: Int64
-    /// The length in bytes; nil while it is unknown.
+    /// The length in bytes; nil while it is unknown. Of a title with several resources it is an estimate until all of
+    /// them are held.
     public let total: Int64?
     /// The media type, if known.
     public let type: String?
 
-    /// The kind of manifest, if the resource is one: the resources that it names are not fetched with it.
+    /// The kind of manifest, if the resource is one.
     public let manifest: ManifestKind?
+    /// How far the resources of a title are; nil for anything else.
+    public let resources: ResourceCount?
 
     /// Whether nothing is missing.
     public var isComplete: Bool { held == total }
+}
+
+/// The resources of a title that are held, and all that it needs, its manifests included.
+public struct ResourceCount: Hashable, Codable, Sendable {
+    /// The number of resources that are held whole.
+    public let held: Int
+    /// The number of resources.
+    public let total: Int
 }

@@ -5,6 +5,9 @@ import VaultModel
 final class DownloadJob: Sendable {
     private let loader: ResourceLoader
     private let options: DownloadOptions
+    private let rate: SharedRateLimit
+    /// Records that the resource was requested by name. May block.
+    private let mark: @Sendable (ResourceRecord) throws -> Void
     private let tell: @Sendable (DownloadProgress) -> Void
     private let work = Locked(Work())
 
@@ -15,7 +18,6 @@ final class DownloadJob: Sendable {
         var fetches: Set<FetchState.ID> = []
         /// The ranges held before: they cost the origin nothing.
         var heldBefore = ByteRanges()
-        var rate: RateLimit?
         var lastReport: ContinuousClock.Instant?
         /// Whether the origin has sent anything yet.
         var hasReceived = false
@@ -26,11 +28,17 @@ final class DownloadJob: Sendable {
     /// How often the missing bytes are requested.
     private static let maxAttempts = 3
 
-    init(_ loader: ResourceLoader, _ options: DownloadOptions, tell: @escaping @Sendable (DownloadProgress) -> Void) {
+    /// - Parameter rate: the limit that several downloads share; nil for one of its own.
+    init(
+        _ loader: ResourceLoader, _ options: DownloadOptions, rate: SharedRateLimit? = nil,
+        mark: @escaping @Sendable (ResourceRecord) throws -> Void = { try $0.markAsDownload() },
+        tell: @escaping @Sendable (DownloadProgress) -> Void
+    ) {
         self.loader = loader
         self.options = options
+        self.rate = rate ?? SharedRateLimit(bytesPerSecond: options.bytesPerSecond)
+        self.mark = mark
         self.tell = tell
-        work.withLock { $0.rate = options.bytesPerSecond.map { RateLimit(bytesPerSecond: $0, now: .now) } }
     }
 
     /// Fetches the missing bytes; returns when all of them are durable.
@@ -65,7 +73,7 @@ final class DownloadJob: Sendable {
     }
 
     private func fill() async throws {
-        var isShared = options.connections > 1
+        var isShared = connections > 1
         var opening = try await open(isShared)
         if isShared, loader.isBound {
             // There is no proof that other connections would bring bytes of the same representation.
@@ -76,12 +84,13 @@ final class DownloadJob: Sendable {
         }
         let first = Lane(reader: opening.reader, position: opening.range?.lowerBound ?? 0)
         do {
-            let record = loader.record
-            try await loader.pool.run { try record.markAsDownload() }
+            try requireMedia(opening.information)
+            let (record, mark) = (loader.record, mark)
+            try await loader.pool.run { try mark(record) }
             share(beyond: opening)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await self.run(first) }
-                if isShared { for _ in 1..<options.connections { group.addTask { try await self.run(nil) } } }
+                if isShared { for _ in 1..<connections { group.addTask { try await self.run(nil) } } }
                 try await group.waitForAll()
             }
         } catch {
@@ -92,6 +101,14 @@ final class DownloadJob: Sendable {
             throw error
         }
         await loader.settle(work.withLock(\.fetches))
+    }
+
+    /// Refuses what nobody plays, such as the page of an error or of a login.
+    private func requireMedia(_ information: ContentInformation) throws {
+        guard options.requiresMedia, let type = information.type, !MediaType.mayBeMedia(type),
+            ManifestDetection.kind(type: type, path: loader.url.path) == nil
+        else { return }
+        throw VaultError(.notMedia, "\(loader.url) is no media: its type is \(type)", hint: .anyType)
     }
 
     /// Opens the first lane's range: at most one piece if several lanes share the download.
@@ -112,7 +129,7 @@ final class DownloadJob: Sendable {
         let missing = length.map { begun < $0 ? held.gaps(in: begun..<$0) : [] } ?? []
         work.withLock { work in
             work.heldBefore = held
-            work.plan = DownloadPlan(missing: missing, connections: options.connections)
+            work.plan = DownloadPlan(missing: missing, connections: connections)
         }
     }
 
@@ -171,9 +188,8 @@ final class DownloadJob: Sendable {
 
     /// Sleeps so that bytes that were not held before arrive no faster than the rate limit.
     private func keepToRate(_ passed: ByteRange) async throws {
-        let delay = work.withLock { work -> Duration in
-            let bytes = work.heldBefore.gaps(in: passed).reduce(0) { $0 + $1.length }
-            return work.rate?.take(bytes, now: .now) ?? .zero
+        let delay = work.withLock { work in
+            rate.take(work.heldBefore.gaps(in: passed).reduce(0) { $0 + $1.length })
         }
         if delay > .zero { try await Task.sleep(for: delay) }
     }
@@ -201,7 +217,9 @@ final class DownloadJob: Sendable {
         throw error
     }
 
-    private var progress: DownloadProgress {
+    private var connections: Int { options.connections ?? 1 }
+
+    var progress: DownloadProgress {
         loader.look { state in
             var held = state.map.covered
             for fetch in state.fetches.values where fetch.isStoring {
@@ -209,7 +227,7 @@ final class DownloadJob: Sendable {
             }
             return DownloadProgress(
                 held: held.byteCount, total: state.information?.length, type: state.information?.type,
-                manifest: ManifestDetection.kind(type: state.information?.type, path: loader.url.path))
+                manifest: ManifestDetection.kind(type: state.information?.type, path: loader.url.path), resources: nil)
         }
     }
 }

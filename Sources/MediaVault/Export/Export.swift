@@ -76,7 +76,7 @@ final class ExportFile: Sendable {
     }
 
     /// The path came from the caller, so the message may contain it.
-    private static func failure(_ failure: FileFailure, _ path: String) -> VaultError {
+    static func failure(_ failure: FileFailure, _ path: String) -> VaultError {
         switch failure.kind {
         case .noSpace:
             VaultError(.diskFull, "the disk is too full for \(path); free some space and export again")
@@ -101,9 +101,11 @@ struct ExportSource: Sendable {
 
     /// The length in bytes.
     let length: Int64
+    /// What is known of the representation.
+    let information: ContentInformation
 
     /// The most bytes opened at a time.
-    private static let chunkBytes: Int64 = 1 << 20
+    static let chunkBytes = 1 << 20
 
     /// - Throws: ``VaultError`` with code `notHeld` if a byte is missing.
     init(_ store: VaultStore, _ id: ResourceID, _ url: MediaURL) throws {
@@ -115,6 +117,7 @@ struct ExportSource: Sendable {
             throw VaultError(.notHeld, "the length of \(url) is unknown, so it cannot be complete; fetch it first")
         }
         self.length = length
+        information = serving.info.information
         self.resource = resource
         map = SegmentMap(serving)
         try requireWhole()
@@ -131,10 +134,12 @@ struct ExportSource: Sendable {
         throw error
     }
 
-    /// Returns one chunk of bytes from an offset.
-    mutating func bytes(at position: Int64, of store: VaultStore) throws -> [UInt8] {
+    /// Returns one chunk of bytes from an offset: at least one, and not many more than `count`.
+    mutating func bytes(
+        at position: Int64, upTo count: Int = Self.chunkBytes, of store: VaultStore
+    ) throws -> [UInt8] {
         do {
-            return try openedBytes(at: position, of: store)
+            return try openedBytes(at: position, count, of: store)
         } catch SegmentFailure.missing {
             // The segment was removed or replaced since the index was read: read the index once more.
             open = nil
@@ -146,7 +151,7 @@ struct ExportSource: Sendable {
             map = SegmentMap(serving)
             try requireWhole()
             do {
-                return try openedBytes(at: position, of: store)
+                return try openedBytes(at: position, count, of: store)
             } catch let failure as SegmentFailure {
                 throw Self.damage(at: position, failure)
             }
@@ -155,7 +160,7 @@ struct ExportSource: Sendable {
         }
     }
 
-    private mutating func openedBytes(at position: Int64, of store: VaultStore) throws -> [UInt8] {
+    private mutating func openedBytes(at position: Int64, _ count: Int, of store: VaultStore) throws -> [UInt8] {
         guard let (segment, run) = map.segment(at: position) else { throw SegmentFailure.missing }
         let reader: SegmentReader
         if let open, open.segment.id == segment.id {
@@ -166,7 +171,7 @@ struct ExportSource: Sendable {
         open = (segment, reader)
         // Chunks end at block boundaries, so that no block is opened twice.
         let block = segment.range(ofBlock: segment.block(holding: position)).lowerBound
-        let end = min(run.upperBound, block + max(Self.chunkBytes, Int64(segment.blockSize)))
+        let end = min(run.upperBound, block + Int64(max(count, segment.blockSize)))
         return try reader.bytes(position..<end, of: segment)
     }
 
@@ -200,13 +205,10 @@ struct ExportJob {
         let file = try await pool.run { try ExportFile(path, replacing: replacing, fileSystem: fileSystem) }
         do {
             var position: Int64 = 0
-            var lastReport: ContinuousClock.Instant?
+            var pace = ExportPace()
             while position < source.length {
                 try Task.checkCancellation()
-                if lastReport.map({ .now - $0 >= .milliseconds(100) }) ?? true {
-                    lastReport = .now
-                    await progress(ExportProgress(written: position, total: source.length))
-                }
+                if pace.isDue { await progress(ExportProgress(written: position, total: source.length)) }
                 let (from, here) = (source, position)
                 (source, position) = try await pool.run {
                     var source = from
@@ -221,6 +223,20 @@ struct ExportJob {
         } catch {
             try? await pool.run { file.discard() }
             throw error
+        }
+    }
+}
+
+/// How often an export reports its progress.
+struct ExportPace {
+    private var last: ContinuousClock.Instant?
+
+    /// Whether to report now; then it counts as reported.
+    var isDue: Bool {
+        mutating get {
+            if let last, .now - last < .milliseconds(100) { return false }
+            last = .now
+            return true
         }
     }
 }

@@ -3,7 +3,7 @@ import VaultModel
 import VaultStorage
 
 extension KeyAdministration {
-    /// Removes resources so that no key of the keyring opens what is left of them.
+    /// Removes resources, and titles with all their parts, so that no key of the keyring opens what is left of them.
     ///
     /// Their keys are deleted, their segments removed, and their readers end with code `removed`. Then the generation
     /// is replaced: a new one is created, every other key is rewrapped under it, and the generations that wrapped the
@@ -37,12 +37,14 @@ extension KeyAdministration {
 
     private func shredOne(_ reference: MediaReference, quick: Bool) async throws -> ShreddedTitle {
         do {
-            let log = log
-            let subject = log.subject(of: try await loaders.name(reference).id)
-            let bytes = try await loaders.remove(reference) { store, id in
+            let (log, resource) = (log, try await loaders.name(reference))
+            let subject = log.subject(of: resource.id)
+            // The generation that wrapped the keys of the parts is replaced for the manifest.
+            let parts = try await TitleParts(loaders: loaders).remove(of: resource)
+            let bytes = try await loaders.remove(resource) { store, id in
                 try store.shred(id, isQuick: quick, noting: log)
             }
-            return ShreddedTitle(url: "\(reference.url)", bytes: bytes, subject: subject, error: nil)
+            return ShreddedTitle(url: "\(reference.url)", bytes: parts + bytes, subject: subject, error: nil)
         } catch let error as VaultError where [.notHeld, .removed, .invalidURL, .invalidArgument].contains(error.code) {
             return ShreddedTitle(url: "\(reference.url)", bytes: nil, subject: nil, error: error)
         }

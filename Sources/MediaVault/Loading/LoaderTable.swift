@@ -155,9 +155,16 @@ final class LoaderTable: Sendable {
     func remove(
         _ reference: MediaReference, _ erase: @escaping @Sendable (VaultStore, ResourceID) throws -> Int64?
     ) async throws -> Int64 {
-        let (store, pool, id) = (environment.store, environment.pool, try await name(reference).id)
-        guard try await pool.run({ try store.index.hasResource(id) }) else { throw reference.notHeld }
-        let (loader, lease) = try await use(reference)
+        try await remove(name(reference), erase)
+    }
+
+    /// ``remove(_:_:)-(MediaReference,_)`` for a named resource.
+    func remove(
+        _ resource: NamedResource, _ erase: @escaping @Sendable (VaultStore, ResourceID) throws -> Int64?
+    ) async throws -> Int64 {
+        let (store, pool, id) = (environment.store, environment.pool, resource.id)
+        guard try await pool.run({ try store.index.hasResource(id) }) else { throw resource.reference.notHeld }
+        let (loader, lease) = try use(resource)
         beginRemoving(id)
         defer {
             remove(id)
@@ -174,7 +181,7 @@ final class LoaderTable: Sendable {
             return try erase(store, id)
         }
         answers.forget(id)
-        guard let bytes else { throw reference.notHeld }
+        guard let bytes else { throw resource.reference.notHeld }
         return bytes
     }
 

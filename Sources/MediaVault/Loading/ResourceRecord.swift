@@ -160,6 +160,23 @@ final class ResourceRecord: Sendable {
         try store.setClass(.download, of: resource.id, only: .cache)
     }
 
+    /// What the index has recorded about the resource; nil if the vault does not have it.
+    var metadata: ResourceMetadata? { stored.withLock { $0?.metadata } }
+
+    /// Changes what is recorded about the titles that the resource is, or is a part of, if the vault has it.
+    ///
+    /// The parameters are those of the store's method.
+    func changeTitles(
+        raisingTo resourceClass: ResourceClass? = nil, _ link: TitleLink? = nil,
+        _ change: (inout ResourceMetadata) -> Void
+    ) throws {
+        try stored.withLock { stored in
+            guard var resource = stored else { return }
+            try store.changeTitles(of: &resource, raisingTo: resourceClass, link, change)
+            stored = resource
+        }
+    }
+
     /// The id of the representation being read.
     var representation: RepresentationID? { name.withLock { $0 } }
 

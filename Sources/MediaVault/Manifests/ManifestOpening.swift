@@ -33,7 +33,8 @@ struct ManifestOpening: Sendable {
     // MARK: Stored like other resources
 
     private func stored() async throws -> PlayableManifest? {
-        if let text = playback.text(of: id, for: scope, at: service) {
+        let title = loader.record.title
+        if title == nil, let text = playback.text(of: id, for: scope, at: service) {
             let head = try await loader.head()
             if head.entityTag.opaque == text.version {
                 return PlayableManifest(
@@ -54,9 +55,19 @@ struct ManifestOpening: Sendable {
             reader.cancel()
             return try await current(try await keepLive(copy))
         }
+        let held = try await offersOnlyHeld(reader.staleness) ? title?.heldPart(of: manifest) : nil
         return try await give(
-            manifest, reader.information, version: reader.entityTag.opaque, source: reader.source,
-            bypass: reader.bypass, staleness: reader.staleness, originStatus: reader.originStatus)
+            held ?? manifest, reader.information, version: reader.entityTag.opaque + (held == nil ? "" : "-held"),
+            source: reader.source, bypass: reader.bypass, staleness: reader.staleness,
+            originStatus: reader.originStatus)
+    }
+
+    /// Whether a title that was fetched is offered as far as it is held: a player would stall on the rest.
+    private func offersOnlyHeld(_ staleness: Staleness?) async throws -> Bool {
+        guard loader.record.title != nil else { return false }
+        let (mode, moment) = loader.look { ($0.mode, $0.retry.policy.moment) }
+        guard mode.allowsRequests, mode != .preferVault, staleness == nil else { return true }
+        return try await loader.reachOrigin(within: moment) == false
     }
 
     /// Reads everything; returns nil if it is no manifest.

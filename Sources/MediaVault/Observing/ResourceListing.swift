@@ -7,14 +7,17 @@ public struct ResourceListing: AsyncSequence, Sendable {
 
     let store: VaultStore
     let pool: BlockingPool
+    /// Whether parts of titles are listed, too.
+    let hasParts: Bool
 
     /// Starts at the first resource.
-    public func makeAsyncIterator() -> Iterator { Iterator(store: store, pool: pool) }
+    public func makeAsyncIterator() -> Iterator { Iterator(store: store, pool: pool, hasParts: hasParts) }
 
     /// Iterates over the resources.
     public struct Iterator: AsyncIteratorProtocol {
         let store: VaultStore
         let pool: BlockingPool
+        private let hasParts: Bool
         private var page: ArraySlice<StoredResource> = []
         private var damagedCount = 0
         private var last: ResourceID?
@@ -22,9 +25,10 @@ public struct ResourceListing: AsyncSequence, Sendable {
 
         private static let pageSize = 128
 
-        init(store: VaultStore, pool: BlockingPool) {
+        init(store: VaultStore, pool: BlockingPool, hasParts: Bool) {
             self.store = store
             self.pool = pool
+            self.hasParts = hasParts
         }
 
         /// Returns the next resource; nil at the end.
@@ -45,8 +49,10 @@ public struct ResourceListing: AsyncSequence, Sendable {
         }
 
         private mutating func turnPage() async throws {
-            let (store, after) = (store, last)
-            let rows = try await pool.run { try store.index.resources(after: after, limit: Self.pageSize) }
+            let (store, after, hasParts) = (store, last, hasParts)
+            let rows = try await pool.run {
+                try store.index.resources(after: after, limit: Self.pageSize, parts: hasParts)
+            }
             isAtEnd = rows.count < Self.pageSize
             last = rows.last?.id
             page = rows.compactMap(\.resource)[...]
@@ -85,9 +91,17 @@ public struct ResourceSummary: Hashable, Codable, Sendable {
     /// Its own offline mode; nil if the mode of the vault applies.
     @OrNull public internal(set) var mode: VaultMode?
 
+    /// The name that was given for it, or found in it when it was fetched; nil if there is none.
+    @OrNull public internal(set) var name: String?
+    /// The title that it is the manifest of; nil if it was not fetched as one.
+    @OrNull public internal(set) var title: Title?
+    /// Whether it was fetched as a part of a title, and is none itself.
+    public let isPart: Bool
+
     private enum CodingKeys: String, CodingKey {
-        case url, size, held, bytes, type, etag, generation, mode
+        case url, size, held, bytes, type, etag, generation, mode, name, title
         case resourceClass = "class"
+        case isPart = "part"
     }
 
     /// Whether every byte is held.
@@ -105,5 +119,8 @@ public struct ResourceSummary: Hashable, Codable, Sendable {
         resourceClass = resource.resourceClass.rawValue
         generation = resource.generation
         mode = resource.metadata.mode
+        name = resource.metadata.name
+        title = resource.metadata.title.flatMap { Title($0) }
+        isPart = resource.metadata.title == nil && !resource.metadata.partOf.isEmpty
     }
 }

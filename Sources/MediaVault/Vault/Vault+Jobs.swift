@@ -5,6 +5,11 @@ import VaultStorage
 extension Vault {
     /// Fetches what is missing of a resource, and makes it a download.
     ///
+    /// If the resource is the manifest of a title, everything that the chosen renditions need is fetched with it,
+    /// several resources at a time: ``DownloadOptions/selection``. A part that its origin refuses does not keep the
+    /// others from being fetched, but the title stays incomplete, and the error names the first such part. A live title
+    /// is refused, because it has no end.
+    ///
     /// It continues where an earlier download stopped, and ends when everything is held. Its progress is reported at
     /// most ten times a second. Eviction removes resources that were merely played before downloads. A player waiting
     /// for bytes takes precedence over the download.
@@ -14,9 +19,7 @@ extension Vault {
         _ reference: MediaReference, options: DownloadOptions = DownloadOptions()
     ) -> ProgressSequence<DownloadProgress> {
         ProgressSequence(among: nil) { [loaders] tell in
-            let (loader, lease) = try await loaders.use(reference)
-            defer { withExtendedLifetime(lease) {} }
-            try await DownloadJob(loader, options, tell: tell).run()
+            try await TitleJob(loaders, reference, options, tell: tell).run()
         }
     }
 
@@ -29,13 +32,17 @@ extension Vault {
 
     /// Writes a resource's plaintext into a file: either all of it or no file.
     ///
+    /// A title of several resources becomes a folder that plays by itself: its manifest, `index.m3u8` or `manifest.mpd`,
+    /// names files beside it. Their names are numbers; nothing in a manifest becomes a path. No existing folder is
+    /// replaced.
+    ///
     /// Only bytes that the index lists as held are written; no origin is contacted, and the vault need not be owned.
-    /// Only the file's owner can read the file (mode 0600), and it appears under its name only when it is complete and
-    /// durable. A cancelled export leaves nothing behind.
+    /// Only the file's owner can read the file (mode 0600; a folder has mode 0700), and it appears under its name only
+    /// when it is complete and durable. A cancelled export leaves nothing behind.
     ///
     /// - Parameters:
     ///   - reference: the resource.
-    ///   - path: the absolute path of the file.
+    ///   - path: the absolute path of the file, or of the folder.
     ///   - replacing: whether an existing file of that name is replaced.
     ///   - progress: called at most ten times a second, and at the end.
     /// - Throws: ``VaultError``: `notHeld` with `firstMissing` if bytes are missing, `integrity` if some are damaged,
@@ -44,8 +51,13 @@ extension Vault {
         _ reference: MediaReference, to path: String, replacing: Bool = false,
         progress: (ExportProgress) async -> Void = { _ in }
     ) async throws {
-        try await ExportJob(loaders: loaders, reference: reference, path: path, replacing: replacing)
-            .run(progress: progress)
+        if try await summary(of: reference)?.title != nil {
+            try await TitleExport(loaders: loaders, title: try await name(reference), path: path)
+                .run(progress: progress)
+        } else {
+            try await ExportJob(loaders: loaders, reference: reference, path: path, replacing: replacing)
+                .run(progress: progress)
+        }
     }
 
     /// ``export(_:to:replacing:progress:)-(MediaReference,_,_,_)`` for the resource with this URL.
@@ -58,13 +70,17 @@ extension Vault {
     /// A reader can verify; only an owner can repair. A repair invalidates what is damaged and fetches only its ranges
     /// again, of the same representation; orphans are adopted or moved to `quarantine/`. Playback continues meanwhile.
     ///
+    /// - Parameter references: the resources to check, titles with all their parts; empty for everything.
     /// - Returns: the progress, reported at most ten times a second; the last element contains the report. Iterating
-    ///   throws ``VaultError`` if the index cannot be read.
-    public func verify(_ options: VerifyOptions = VerifyOptions()) -> ProgressSequence<VerifyProgress> {
+    ///   throws ``VaultError`` if the index cannot be read, and with code `notHeld` if the vault does not know one of
+    ///   the resources.
+    public func verify(
+        _ options: VerifyOptions = VerifyOptions(), of references: [MediaReference] = []
+    ) -> ProgressSequence<VerifyProgress> {
         ProgressSequence(among: backgroundTasks) { [loaders] tell in
             try options.check(isOwner: loaders.environment.store.isOwner)
             var verifier = Verifier(loaders: loaders, options: options, tell: tell)
-            try await verifier.run()
+            try await verifier.run(references)
         }
     }
 }

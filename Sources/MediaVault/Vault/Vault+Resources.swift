@@ -4,7 +4,10 @@ import VaultStorage
 // What the vault holds: listings, summaries and changes.
 extension Vault {
     /// Returns all resources, read page by page, in no meaningful order.
-    public func resources() -> ResourceListing { ResourceListing(store: store, pool: pool) }
+    public func resources() -> ResourceListing { ResourceListing(store: store, pool: pool, hasParts: true) }
+
+    /// Returns what a person would list: all resources but the parts of titles, which are not even read.
+    public func titles() -> ResourceListing { ResourceListing(store: store, pool: pool, hasParts: false) }
 
     /// Returns what the vault holds of a resource; nil if the vault does not know it.
     public func summary(of reference: MediaReference) async throws -> ResourceSummary? {
@@ -20,11 +23,11 @@ extension Vault {
         try await summary(of: MediaReference(url))
     }
 
-    /// Returns a page of at most `limit` resources, after a given one.
+    /// Returns a page of at most `limit` resources without the parts of titles, after a given one.
     package func page(after last: ResourceID?, limit: Int) async throws -> ResourcePage {
         let store = store
         return try await pool.run {
-            let rows = try store.index.resources(after: last, limit: limit)
+            let rows = try store.index.resources(after: last, limit: limit, parts: false)
             let known = rows.compactMap(\.resource)
             return ResourcePage(
                 resources: known.map { ResourceSummary($0) }, damagedCount: rows.count - known.count,
@@ -60,6 +63,8 @@ extension Vault {
 extension Vault {
     /// Removes a resource: its bytes, its metadata and its key, from the index and from `catalog.backup`.
     ///
+    /// A title goes with all its parts, except for those that another title needs, too.
+    ///
     /// Its readers and downloads end with code `removed`; it can be opened again as a new resource. Its key is erased
     /// from the index and from `catalog.backup` at once, or together with those of resources that were removed within
     /// the last minute: ``hasPendingErasure()``.
@@ -70,7 +75,9 @@ extension Vault {
     @discardableResult
     public func remove(_ reference: MediaReference) async throws -> Int64 {
         try requireOwner(to: "removes titles")
-        return try await loaders.remove(reference) { store, id in try store.remove(id) }
+        let resource = try await name(reference)
+        let parts = try await TitleParts(loaders: loaders).remove(of: resource)
+        return try await parts + loaders.remove(resource) { store, id in try store.remove(id) }
     }
 
     /// Returns whether the key of a removed resource may still be in the index, its log or `catalog.backup`.
@@ -81,7 +88,7 @@ extension Vault {
         return try await pool.run { try store.hasPendingErasure() }
     }
 
-    /// Exempts a resource from all limits. What it lacks is stored as it is read or downloaded.
+    /// Exempts a resource, or a title with all its parts, from all limits. What it lacks is stored as it is read or downloaded.
     ///
     /// - Throws: ``VaultError`` with code `notHeld` if the vault does not know the resource.
     public func pin(_ reference: MediaReference) async throws { try await setClass(.pinned, of: reference) }
@@ -93,16 +100,19 @@ extension Vault {
     public func unpin(_ reference: MediaReference) async throws {
         try requireOwner(to: "pins and unpins titles")
         guard let summary = try await summary(of: reference) else { throw reference.notHeld }
-        try await setClass(summary.isComplete ? .download : .cache, of: reference, only: .pinned)
+        let isDownload = summary.isComplete || summary.title != nil
+        try await setClass(isDownload ? .download : .cache, of: reference, only: .pinned)
     }
 
     private func setClass(
         _ resourceClass: ResourceClass, of reference: MediaReference, only: ResourceClass? = nil
     ) async throws {
         try requireOwner(to: "pins and unpins titles")
-        let (store, id) = (store, try await name(reference).id)
+        let (store, resource) = (store, try await name(reference))
+        let id = resource.id
         let isKnown = try await pool.run { try store.setClass(resourceClass, of: id, only: only) }
         guard isKnown else { throw reference.notHeld }
+        try await TitleParts(loaders: loaders).setClass(resourceClass, of: resource, only: only)
         loader(of: id)?.change { state in
             state.isPinned = resourceClass == .pinned
             return Effects()

@@ -1,7 +1,7 @@
 import VaultModel
 import VaultStorage
 
-/// The options of ``Vault/verify(_:)``.
+/// The options of ``Vault/verify(_:of:)``.
 public struct VerifyOptions: Hashable, Codable, Sendable {
     /// Whether to fetch damaged ranges again, and to adopt files that are not in the index or move them to quarantine.
     /// Only an owner can.
@@ -50,7 +50,7 @@ public struct VerifyProgress: Hashable, Codable, Sendable {
     private enum CodingKeys: CodingKey { case bytesOpened, bytesTotal, segments, segmentsTotal, damage }
 }
 
-/// What ``Vault/verify(_:)`` found and repaired. It contains no secret: URLs are without their queries.
+/// What ``Vault/verify(_:of:)`` found and repaired. It contains no secret: URLs are without their queries.
 public struct VerifyReport: Hashable, Sendable {
     /// Files that are not in the index. They are not damage.
     public struct Orphans: Hashable, Codable, Sendable {
@@ -142,7 +142,7 @@ extension VerifyReport: Codable {
     }
 }
 
-/// The classes of damage that ``Vault/verify(_:)`` distinguishes.
+/// The classes of damage that ``Vault/verify(_:of:)`` distinguishes.
 public enum DamageClass: String, Hashable, CaseIterable, Codable, CodingKeyRepresentable, Sendable {
     /// The file of a segment is missing.
     case missing

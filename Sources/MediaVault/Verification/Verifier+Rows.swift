@@ -32,7 +32,8 @@ extension Verifier {
         }
     }
 
-    private mutating func check(_ id: ResourceID) async throws {
+    /// Checks the rows and the segments of one resource.
+    mutating func check(_ id: ResourceID) async throws {
         let resource: StoredResource
         do {
             // The resource may have been removed meanwhile.

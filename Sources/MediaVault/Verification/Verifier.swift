@@ -35,9 +35,13 @@ struct Verifier {
     }
 
     /// Runs the check; the last step reported contains the report.
-    mutating func run() async throws {
+    ///
+    /// - Parameter references: the resources to check, titles with all their parts; empty for everything, and for files
+    ///   that are not in the index.
+    mutating func run(_ references: [MediaReference] = []) async throws {
         // A tampered schema could return other rows than those that are to be checked.
         try await blocking { try $0.index.requireOwnSchema() }
+        guard references.isEmpty else { return try await checkOnly(references) }
         try await count()
         progress()
         // Files first: bytes of adopted files need not be fetched.
@@ -48,9 +52,28 @@ struct Verifier {
         tell(step(report))
     }
 
+    private mutating func checkOnly(_ references: [MediaReference]) async throws {
+        var ids: [ResourceID] = []
+        for reference in references {
+            let resource = try await loaders.name(reference)
+            guard try await blocking({ try $0.index.hasResource(resource.id) }) else { throw reference.notHeld }
+            ids.append(resource.id)
+            ids += try await TitleParts(loaders: loaders).parts(of: resource).map(\.id)
+        }
+        let titles = ids
+        begin(try await blocking { try $0.index.totals(of: titles) })
+        progress()
+        for id in ids { try await check(id) }
+        tell(step(report))
+    }
+
     private mutating func count() async throws {
         let totals = try await blocking { try $0.index.totals() }
-        (bytesTotal, segmentsTotal) = (totals.bytes, totals.segments)
+        begin((totals.bytes, totals.segments))
+    }
+
+    private mutating func begin(_ totals: (bytes: Int64, segments: Int)) {
+        (bytesTotal, segmentsTotal) = totals
         guard let percent = options.sample else { return }
         let sample = SegmentSample(percent: percent, of: totals.segments)
         self.sample = sample

@@ -64,12 +64,15 @@ struct ExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
         abstract: "Write a title's plaintext to a file, if the title is complete.",
-        discussion: "The origin is never contacted. If bytes are missing, no file is created and the exit code is 6.")
+        discussion: """
+            An HLS or DASH title becomes a new folder: play index.m3u8 or manifest.mpd in it. The origin is never \
+            contacted. If bytes are missing, nothing is created and the exit code is 6.
+            """)
 
     @Argument(help: "URL of the title: http or https.")
     var url: String
 
-    @Argument(help: "File to create, readable by its owner only.")
+    @Argument(help: "File or folder to create, readable by its owner only.")
     var file: String
 
     @Flag(help: "Replace an existing file.")

@@ -9,12 +9,16 @@ struct FetchCommand: AsyncParsableCommand {
         discussion: """
             Continues where an earlier fetch or a player stopped. - reads URLs from standard input, one per line; \
             empty lines and lines that start with # are skipped. With several URLs all are tried, and the exit code \
-            is that of the first failure. If a service owns the vault, it fetches for this command and shares its \
+            is that of the first failure. Of an HLS or DASH title, everything that the chosen renditions need is \
+            fetched. If a service owns the vault, it fetches for this command and shares its \
             fetches.
             """)
 
     @Argument(help: ArgumentHelp("URLs to fetch: http or https; - is a list on standard input.", valueName: "url"))
     var urls: [String]
+
+    @OptionGroup(title: "Titles")
+    var renditions: RenditionOptions
 
     @OptionGroup(title: "Speed")
     var pace: SpeedOptions
@@ -38,6 +42,9 @@ struct FetchCommand: AsyncParsableCommand {
         if urls.contains(URLList.fromInput), naming.headerFile == "-" {
             throw ValidationError("the list and the header file cannot both come from standard input; use a file")
         }
+        if renditions.title != nil, urls.count != 1 || urls.contains(URLList.fromInput) {
+            throw ValidationError("--title names one title; give one URL")
+        }
     }
 
     func run() async throws {
@@ -45,7 +52,7 @@ struct FetchCommand: AsyncParsableCommand {
         try naming.check(urls.compactMap { try? MediaURL($0) })
         let fields = try await naming.fields(access.unlocking)
         let finder = try await access.finder(waiting, limits: try room.limits())
-        let (contentID, options, isDetached) = (naming.contentID, pace.options, detach)
+        let (contentID, options, isDetached) = (naming.contentID, renditions.applied(to: pace.options), detach)
         let records = try await Interruption.cancelling {
             try await finder.act { vault in
                 var records: [FetchedRecord] = []
@@ -97,19 +104,13 @@ struct TitleFetch: Sendable {
         }
     }
 
-    /// Fetches missing bytes, shows the progress, and reports if the title is a list of media.
+    /// Fetches missing bytes, and shows the progress.
     private func download(_ reference: MediaReference, into vault: any VaultClient) async throws {
         var display = ProgressDisplay(name(of: reference.url))
-        var manifest: ManifestKind?
         try await vault.download(reference, options) { step in
-            manifest = step.manifest
             await display.show(TransferProgress(held: step.held, total: step.total))
         }
         await display.end()
-        if let kind = manifest {
-            await Terminal.shared.say(
-                "\(reference.url) is \(Self.called(kind)): only the list itself was fetched, not the media it names")
-        }
     }
 
     /// Returns how much the origin did not send; errors of the store already state this.
@@ -117,13 +118,6 @@ struct TitleFetch: Sendable {
         guard ExitStatus(error.code) == .origin, let document, let size = document.size, size > document.bytes
         else { return "" }
         return "; \(ByteCount.text(size - document.bytes)) of \(ByteCount.text(size)) are missing"
-    }
-
-    private static func called(_ manifest: ManifestKind) -> String {
-        switch manifest {
-        case .hls: "an HLS playlist"
-        case .dash: "a DASH manifest"
-        }
     }
 
     /// Returns the display name of a title: the last part of its path, and its position among several.

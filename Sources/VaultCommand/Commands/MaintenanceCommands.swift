@@ -5,7 +5,7 @@ import VaultService
 struct VerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
-        abstract: "Check every block of the vault, and report damage.",
+        abstract: "Check every block of the vault, or of some titles, and report damage.",
         discussion: """
             Works beside a running service, and changes nothing. With --repair, which a running service carries out, \
             it fetches only damaged ranges again, returns intact segments that the index has lost to the index, and \
@@ -13,6 +13,9 @@ struct VerifyCommand: AsyncParsableCommand {
             those that index rebuild --force brings back. The exit code is 4 if damage remains, or 1 if something \
             could not be read.
             """)
+
+    @Argument(help: ArgumentHelp("URLs of titles to check (default: everything).", valueName: "url"))
+    var urls: [String] = []
 
     @Flag(help: "Fetch damaged ranges again, and remove titles that no key opens.")
     var `repair` = false
@@ -26,6 +29,8 @@ struct VerifyCommand: AsyncParsableCommand {
         help: ArgumentHelp("Maximum bytes to check per second, with a unit: 500k, 20MB, 1GiB.", valueName: "rate"))
     var limitRate: ByteRate?
 
+    @OptionGroup var naming: ReferenceOptions
+
     @OptionGroup var access: VaultAccess
 
     @OptionGroup var waiting: WaitOption
@@ -36,33 +41,37 @@ struct VerifyCommand: AsyncParsableCommand {
     func run() async throws {
         let options = VerifyOptions(
             repairs: `repair`, sample: sample?.percent, bytesPerSecond: limitRate?.bytesPerSecond)
-        let act = try await act(options)
+        let act = try await act(options, try await naming.references(urls, access.unlocking))
         let document = try await Interruption.cancelling("completed repairs are kept", act)
         try await StandardOutput.shared.write(json ? try JSONText.of(document) + "\n" : VerifyText.text(document))
         guard document.isSound else { throw AlreadyReported(status: document.remaining > 0 ? .integrity : .failed) }
     }
 
     /// Returns the work: a repair needs the owner, a check does not.
-    private func act(_ options: VerifyOptions) async throws -> @Sendable () async throws -> VerifyReport {
+    private func act(
+        _ options: VerifyOptions, _ titles: [MediaReference]
+    ) async throws -> @Sendable () async throws -> VerifyReport {
         if options.repairs {
             let finder = try await access.finder(waiting)
-            return { try await finder.act { try await Self.verify($0, options) } }
+            return { try await finder.act { try await Self.verify($0, options, titles) } }
         }
         let opener = try await access.opener()
         return {
             do {
-                return try await opener.reading { try await Self.verify(LocalVault($0), options) }
+                return try await opener.reading { try await Self.verify(LocalVault($0), options, titles) }
             } catch let error as VaultError where error.code == .olderKeyring {
                 // The owner changed the keys meanwhile: start again with the new ones.
-                return try await opener.reading { try await Self.verify(LocalVault($0), options) }
+                return try await opener.reading { try await Self.verify(LocalVault($0), options, titles) }
             }
         }
     }
 
     /// Checks a vault, and shows the progress.
-    private static func verify(_ vault: any VaultClient, _ options: VerifyOptions) async throws -> VerifyReport {
+    private static func verify(
+        _ vault: any VaultClient, _ options: VerifyOptions, _ titles: [MediaReference]
+    ) async throws -> VerifyReport {
         var display = ProgressDisplay("verify")
-        let document = try await vault.verify(options) { step in
+        let document = try await vault.verify(options, of: titles) { step in
             await display.show(TransferProgress(held: step.bytesOpened, total: step.bytesTotal))
         }
         await display.end()

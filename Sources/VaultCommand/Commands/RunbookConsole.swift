@@ -108,7 +108,7 @@ struct RunbookConsole: Sendable {
     private func check(_ vault: any VaultClient) async throws {
         let name = "checking \(sample) % of the held media"
         var display = ProgressDisplay(name)
-        let found = try await vault.verify(VerifyOptions(sample: Double(sample))) {
+        let found = try await vault.verify(VerifyOptions(sample: Double(sample)), of: []) {
             await display.show(TransferProgress(held: $0.bytesOpened, total: $0.bytesTotal))
         }
         await display.end()

@@ -1,23 +1,39 @@
 import ArgumentParser
+import Foundation
 import MediaVault
 import VaultService
+
+/// A text to look for in the names and URLs of titles, whatever its capitals and accents.
+struct TitleSearch: Sendable {
+    let text: String
+
+    func finds(_ summary: ResourceSummary) -> Bool {
+        [summary.name, summary.url, summary.url.removingPercentEncoding].compactMap(\.self).contains { place in
+            place.range(of: text, options: [.caseInsensitive, .diacriticInsensitive]) != nil
+        }
+    }
+}
 
 struct ListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "list", abstract: "List the held titles.")
 
     @OptionGroup var access: VaultAccess
 
+    @Option(help: ArgumentHelp("List only titles with this text in their name or URL.", valueName: "text"))
+    var search: String?
+
     @Flag(help: "Print a JSON array.")
     var json = false
 
     func run() async throws {
         let opener = try await access.opener()
+        let search = search.map(TitleSearch.init)
         try await opener.reading { vault in
             var page = json ? "[" : ""
             var isFirst = true
             var damage: VaultError?
             do {
-                for try await summary in vault.resources() {
+                for try await summary in vault.titles() where search?.finds(summary) ?? true {
                     if json {
                         page += (isFirst ? "" : ",\n") + (try JSONText.of(ListedDocument(summary)))
                     } else {
@@ -64,13 +80,15 @@ struct InfoCommand: AsyncParsableCommand {
     }
 
     private static func text(_ summary: ResourceSummary) -> String {
-        FactText.text([
-            ("url", summary.url), ("size", summary.size.map(String.init) ?? "unknown"),
-            ("held", RangeText.text(summary.held)), ("bytes", String(summary.bytes)),
-            ("type", summary.type ?? "unknown"), ("etag", summary.etag ?? "none"),
-            ("class", summary.resourceClass), ("mode", summary.mode?.rawValue ?? "default"),
-            ("generation", String(summary.generation)),
-        ])
+        FactText.text(
+            [
+                ("url", summary.url), ("name", summary.name ?? "none"),
+                ("size", summary.size.map(String.init) ?? "unknown"),
+                ("held", RangeText.text(summary.held)), ("bytes", String(summary.bytes)),
+                ("type", summary.type ?? "unknown"), ("etag", summary.etag ?? "none"),
+                ("class", summary.resourceClass), ("mode", summary.mode?.rawValue ?? "default"),
+                ("generation", String(summary.generation)),
+            ] + (summary.title.map(TitleText.facts) ?? []))
     }
 }
 

@@ -39,14 +39,16 @@ struct LimitOptions: ParsableArguments {
 
 /// The speed of a download.
 struct SpeedOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Number of connections per title: 1 to 16.", valueName: "n"))
-    var connections = 1
+    @Option(
+        help: ArgumentHelp(
+            "Number of connections per title: 1 to 16 (default: 1, and 6 for a title of many files).", valueName: "n"))
+    var connections: Int?
 
     @Option(help: ArgumentHelp("Maximum bytes per second, with a unit: 500k, 2MB, 1GiB.", valueName: "rate"))
     var limitRate: ByteRate?
 
     func validate() throws {
-        guard (1...DownloadOptions.maxConnections).contains(connections) else {
+        guard (1...DownloadOptions.maxConnections).contains(connections ?? 1) else {
             throw ValidationError("--connections must be between 1 and \(DownloadOptions.maxConnections)")
         }
     }

@@ -22,6 +22,7 @@ extension VaultError {
         case .retire: "mediavault keys retire"
         case .rotate: "mediavault keys rotate, then keys rewrap"
         case .backUpKeyring: "mediavault keys backup writes one"
+        case .anyType: "--any-type"
         case .findKeyring: "--keyring, or mediavault keys restore"
         case .ownKeyring: "--keyring, or --for-existing-keyring if its vault is gone for good"
         case .useTLS: "--tls-certificate and --tls-key, or --insecure"

@@ -21,10 +21,10 @@ struct FetchedRecord: Encodable, Sendable {
 
     init(_ url: String, _ summary: ResourceSummary?, failed error: VaultError? = nil) {
         self.url = url
-        size = summary?.size
-        bytes = summary?.bytes ?? 0
+        size = summary?.wholeSize
+        bytes = summary?.wholeBytes ?? 0
         type = summary?.type
-        complete = summary?.isComplete ?? false
+        complete = summary?.isWhole ?? false
         self.error = error.map { Problem(code: $0.code.description, message: $0.text) }
         status = error.map { ExitStatus($0.code) } ?? .done
     }

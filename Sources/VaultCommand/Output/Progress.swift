@@ -66,6 +66,7 @@ enum ProgressLine {
         var figures = [
             progress.percent.map { TextTable.right("\($0) %", 5) }, paddedAmount(progress),
             progress.bytesPerSecond > 0 ? ByteCount.text(progress.bytesPerSecond) + "/s" : nil,
+            progress.secondsLeft.map { ClockText.text(seconds: $0) + " left" },
         ].compactMap(\.self)
         let leastName = min(name.count, 12)
         while figures.count > 1, leastName + 2 + joined(figures).count > room { figures.removeLast() }
@@ -146,6 +147,13 @@ struct TransferProgress: Hashable, Sendable {
     static func rate(of bytes: Int64, in time: Duration) -> Int64 {
         guard bytes > 0, time >= .milliseconds(200) else { return 0 }
         return Int64(Double(bytes) / (time / .seconds(1)))
+    }
+
+    /// The time that the rest takes at this speed, in seconds; nil if it is unknown, or more than a week.
+    var secondsLeft: Int64? {
+        guard let total, bytesPerSecond > 0, held < total else { return nil }
+        let left = (Double(total) - Double(held)) / Double(bytesPerSecond)
+        return left < 7 * 86_400 ? Int64(left.rounded(.up)) : nil
     }
 
     /// The percentage rounded down; 100 only if nothing is missing.

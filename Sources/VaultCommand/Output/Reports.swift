@@ -167,9 +167,10 @@ enum ListTable {
 
     static func row(_ summary: ResourceSummary) -> String {
         line(
-            TransferProgress(held: summary.bytes, total: summary.size).percent.map { "\($0) %" } ?? "?",
-            ByteCount.text(summary.bytes), summary.size.map(ByteCount.text) ?? "?",
-            Terminal.printable(summary.type ?? "?"), Terminal.printable(summary.url))
+            TransferProgress(held: summary.wholeBytes, total: summary.wholeSize).percent.map { "\($0) %" } ?? "?",
+            ByteCount.text(summary.wholeBytes), summary.wholeSize.map(ByteCount.text) ?? "?",
+            Terminal.printable(summary.title.map(TitleText.kind) ?? summary.type ?? "?"),
+            Terminal.printable(summary.name.map { "\($0)  \(summary.url)" } ?? summary.url))
     }
 
     private static func line(_ held: String, _ bytes: String, _ size: String, _ type: String, _ url: String) -> String {
@@ -177,6 +178,57 @@ enum ListTable {
             TextTable.right(held, 5), TextTable.right(bytes, 9), TextTable.right(size, 9), TextTable.left(type, 24),
             url,
         ].joined(separator: "  ") + "\n"
+    }
+}
+
+/// A title of several resources as text for people.
+enum TitleText {
+    /// Returns what it is in a few words: `HLS 480p en 1:30:00`.
+    static func kind(_ title: Title) -> String {
+        let heights = title.renditions.filter { $0.kind == .video }.compactMap(\.height)
+        let languages = title.renditions.filter { $0.kind == .audio }.compactMap(\.language)
+        let words: [String?] = [
+            title.kind == .hls ? "HLS" : "DASH", heights.max().map { "\($0)p" },
+            languages.isEmpty ? nil : distinct(languages).joined(separator: ","),
+            title.duration.map { ClockText.text(seconds: $0 / 1000) },
+        ]
+        return words.compactMap(\.self).joined(separator: " ")
+    }
+
+    /// Returns its facts, a name and a value each.
+    static func facts(_ title: Title) -> [(name: String, value: String)] {
+        [
+            ("title bytes", String(title.bytes)),
+            ("resources", String(title.resources)),
+            ("duration", title.duration.map { ClockText.text(seconds: $0 / 1000) } ?? "unknown"),
+            ("video", renditions(.video, of: title)), ("audio", renditions(.audio, of: title)),
+            ("subtitles", renditions(.subtitles, of: title)), ("complete", title.isComplete ? "yes" : "no"),
+        ]
+    }
+
+    private static func renditions(_ kind: Rendition.Kind, of title: Title) -> String {
+        let texts = title.renditions.filter { $0.kind == kind }.map { rendition in
+            let words = [
+                rendition.height.map { "\($0)p" }, rendition.language, rendition.name,
+                rendition.bandwidth.map { "\($0 / 1000) kbit/s" },
+            ].compactMap(\.self)
+            return words.isEmpty ? rendition.id : words.joined(separator: " ")
+        }
+        return texts.isEmpty ? "none to choose" : texts.joined(separator: ", ")
+    }
+
+    private static func distinct(_ texts: [String]) -> [String] {
+        var known: Set<String> = []
+        return texts.filter { known.insert($0).inserted }
+    }
+}
+
+/// Durations as people read them: `0:07`, `12:34`, `1:30:00`.
+enum ClockText {
+    static func text(seconds: Int64) -> String {
+        let (hours, minutes, rest) = (seconds / 3600, seconds / 60 % 60, seconds % 60)
+        let padded = { (number: Int64) in number < 10 ? "0\(number)" : "\(number)" }
+        return hours > 0 ? "\(hours):\(padded(minutes)):\(padded(rest))" : "\(minutes):\(padded(rest))"
     }
 }
 

@@ -1,34 +1,32 @@
-import VaultModel
-
 /// One choice that a manifest offers: a quality of the video, a language of the audio or of the subtitles.
-package struct Rendition: Hashable, Sendable {
+public struct Rendition: Hashable, Codable, Sendable {
     /// What a rendition is.
-    package enum Kind: Hashable, Sendable {
+    public enum Kind: String, Hashable, Codable, Sendable {
         case video, audio, subtitles, closedCaptions
     }
 
     /// The name of the rendition within its manifest; distinct, and the same after a selection.
-    package let id: String
+    public let id: String
     /// What it is.
-    package let kind: Kind
+    public let kind: Kind
     /// The language, a tag of RFC 5646.
-    package var language: String?
+    public var language: String?
     /// The name that a player shows.
-    package var name: String?
+    public var name: String?
     /// The peak bit rate, in bits per second.
-    package var bandwidth: Int?
+    public var bandwidth: Int?
     /// The width of the picture, in pixels.
-    package var width: Int?
+    public var width: Int?
     /// The height of the picture, in pixels.
-    package var height: Int?
+    public var height: Int?
     /// The codecs, as RFC 6381 spells them.
-    package var codecs: String?
+    public var codecs: String?
     /// Whether the manifest says that it plays unless the viewer chooses another.
-    package var isDefault = false
+    public var isDefault = false
     /// Whether the subtitles only translate what a viewer who understands the audio would not understand.
-    package var isForced = false
+    public var isForced = false
     /// The groups of alternatives that a member belongs to, or that a variant is played with.
-    package var groups: [String] = []
+    public var groups: [String] = []
 
     /// Creates a rendition without anything stated about it.
     package init(id: String, kind: Kind) {

@@ -2,16 +2,16 @@
 ///
 /// The default is what a person would choose who only wants to watch: the best picture, the language that the title
 /// opens in, and the subtitles that it opens with.
-package struct RenditionSelection: Hashable, Sendable {
+public struct RenditionSelection: Hashable, Codable, Sendable {
     /// Which qualities of the video.
-    package enum Video: Hashable, Sendable {
+    public enum Video: Hashable, Sendable {
         case best, worst, all
         /// The tallest picture that is not taller than this, in pixels; else the lowest.
         case height(Int)
     }
 
     /// Which languages of the audio.
-    package enum Audio: Hashable, Sendable {
+    public enum Audio: Hashable, Sendable {
         /// The one that plays unless the viewer chooses another.
         case `default`
         case all
@@ -20,7 +20,7 @@ package struct RenditionSelection: Hashable, Sendable {
     }
 
     /// Which subtitles.
-    package enum Subtitles: Hashable, Sendable {
+    public enum Subtitles: Hashable, Sendable {
         /// Those that play unless the viewer chooses others, and the forced ones in the language of the audio.
         case `default`
         case none, all
@@ -28,12 +28,15 @@ package struct RenditionSelection: Hashable, Sendable {
         case languages([String])
     }
 
-    package var video: Video
-    package var audio: Audio
-    package var subtitles: Subtitles
+    /// Which qualities of the video.
+    public var video: Video
+    /// Which languages of the audio.
+    public var audio: Audio
+    /// Which subtitles.
+    public var subtitles: Subtitles
 
     /// Creates a selection.
-    package init(video: Video = .best, audio: Audio = .default, subtitles: Subtitles = .default) {
+    public init(video: Video = .best, audio: Audio = .default, subtitles: Subtitles = .default) {
         self.video = video
         self.audio = audio
         self.subtitles = subtitles

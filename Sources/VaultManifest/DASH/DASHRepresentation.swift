@@ -142,7 +142,7 @@ extension DASHRepresentation {
     }
 
     /// Returns whether a rewritten manifest keeps a template or links to its folder.
-    private func isAllowed(_ template: DASHTemplate, _ role: ManifestReference.Role) -> Bool {
+    func isAllowed(_ template: DASHTemplate, _ role: ManifestReference.Role) -> Bool {
         template.isConstant || DASHOutcome(template, filledWith: values, at: base, role) != .refused
     }
 

@@ -94,6 +94,18 @@ struct DASHSegments {
     var urls: [MarkupElement] { inherited { $0.urls.isEmpty ? nil : $0.urls } ?? [] }
     var timeline: [DASHLevel.Entry]? { inherited(\.timeline) }
 
+    var timelineElement: MarkupElement? { inherited { $0.element.first("SegmentTimeline") } }
+
+    /// The element that names segments, with the attributes that it inherits and without content; nil if there is none.
+    var merged: MarkupElement? {
+        guard var merged = elements.last?.element else { return nil }
+        merged.children = []
+        for level in elements.dropLast().reversed() {
+            for attribute in level.element.attributes { merged[attribute.name] = attribute.value }
+        }
+        return merged
+    }
+
     /// Returns an attribute that is a template.
     func template(_ name: String) -> DASHTemplate? { inherited { $0.element[name] }.map(DASHTemplate.init) }
 

@@ -109,7 +109,10 @@ struct APIResponder: Sendable {
     private func verification(_ order: VerificationRequest, _ context: ServiceContext) throws -> Response {
         // Refuses impossible options before the answer begins.
         try order.options.check(isOwner: true)
-        return events(context) { [vault] tell in try await vault.verify(order.options) { tell($0) } }
+        let references = try order.references()
+        return events(context) { [vault] tell in
+            try await vault.verify(order.options, of: references) { tell($0) }
+        }
     }
 
     /// Runs a reseal beside players, and reports its progress.

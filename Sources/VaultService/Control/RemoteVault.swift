@@ -120,9 +120,10 @@ extension RemoteVault {
     }
 
     package func verify(
-        _ options: VerifyOptions, progress: (VerifyProgress) async throws -> Void
+        _ options: VerifyOptions, of references: [MediaReference], progress: (VerifyProgress) async throws -> Void
     ) async throws -> VerifyReport {
-        try await events(ControlRequest(.POST, .verifications, body: VerificationRequest(options)), progress)
+        try await events(
+            ControlRequest(.POST, .verifications, body: VerificationRequest(options, of: references)), progress)
     }
 
     package func revokeLinks() async throws {

@@ -27,21 +27,40 @@ package struct DownloadDocument: Codable, Sendable {
 /// The body of `POST /api/v1/downloads`.
 typealias DownloadRequest = ResourceRequest<DownloadDetails>
 
-/// The pace of a download, and who waits for it.
+/// The pace of a download, what it fetches of a title, and who waits for it.
 struct DownloadDetails: Codable, Sendable {
     let connections: Int?
     /// Bytes per second.
     let limitRate: Int64?
+    let video: RenditionSelection.Video?
+    let audio: RenditionSelection.Audio?
+    let subtitles: RenditionSelection.Subtitles?
+    /// The name of the title.
+    let title: String?
+    /// Whether content that is no media is refused.
+    let mediaOnly: Bool?
     /// Whether the download continues without the client that requested it.
     let detached: Bool?
 
     init(_ options: DownloadOptions, isDetached: Bool) {
         connections = options.connections
         limitRate = options.bytesPerSecond
+        (video, audio, subtitles) = (options.selection?.video, options.selection?.audio, options.selection?.subtitles)
+        title = options.name
+        mediaOnly = options.requiresMedia ? true : nil
         detached = isDetached ? true : nil
     }
 
-    var options: DownloadOptions { DownloadOptions(connections: connections ?? 1, bytesPerSecond: limitRate) }
+    var options: DownloadOptions {
+        let usual = RenditionSelection()
+        var options = DownloadOptions(
+            connections: connections, bytesPerSecond: limitRate,
+            selection: RenditionSelection(
+                video: video ?? usual.video, audio: audio ?? usual.audio, subtitles: subtitles ?? usual.subtitles),
+            name: title)
+        options.requiresMedia = mediaOnly ?? false
+        return options
+    }
 }
 
 /// The running and most recently ended downloads, as `GET /api/v1/downloads` returns them.

@@ -43,16 +43,27 @@ package struct LimitsDocument: Codable, Hashable, Sendable {
 
 /// The body of `POST /api/v1/verifications`.
 struct VerificationRequest: Codable, Sendable {
+    /// The resources to check, titles with all their parts; everything if omitted.
+    let resources: [ReferenceDocument]?
     let repair: Bool?
     /// The percentage of segments to check.
     let sample: Double?
     /// Bytes per second.
     let limitRate: Int64?
 
-    init(_ options: VerifyOptions) {
+    init(_ options: VerifyOptions, of references: [MediaReference]) {
+        resources = references.isEmpty ? nil : references.map { ReferenceDocument($0) }
         repair = options.repairs
         sample = options.sample
         limitRate = options.bytesPerSecond
+    }
+
+    /// - Throws: ``VaultError`` with code `invalidURL` or `invalidArgument`.
+    func references() throws -> [MediaReference] {
+        if let resources, resources.isEmpty {
+            throw VaultError(.invalidArgument, "resources is empty; omit it to verify everything")
+        }
+        return try (resources ?? []).map { try $0.reference() }
     }
 
     var options: VerifyOptions {

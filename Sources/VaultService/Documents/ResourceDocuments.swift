@@ -9,15 +9,33 @@ package struct ListedDocument: Codable, Sendable {
     package let `class`: String
     @OrNull package var type: String?
     package let complete: Bool
+    @OrNull package var name: String?
+    /// The title that it is the manifest of; size and bytes are those of the whole title then.
+    @OrNull package var title: Title?
 
     package init(_ summary: ResourceSummary) {
         url = summary.url
-        size = summary.size
-        bytes = summary.bytes
+        size = summary.wholeSize
+        bytes = summary.wholeBytes
         `class` = summary.resourceClass
         type = summary.type
-        complete = summary.isComplete
+        complete = summary.isWhole
+        name = summary.name
+        title = summary.title
     }
+}
+
+extension ResourceSummary {
+    /// The number of bytes held of the resource, or of all resources of its title.
+    ///
+    /// A title is evicted whole: if its manifest is not held, nothing else is.
+    package var wholeBytes: Int64 { bytes == 0 ? 0 : title?.bytes ?? bytes }
+
+    /// The size of the resource, or of its title; nil if it is unknown, and for a title that is not complete.
+    package var wholeSize: Int64? { title.map { $0.isComplete ? $0.bytes : nil } ?? size }
+
+    /// Whether every byte of the resource, or of its title, is held.
+    package var isWhole: Bool { title.map { $0.isComplete && isComplete } ?? isComplete }
 }
 
 /// One page of resources, as `/api/v1/resources` returns it.

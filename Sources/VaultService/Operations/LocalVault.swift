@@ -101,10 +101,10 @@ extension LocalVault {
     }
 
     package func verify(
-        _ options: VerifyOptions, progress: (VerifyProgress) async throws -> Void
+        _ options: VerifyOptions, of references: [MediaReference], progress: (VerifyProgress) async throws -> Void
     ) async throws -> VerifyReport {
         var report: VerifyReport?
-        for try await step in vault.verify(options) {
+        for try await step in vault.verify(options, of: references) {
             report = step.report ?? report
             try await progress(step)
         }

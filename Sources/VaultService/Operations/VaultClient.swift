@@ -46,8 +46,10 @@ package protocol VaultClient: Sendable {
     func prune(_ limits: LimitsDocument) async throws -> PruneReport
 
     /// Opens every block, or a sample, and repairs damage if the options request it.
+    ///
+    /// - Parameter references: the resources to check, titles with all their parts; empty for everything.
     func verify(
-        _ options: VerifyOptions, progress: (VerifyProgress) async throws -> Void
+        _ options: VerifyOptions, of references: [MediaReference], progress: (VerifyProgress) async throws -> Void
     ) async throws -> VerifyReport
 
     /// Revokes every playback link created so far, and the admin token.

@@ -51,13 +51,21 @@ enum IndexSchema {
 
     static let owed = "CREATE TABLE owed (what TEXT PRIMARY KEY NOT NULL, number INTEGER NOT NULL) WITHOUT ROWID"
 
+    static let part = """
+        CREATE TABLE part (title BLOB NOT NULL REFERENCES resource(id) ON UPDATE CASCADE ON DELETE CASCADE, \
+        resource BLOB NOT NULL REFERENCES resource(id) ON UPDATE CASCADE ON DELETE CASCADE, \
+        PRIMARY KEY (title, resource)) WITHOUT ROWID
+        """
+    static let partByResource = "CREATE INDEX partByResource ON part (resource)"
+
     static let all = [
         vault, generation, resource, resourceKey, resourceKeyByGeneration, representation, representationByResource,
-        segment, segmentByPlace, badBlock, doomed, owed,
+        segment, segmentByPlace, badBlock, doomed, owed, part, partByResource,
     ]
 
-    /// Tables that an older vault lacks. An owner adds them when it opens the vault; readers do without them.
-    static let later = [owed]
+    /// Tables and indices that an older vault lacks. An owner adds them when it opens the vault; readers do without
+    /// them.
+    static let later = [owed, part, partByResource]
 
     /// The tables and indices that every vault has.
     static let first = all.filter { !later.contains($0) }
@@ -66,9 +74,17 @@ enum IndexSchema {
     static let tableNames = Set(
         all.filter { $0.hasPrefix("CREATE TABLE ") }.map { String($0.split(separator: " ")[2]) })
 
-    /// Returns a statement that creates a table unless it exists.
+    /// Returns a statement that creates a table or an index unless it exists.
     static func ifAbsent(_ statement: String) -> String {
-        "CREATE TABLE IF NOT EXISTS " + statement.dropFirst("CREATE TABLE ".count)
+        let words = statement.split(separator: " ", maxSplits: 2)
+        return "CREATE \(words[1]) IF NOT EXISTS \(words[2])"
+    }
+
+    /// Returns whether a database has a table or an index that an older vault may lack.
+    static func has(_ statement: String, _ db: Database) throws -> Bool {
+        let name = String(statement.split(separator: " ")[2])
+        let statement = try db.cachedStatement(sql: "SELECT 1 FROM sqlite_master WHERE name = ?")
+        return try Bool.fetchOne(statement, arguments: [name]) ?? false
     }
 
     static let catalog = [

@@ -187,8 +187,8 @@ struct RepresentationRow: Sendable {
 
     /// Returns the row of a representation; nil if there is none.
     static func fetch(_ id: RepresentationID, _ db: Database) throws -> RepresentationRow? {
-        try Row.fetchOne(db, sql: "SELECT * FROM representation WHERE id = ?", arguments: [id.data])
-            .flatMap { try RepresentationRow($0) }
+        let statement = try db.cachedStatement(sql: "SELECT * FROM representation WHERE id = ?")
+        return try Row.fetchOne(statement, arguments: [id.data]).flatMap { try RepresentationRow($0) }
     }
 
     /// Adds a representation that is being filled.

@@ -93,6 +93,38 @@ extension ResourceMetadata {
     }
 }
 
+// What a title is called, and what belongs together as one.
+extension ResourceMetadata {
+    /// The name that a person sees; nil if none was given or found.
+    package var name: String? {
+        get { if case .string(let name)? = members["name"] { name } else { nil } }
+        set { members["name"] = newValue.map { .string($0) } }
+    }
+
+    /// What was fetched of a title, if the resource is the manifest that names it.
+    package var title: JSONObject? {
+        get { members["title"].flatMap { try? JSONObject($0, name: "title") } }
+        set { members["title"] = newValue.map { .object($0.members) } }
+    }
+
+    /// The titles that the resource is a part of, each as the cache key of its manifest, which outlives the locator.
+    ///
+    /// Invalid members count as absent.
+    package var partOf: [[UInt8]] {
+        get {
+            guard case .array(let keys)? = members["partOf"] else { return [] }
+            return keys.compactMap { if case .string(let text) = $0 { Base64.decode(text) } else { nil } }
+        }
+        set {
+            let keys = newValue.suffix(Self.maxTitles).map { JSONValue.string(Base64.encode($0)) }
+            members["partOf"] = keys.isEmpty ? nil : .array(keys)
+        }
+    }
+
+    /// The most titles that share a part; of more, the latest count.
+    private static let maxTitles = 64
+}
+
 extension ResourceMetadata {
     /// The number of the reseal that gave the resource its key in use; 0 for its first key.
     var resealRun: Int64 {

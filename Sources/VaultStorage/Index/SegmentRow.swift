@@ -51,8 +51,9 @@ struct SegmentRow: Sendable {
     static func segments(
         where condition: String, _ arguments: StatementArguments, _ db: Database
     ) throws -> [SegmentDescription] {
-        try Row.fetchAll(db, sql: "SELECT * FROM segment WHERE \(condition)", arguments: arguments)
-            .compactMap { (try? SegmentRow($0))?.description }
+        // Compiling a statement takes longer than running it, and listings run it for each resource.
+        let statement = try db.cachedStatement(sql: "SELECT * FROM segment WHERE \(condition)")
+        return try Row.fetchAll(statement, arguments: arguments).compactMap { (try? SegmentRow($0))?.description }
     }
 
     /// Returns the possible segments of all representations of a resource.
@@ -142,12 +143,12 @@ enum BadBlocks {
 
     /// Returns the bad blocks of all segments of a representation.
     static func fetch(of representation: RepresentationID, _ db: Database) throws -> [SegmentID: Set<Int>] {
-        let rows = try Row.fetchAll(
-            db,
+        let statement = try db.cachedStatement(
             sql: """
                 SELECT badBlock.segment, badBlock.block FROM badBlock JOIN segment ON segment.id = badBlock.segment
                 WHERE segment.representation = ?
-                """, arguments: [representation.data])
+                """)
+        let rows = try Row.fetchAll(statement, arguments: [representation.data])
         var blocks: [SegmentID: Set<Int>] = [:]
         for row in rows {
             if let id = SegmentID(try row.column("segment")) {

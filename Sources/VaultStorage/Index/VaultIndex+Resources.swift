@@ -59,10 +59,17 @@ extension VaultIndex {
     /// Returns a page of resources in the order of their ids, after the given one.
     ///
     /// A resource whose rows are damaged is returned as an id only.
-    package func resources(after: ResourceID?, limit: Int) throws -> [(id: ResourceID, resource: StoredResource?)] {
+    ///
+    /// - Parameter parts: whether parts of titles are returned, too.
+    package func resources(
+        after: ResourceID?, limit: Int, parts: Bool = true
+    ) throws -> [(id: ResourceID, resource: StoredResource?)] {
         try read { db in
+            let condition =
+                try parts || !PartRow.hasTable(db) ? "" : "AND (NOT \(PartRow.isPart) OR \(PartRow.isTitle))"
             let rows = try Row.fetchAll(
-                db, sql: "SELECT * FROM resource WHERE id > ? ORDER BY id LIMIT ?",
+                try db.cachedStatement(
+                    sql: "SELECT * FROM resource WHERE id > ? \(condition) ORDER BY id LIMIT ?"),
                 arguments: [after?.data ?? Data(), limit])
             return try rows.map { row in
                 guard let row = try ResourceRow(row) else { throw IndexError.damaged }
@@ -139,9 +146,27 @@ extension VaultIndex {
     }
 
     /// Seals and writes the metadata of a resource.
-    func write(_ metadata: ResourceMetadata, of resource: StoredResource) throws {
+    ///
+    /// - Parameters:
+    ///   - resourceClass: its new class; nil to keep the one that it has. What was only played becomes a download, and
+    ///     never the other way round.
+    ///   - link: the change of the titles that it belongs to, which `metadata` have already.
+    func write(
+        _ metadata: ResourceMetadata, of resource: StoredResource, raisingTo resourceClass: ResourceClass? = nil,
+        _ link: TitleLink? = nil
+    ) throws {
         let sealed = try ResourceRow.seal(metadata, of: resource.id, under: try resource.metadataKey())
-        try write { db in try ResourceRow.update(resource.id, metadata: sealed, db) }
+        let change = { (db: Database) in
+            try ResourceRow.update(resource.id, metadata: sealed, db)
+            if let link { try PartRow.change(link, of: resource.id, db) }
+            switch resourceClass {
+            case nil, .cache: break
+            case .download?: try self.setClass(.download, of: resource.id, only: .cache, db)
+            case .pinned?: try self.setClass(.pinned, of: resource.id, only: nil, db)
+            }
+        }
+        // The bytes of a part, or the record of its title, follow, and make it durable.
+        if case .join? = link { try writeWithoutSync(change) } else { try write(change) }
     }
 
     /// Changes a resource's class.
@@ -152,21 +177,28 @@ extension VaultIndex {
         _ resourceClass: ResourceClass, of id: ResourceID, only: ResourceClass? = nil
     ) throws -> Bool {
         try write { db in
-            try db.execute(
-                sql: "UPDATE resource SET class = ? WHERE id = ? AND class = coalesce(?, class)",
-                arguments: [resourceClass.rawValue, id.data, only?.rawValue])
+            try setClass(resourceClass, of: id, only: only, db)
             return try ResourceRow.exists(id, db)
         }
     }
 
-    /// Records that resources were read in this hour.
+    func setClass(
+        _ resourceClass: ResourceClass, of id: ResourceID, only: ResourceClass?, _ db: Database
+    ) throws {
+        try db.execute(
+            sql: "UPDATE resource SET class = ? WHERE id = ? AND class = coalesce(?, class)",
+            arguments: [resourceClass.rawValue, id.data, only?.rawValue])
+    }
+
+    /// Records that resources were read in this hour, and with a part the titles that it belongs to.
     package func touch(_ ids: [ResourceID], now: Int64) throws {
         let hour = PlainColumn.hour(of: now)
         try write { db in
+            let titles = try PartRow.hasTable(db) ? "OR id IN (SELECT title FROM part WHERE resource = ?2)" : ""
             for id in ids {
                 try db.execute(
-                    sql: "UPDATE resource SET accessed = ? WHERE id = ? AND accessed < ?",
-                    arguments: [hour, id.data, hour])
+                    sql: "UPDATE resource SET accessed = ?1 WHERE (id = ?2 \(titles)) AND accessed < ?1",
+                    arguments: [hour, id.data])
             }
         }
     }

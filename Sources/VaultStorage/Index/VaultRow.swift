@@ -128,7 +128,7 @@ struct PendingErasure: Hashable, Sendable {
 
     /// Returns whether the index has the table, which the first vaults lack.
     static func hasTable(_ db: Database) throws -> Bool {
-        try Bool.fetchOne(db, sql: "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'owed'") ?? false
+        try IndexSchema.has(IndexSchema.owed, db)
     }
 
     /// Records that what this transaction deletes is to be erased.

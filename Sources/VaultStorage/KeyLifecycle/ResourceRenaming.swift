@@ -8,12 +8,12 @@ extension VaultIndex {
     ///
     /// - Parameters:
     ///   - locator: a locator that is durably in the keyring.
-    ///   - cacheKey: returns the bytes whose hash becomes the resource's id.
+    ///   - cacheKey: returns the new form of a cache key, the hash of which becomes the resource's id.
     ///   - change: makes further changes to the settings.
     /// - Returns: the number of resources that do not open and keep their id.
     /// - Throws: ``VaultError`` with code `integrity` if the settings do not open.
     func rename(
-        under locator: Int, cacheKey: (ResourceMetadata) -> [UInt8], changing change: (inout VaultSettings) -> Void
+        under locator: Int, cacheKey: ([UInt8]) -> [UInt8], changing change: (inout VaultSettings) -> Void
     ) throws -> Int {
         let unopened = try write { db in
             var unopened = 0
@@ -38,10 +38,11 @@ extension VaultIndex {
     ///
     /// - Returns: the new id; nil if the resource does not open.
     private func rename(
-        _ id: ResourceID, under locator: Int, _ cacheKey: (ResourceMetadata) -> [UInt8], _ db: Database
+        _ id: ResourceID, under locator: Int, _ cacheKey: ([UInt8]) -> [UInt8], _ db: Database
     ) throws -> ResourceID? {
         guard var opened = try opened(id, db) else { return nil }
-        opened.metadata.cacheKey = cacheKey(opened.metadata)
+        opened.metadata.cacheKey = cacheKey(opened.metadata.cacheKey)
+        opened.metadata.partOf = opened.metadata.partOf.map(cacheKey)
         guard let newID = keyring.resourceID(cacheKey: opened.metadata.cacheKey, locator: locator) else {
             throw VaultError(
                 .foreignKeyring, "the keyring lacks the key that names this vault's resources; use the newer keyring")
@@ -63,7 +64,7 @@ extension VaultIndex {
     }
 
     /// Opens a resource; nil if any of it does not open or has an impossible value.
-    private func opened(_ id: ResourceID, _ db: Database) throws -> OpenedResource? {
+    func opened(_ id: ResourceID, _ db: Database) throws -> OpenedResource? {
         do {
             return try IndexError.translating {
                 try ResourceRow.fetch(id, db).map { try OpenedResource($0, keyring, db) }
@@ -93,7 +94,7 @@ extension VaultStore {
             noteChange()
             unopened = try withDiskSpace {
                 try index.rename(
-                    under: new, cacheKey: { Self.renamed($0.cacheKey, renamed) },
+                    under: new, cacheKey: { Self.renamed($0, renamed) },
                     changing: { $0.rename(principals: renamed) })
             }
         }

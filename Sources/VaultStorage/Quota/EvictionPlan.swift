@@ -5,7 +5,7 @@ package import VaultModel
 /// It is a pure function of what is held and what is needed. Pinned resources and those in use are never evicted.
 /// Resources that were only played are evicted before those requested by name, and within a class the least recently
 /// read comes first. Within a resource the tail is evicted first, so that playback still starts instantly. No more is
-/// evicted than is needed.
+/// evicted than is needed, except that a title of several resources goes whole: a hole would only stop it.
 package struct EvictionPlan: Hashable, Sendable {
     /// A resource that holds bytes.
     package struct Candidate: Hashable, Sendable {
@@ -13,16 +13,28 @@ package struct EvictionPlan: Hashable, Sendable {
         package let resourceClass: ResourceClass
         /// When it was last read, rounded down to the hour.
         package let accessed: Int64
-        /// All its segments, in any order.
+        /// All its segments, in any order; with those of the parts that belong to it alone.
         package let segments: [SegmentDescription]
+        /// The parts, if it is a title of several resources.
+        package let parts: [TitlePart]
 
         package init(
-            resource: ResourceID, resourceClass: ResourceClass, accessed: Int64, segments: [SegmentDescription]
+            resource: ResourceID, resourceClass: ResourceClass, accessed: Int64, segments: [SegmentDescription],
+            parts: [TitlePart] = []
         ) {
             self.resource = resource
             self.resourceClass = resourceClass
             self.accessed = accessed
             self.segments = segments
+            self.parts = parts
+        }
+
+        /// Whether nothing is evicted of it but all of it.
+        var goesWhole: Bool { !parts.isEmpty }
+
+        /// Returns whether it, or one of its parts, is one of these resources.
+        func isAmong(_ resources: Set<ResourceID>) -> Bool {
+            resources.contains(resource) || parts.contains { resources.contains($0.id) }
         }
 
         /// The bytes of its files on the disk.
@@ -38,6 +50,8 @@ package struct EvictionPlan: Hashable, Sendable {
         package let segments: [SegmentDescription]
         /// Whether these are all its segments.
         package let isWhole: Bool
+        /// The parts that go with it, or leave it.
+        package let parts: [TitlePart]
     }
 
     /// What to evict, in this order.
@@ -55,7 +69,8 @@ package struct EvictionPlan: Hashable, Sendable {
         for candidate in Self.inOrder(candidates, inUse: inUse, classes: classes) {
             guard bytes < needed else { return }
             var going: [SegmentDescription] = []
-            for segment in candidate.segments.sorted(by: Self.isFurtherBack) where bytes < needed {
+            let goesWhole = candidate.goesWhole
+            for segment in candidate.segments.sorted(by: Self.isFurtherBack) where bytes < needed || goesWhole {
                 going.append(segment)
                 bytes += segment.diskSize
             }
@@ -76,7 +91,7 @@ package struct EvictionPlan: Hashable, Sendable {
         victims.append(
             Victim(
                 resource: candidate.resource, accessed: candidate.accessed, segments: going,
-                isWhole: going.count == candidate.segments.count))
+                isWhole: going.count == candidate.segments.count, parts: candidate.parts))
     }
 
     /// Returns whether `age` seconds have passed; a time in the future, as after a clock was set back, has not passed.
@@ -86,7 +101,7 @@ package struct EvictionPlan: Hashable, Sendable {
         _ candidates: [Candidate], inUse: Set<ResourceID>, classes: Set<ResourceClass>
     ) -> [Candidate] {
         candidates.filter {
-            $0.resourceClass != .pinned && classes.contains($0.resourceClass) && !inUse.contains($0.resource)
+            $0.resourceClass != .pinned && classes.contains($0.resourceClass) && !$0.isAmong(inUse)
         }.sorted { one, other in
             (one.resourceClass.rank, one.accessed, one.resource.hex)
                 < (other.resourceClass.rank, other.accessed, other.resource.hex)

@@ -27,7 +27,8 @@ extension VaultIndex {
 
     /// Returns resources that may be evicted, in the order of eviction.
     ///
-    /// Only resources that hold bytes are returned, unless `time` is given.
+    /// Only resources that hold bytes are returned, unless `time` is given. Parts go with their titles, so they are not
+    /// returned.
     ///
     /// - Parameters:
     ///   - place: only resources after this place.
@@ -43,10 +44,11 @@ extension VaultIndex {
             """
             : "class = 'cache' AND accessed <= ?"
         return try read { db in
-            try Row.fetchAll(
+            let units = try PartRow.hasTable(db) ? "AND NOT \(PartRow.isPart)" : ""
+            return try Row.fetchAll(
                 db,
                 sql: """
-                    SELECT id, class, accessed FROM resource WHERE \(condition) AND \(PlainColumn.hasHour)
+                    SELECT id, class, accessed FROM resource WHERE \(condition) AND \(PlainColumn.hasHour) \(units)
                     \(place == nil ? "" : "AND (class = 'download', accessed, id) > (?, ?, ?)")
                     ORDER BY class = 'download', accessed, id LIMIT ?
                     """,
@@ -93,6 +95,20 @@ extension VaultIndex {
         try read { db in try Self.candidate(id, db) }
     }
 
+    /// Returns what is evicted together: a resource, or a title with its parts; nil as ``candidate(_:)``.
+    func unit(_ id: ResourceID) throws -> EvictionPlan.Candidate? { try read { db in try Self.unit(id, db) } }
+
+    private static func unit(_ id: ResourceID, _ db: Database) throws -> EvictionPlan.Candidate? {
+        guard let own = try candidate(id, db) else { return nil }
+        let parts = try PartRow.parts(of: id, db)
+        guard !parts.isEmpty else { return own }
+        return EvictionPlan.Candidate(
+            resource: id, resourceClass: own.resourceClass, accessed: own.accessed,
+            segments: try parts.filter(\.isOnlyHere).reduce(into: own.segments) {
+                $0 += try SegmentRow.segments(of: $1.id, db)
+            }, parts: parts)
+    }
+
     private static func candidate(_ id: ResourceID, _ db: Database) throws -> EvictionPlan.Candidate? {
         guard let row = try ResourceRow.fetch(id, db), let resourceClass = row.resourceClass,
             let accessed = row.accessed
@@ -105,7 +121,8 @@ extension VaultIndex {
     /// Carries out a plan in one transaction.
     ///
     /// Rows are deleted, and files become pending deletions. A resource that was only played and has nothing left is
-    /// deleted with its keys, unless it has a mode of its own.
+    /// deleted with its keys, unless it has a mode of its own. So are the parts of a title, but those that another title
+    /// needs stay, and only leave it.
     ///
     /// - Parameter forget: ``ResourceUse/forget``; called within the transaction.
     /// - Returns: the victims whose segments became pending deletions, and the number of resources deleted with them.
@@ -116,11 +133,20 @@ extension VaultIndex {
             var evicted: [EvictionPlan.Victim] = []
             var resources = 0
             for victim in victims {
-                guard let now = try Self.candidate(victim.resource, db), now.resourceClass != .pinned,
-                    now.accessed <= victim.accessed, forget(victim.resource)
+                guard let now = try Self.unit(victim.resource, db), now.resourceClass != .pinned,
+                    now.accessed <= victim.accessed, now.parts == victim.parts, forget(victim.resource),
+                    victim.parts.allSatisfy({ forget($0.id) })
                 else { continue }
                 for segment in victim.segments { try PendingDeletion.insert(segment.id, db) }
                 evicted.append(victim)
+                let cacheKey = victim.parts.isEmpty ? nil : try opened(victim.resource, db)?.metadata.cacheKey
+                for part in victim.parts {
+                    if part.isOnlyHere {
+                        try ResourceRow.delete(part.id, db)
+                    } else {
+                        try leave(victim.resource, cacheKey: cacheKey, part.id, db)
+                    }
+                }
                 guard victim.isWhole, now.resourceClass == .cache, hasNoOwnMode(victim.resource, db) else { continue }
                 try ResourceRow.delete(victim.resource, db)
                 resources += 1

@@ -77,8 +77,8 @@ final class Evictor: Sendable {
                 queue.fill(try index.evictable(limit: EvictionQueue.pageSize, after: queue.last))
             }
             guard let id = queue.waiting.first?.resource else { return nil }
-            guard !queue.passed.contains(id), let candidate = try index.candidate(id), !candidate.segments.isEmpty,
-                candidate.resourceClass != .pinned
+            guard !queue.passed.contains(id), let candidate = try index.unit(id), !candidate.segments.isEmpty,
+                candidate.resourceClass != .pinned, !candidate.isAmong(queue.inUse)
             else {
                 queue.pass()
                 continue
@@ -99,7 +99,8 @@ final class Evictor: Sendable {
         account.track(plan.victims.flatMap(\.segments))
         let forget = use.withLock { $0 }.forget
         let (victims, resources) = try freeingSpace { try index.evict(plan.victims, forget: forget) }
-        didEvict(victims.map(\.resource), resources)
+        let parts = victims.flatMap(\.parts)
+        didEvict(victims.map(\.resource) + parts.map(\.id), resources + parts.count)
         let segments = victims.flatMap(\.segments)
         let bytes = try removeFiles(segments.map(\.id))
         let gone = EvictionCounters(resources: resources, segments: segments.count, bytes: bytes)
@@ -182,7 +183,7 @@ final class Evictor: Sendable {
             let page = try index.evictable(limit: EvictionQueue.pageSize, after: last, readBefore: time)
             guard let end = page.last else { return }
             last = end
-            guard try take(try page.compactMap { try index.candidate($0.resource) }) else { return }
+            guard try take(try page.compactMap { try index.unit($0.resource) }) else { return }
         }
     }
 

@@ -178,6 +178,7 @@ package final class IndexRebuild: Sendable {
     package func finish() throws -> Counts {
         let index = store.index
         try index.serveFilled()
+        try index.linkParts()
         let totals = try index.totals()
         try index.close()
         do throws(FileFailure) {

@@ -53,13 +53,14 @@ final class KeyErasure: Sendable {
 
     /// Adds the tables that the first vaults lack.
     ///
-    /// - Parameter wasKilled: whether the last owner was killed. Without the table it could not record a pending
+    /// - Parameter wasKilled: whether the last owner was killed. Without its table it could not record a pending
     ///   erasure, so one is assumed.
     func addLaterTables(afterKill wasKilled: Bool) throws {
-        guard try index.read({ db in try !PendingErasure.hasTable(db) }) else { return }
+        let missing = try index.read { db in try IndexSchema.later.filter { try !IndexSchema.has($0, db) } }
+        guard !missing.isEmpty else { return }
         try index.write { db in
-            for statement in IndexSchema.later { try db.execute(sql: IndexSchema.ifAbsent(statement)) }
-            if wasKilled { try PendingErasure.record(db) }
+            for statement in missing { try db.execute(sql: IndexSchema.ifAbsent(statement)) }
+            if wasKilled, missing.contains(IndexSchema.owed) { try PendingErasure.record(db) }
         }
     }
 

@@ -147,8 +147,12 @@ struct DownloadTests {
             ScriptedResource(length: 1000, contentType: "application/vnd.apple.mpegurl"))
         let vault = try await fixture.open()
         var kind: ManifestKind?
-        for try await progress in vault.download(fixture.url) { kind = progress.manifest }
+        let options = DownloadOptions(selection: nil)
+        for try await progress in vault.download(fixture.url, options: options) { kind = progress.manifest }
         #expect(kind == .hls)
+        await #expect {
+            for try await _ in vault.download(fixture.url) {}
+        } throws: { ($0 as? VaultError)?.code == .invalidResponse }
         await vault.close()
     }
 }

@@ -36,8 +36,9 @@ import Testing
     @Test(
         "The line shows as much as its width allows",
         arguments: [
-            (120, "film.mp4  [===================                   ]   50 %  20.0 MB of 40.0 MB  5.0 MB/s"),
-            (60, "film.mp4  [=====     ]   50 %  20.0 MB of 40.0 MB  5.0 MB/s"),
+            (120, "film.mp4  [===================                   ]   50 %  20.0 MB of 40.0 MB  5.0 MB/s  0:04 left"),
+            (71, "film.mp4  [=====     ]   50 %  20.0 MB of 40.0 MB  5.0 MB/s  0:04 left"),
+            (60, "film.mp4   50 %  20.0 MB of 40.0 MB  5.0 MB/s  0:04 left"),
             (50, "film.mp4   50 %  20.0 MB of 40.0 MB  5.0 MB/s"),
             (40, "film.mp4   50 %  20.0 MB of 40.0 MB"),
             (20, "film.mp4   50 %"),

@@ -35,9 +35,17 @@ struct WireForm: Sendable, CustomTestStringConvertible {
         #"{"code":"refused","detail":"no","firstMissing":1,"held":[[0,1]],"hint":"rebuildIndex","length":9,"#
         + #""originStatus":429,"retryAfter":7,"status":503,"title":"Service Unavailable"}"#
 
+    private static let rendition =
+        #"{"bandwidth":1,"codecs":"avc1","groups":["a"],"height":2,"id":"b","isDefault":true,"isForced":false,"#
+        + #""kind":"video","language":"en","name":"c","width":3}"#
+
+    private static let title =
+        #"{"bytes":1,"complete":true,"duration":2,"fetched":3,"kind":"hls","renditions":[\#(rendition)],"#
+        + #""resources":4,"selection":{"audio":"en,de","subtitles":"none","video":"480"}}"#
+
     private static let resource =
         #"{"bytes":5,"class":"cache","etag":"\"a\"","generation":1,"held":[[0,5],[7,9]],"mode":"prefer-vault","#
-        + #""size":9,"type":"video/mp4","url":"https://a.example/b?c"}"#
+        + #""name":"d","part":false,"size":9,"title":\#(title),"type":"video/mp4","url":"https://a.example/b?c"}"#
 
     private static let answers: [WireForm] = [
         WireForm(
@@ -50,16 +58,27 @@ struct WireForm: Sendable, CustomTestStringConvertible {
                 + #""unlock":{"method":"key-file","restsWithVault":true},"used":8,"vault":"\#(vault)"}"#),
         WireForm(
             ListedDocument.self, "Listed",
-            #"{"bytes":5,"class":"pinned","complete":true,"size":5,"type":"video/mp4","url":"https://a.example/"}"#,
-            minimal: #"{"bytes":5,"class":"pinned","complete":true,"size":null,"type":null,"url":"https://a.example/"}"#
-        ),
+            #"{"bytes":5,"class":"pinned","complete":true,"name":"d","size":5,"title":\#(title),"type":"video/mp4","#
+                + #""url":"https://a.example/"}"#,
+            minimal: #"{"bytes":5,"class":"pinned","complete":true,"name":null,"size":null,"title":null,"type":null,"#
+                + #""url":"https://a.example/"}"#),
         WireForm(
             PageDocument.self, "Page", #"{"damaged":1,"next":"\#(id)","resources":[]}"#,
             minimal: #"{"damaged":1,"next":null,"resources":[]}"#),
         WireForm(
             ResourceSummary.self, "Resource", resource,
-            minimal: #"{"bytes":0,"class":"cache","etag":null,"generation":1,"held":[],"mode":null,"size":null,"#
-                + #""type":null,"url":"https://a.example/b?c"}"#),
+            minimal: #"{"bytes":0,"class":"cache","etag":null,"generation":1,"held":[],"mode":null,"#
+                + #""name":null,"part":true,"size":null,"title":null,"type":null,"url":"https://a.example/b?c"}"#),
+        WireForm(
+            Title.self, "Title", title,
+            minimal: #"{"bytes":1,"complete":true,"duration":null,"fetched":3,"kind":"dash","#
+                + #""renditions":[],"resources":4,"selection":{"audio":"all","subtitles":"default","video":"best"}}"#),
+        WireForm(
+            Rendition.self, "Rendition", rendition,
+            minimal: #"{"groups":[],"id":"b","isDefault":false,"isForced":false,"kind":"audio"}"#),
+        WireForm(
+            RenditionSelection.self, "Selection", #"{"audio":"default","subtitles":"all","video":"worst"}"#),
+        WireForm(ResourceCount.self, "ResourceCount", #"{"held":1,"total":2}"#),
         WireForm(
             ExplanationDocument.self, "Explanation",
             #"{"answers":[{"bytes":9,"ended":1,"omitted":2,"runs":[{"end":7,"first":0,"source":"vault"}]}],"#
@@ -120,13 +139,15 @@ struct WireForm: Sendable, CustomTestStringConvertible {
         WireForm(LinkRequest.self, "LinkOrder", #"{\#(reference),"lifetime":60,\#(url)}"#, minimal: "{\(url)}"),
         WireForm(
             DownloadRequest.self, "DownloadOrder",
-            #"{"connections":2,"contentID":"a","detached":true,"fields":[["Cookie","b"]],"limitRate":5,\#(url)}"#,
+            #"{"audio":"en","connections":2,"contentID":"a","detached":true,"fields":[["Cookie","b"]],"limitRate":5,"#
+                + #""mediaOnly":true,"subtitles":"de","title":"a",\#(url),"video":"480"}"#,
             minimal: "{\(url)}"),
         WireForm(
             ModeRequest.self, "ModeOrder", #"{\#(reference),"mode":"default",\#(url)}"#,
             minimal: #"{"mode":"offline",\#(url)}"#),
         WireForm(
-            VerificationRequest.self, "VerificationOrder", #"{"limitRate":1,"repair":true,"sample":2}"#, minimal: "{}"),
+            VerificationRequest.self, "VerificationOrder",
+            #"{"limitRate":1,"repair":true,"resources":[{\#(url)}],"sample":2}"#, minimal: "{}"),
         WireForm(
             ResealRequest.self, "ResealingOrder", #"{"limitRate":1,"resources":[{\#(url)}]}"#, minimal: "{}"),
         WireForm(
@@ -158,7 +179,8 @@ struct WireForm: Sendable, CustomTestStringConvertible {
     /// Lines of long operations, events, and outputs of the command.
     private static let parts: [WireForm] = [
         WireForm(
-            DownloadProgress.self, "DownloadProgress", #"{"held":1,"manifest":"hls","total":2,"type":"text/html"}"#,
+            DownloadProgress.self, "DownloadProgress",
+            #"{"held":1,"manifest":"hls","resources":{"held":1,"total":2},"total":2,"type":"text/html"}"#,
             minimal: #"{"held":1}"#),
         WireForm(
             VerifyProgress.self, "VerificationProgress",

@@ -245,7 +245,7 @@ struct ManifestAnswerTests {
         let origin = try Self.origin(["/a/x.m3u8": Self.list + "s.ts\n"])
         try await RunningService.run(over: try await TestVault()) { service in
             let url = origin.url("/a/x.m3u8")
-            for try await _ in service.vault.download(url) {}
+            for try await _ in service.vault.download(url, options: DownloadOptions(selection: nil)) {}
             let asked = origin.exchanges.count
             #expect(try await Self.get(service.target(url), service).head.status == 200)
             #expect(origin.exchanges.count == asked + 1)

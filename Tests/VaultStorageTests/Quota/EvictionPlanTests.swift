@@ -30,11 +30,13 @@ struct EvictionPlanTests {
 
     /// Returns a resource with segments of 1000 bytes each (4096 on disk) at 0, 1000, 2000 …
     private static func candidate(
-        _ number: Int, _ resourceClass: ResourceClass = .cache, accessed: Int64 = 0, segments: Int = 1
+        _ number: Int, _ resourceClass: ResourceClass = .cache, accessed: Int64 = 0, segments: Int = 1,
+        parts: [Int] = []
     ) -> Candidate {
         Candidate(
             resource: resource(number), resourceClass: resourceClass, accessed: accessed,
-            segments: (0..<segments).map { segment(number, start: Int64($0) * 1000, length: 1000) })
+            segments: (0..<segments).map { segment(number, start: Int64($0) * 1000, length: 1000) },
+            parts: parts.map { TitlePart(resource($0), isOnlyHere: true) })
     }
 
     /// The evicted segments, as (resource, first byte of each segment).
@@ -72,6 +74,13 @@ struct EvictionPlanTests {
         let plan = EvictionPlan(
             freeing: needed, of: [Self.candidate(2, accessed: 9), Self.candidate(1, segments: 4)], inUse: [])
         #expect(Self.shape(plan) == expected)
+    }
+
+    @Test("A title of several resources goes whole, however little is needed, and stays if one of them is in use")
+    func wholes() {
+        let candidates = [Self.candidate(1, segments: 4, parts: [7, 8]), Self.candidate(2, accessed: 9)]
+        #expect(Self.shape(EvictionPlan(freeing: 1, of: candidates, inUse: [])) == ["1:3000,2000,1000,0."])
+        #expect(Self.shape(EvictionPlan(freeing: 1, of: candidates, inUse: [Self.resource(8)])) == ["2:0."])
     }
 
     @Test("Titles in use stay, even if they are the oldest")

@@ -47,8 +47,9 @@ struct IndexConnectionTests {
         }
         #expect(
             names == [
-                "badBlock", "doomed", "generation", "owed", "representation", "representationByResource", "resource",
-                "resourceKey", "resourceKeyByGeneration", "segment", "segmentByPlace", "vault",
+                "badBlock", "doomed", "generation", "owed", "part", "partByResource", "representation",
+                "representationByResource", "resource", "resourceKey", "resourceKeyByGeneration", "segment",
+                "segmentByPlace", "vault",
             ])
     }
 

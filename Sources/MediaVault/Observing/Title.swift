@@ -1,0 +1,117 @@
+public import VaultManifest
+public import VaultModel
+import VaultStorage
+
+/// A title of several resources, as it was fetched: a manifest, and what it names.
+///
+/// It is recorded with the manifest, and sealed like everything else about a resource.
+public struct Title: Hashable, Codable, Sendable {
+    /// The kind of the manifest.
+    public let kind: ManifestKind
+    /// What was asked for.
+    public let selection: RenditionSelection
+    /// The renditions that were fetched; empty if the manifest offers no choice.
+    public let renditions: [Rendition]
+    /// How long it plays, in milliseconds; nil if the manifest does not say it.
+    @OrNull public internal(set) var duration: Int64?
+    /// The number of its resources, manifests included.
+    public let resources: Int
+    /// The number of bytes held of all its resources together.
+    public internal(set) var bytes: Int64
+    /// Whether all of its resources are held whole.
+    public internal(set) var isComplete: Bool
+    /// When it was last fetched, in seconds since 1970.
+    public let fetched: Int64
+
+    private enum CodingKeys: String, CodingKey {
+        case kind, selection, renditions, duration, resources, bytes, fetched
+        case isComplete = "complete"
+    }
+
+    /// The most renditions that are recorded.
+    private static let maxRenditions = 64
+
+    init(
+        manifest: Manifest, selection: RenditionSelection, duration: Duration?, resources: Int, fetched: Int64
+    ) {
+        self.selection = selection
+        kind =
+            switch manifest {
+            case .hls: .hls
+            case .dash: .dash
+            }
+        renditions = Array(manifest.renditions.prefix(Self.maxRenditions))
+        self.duration = duration.map { Int64(clamping: $0.components.seconds) * 1000 }
+        self.resources = resources
+        bytes = 0
+        isComplete = false
+        self.fetched = fetched
+    }
+
+    /// Returns the manifest as it is played while its origin cannot be reached: a player is offered only what is held.
+    package func heldPart(of manifest: Manifest) -> Manifest { manifest.selecting(selection) }
+}
+
+// The title as it is recorded in the metadata of its manifest.
+extension Title {
+    /// Reads a record; nil if it is none, so that the manifest counts as any other resource.
+    init?(_ record: JSONObject) {
+        guard let kind = (try? record.string("kind")).flatMap(ManifestKind.init),
+            let video = (try? record.string("video")).flatMap(RenditionSelection.Video.init),
+            let audio = (try? record.string("audio")).flatMap(RenditionSelection.Audio.init),
+            let subtitles = (try? record.string("subtitles")).flatMap(RenditionSelection.Subtitles.init),
+            let resources = try? record.integer("resources"), let bytes = try? record.integer("bytes"),
+            let isComplete = try? record.bool("complete"), let fetched = try? record.integer("fetched")
+        else { return nil }
+        self.kind = kind
+        selection = RenditionSelection(video: video, audio: audio, subtitles: subtitles)
+        self.resources = Int(clamping: resources)
+        self.bytes = bytes
+        self.isComplete = isComplete
+        self.fetched = fetched
+        renditions = ((try? record.optionalObjects("renditions")) ?? []).prefix(Self.maxRenditions)
+            .compactMap(Rendition.init)
+        duration = (try? record.optionalInteger("duration")) ?? nil
+    }
+
+    var record: JSONObject {
+        JSONObject([
+            "kind": .string(kind.rawValue), "video": .string(selection.video.rawValue),
+            "audio": .string(selection.audio.rawValue),
+            "subtitles": .string(selection.subtitles.rawValue),
+            "renditions": .array(renditions.map { .object($0.record.members) }),
+            "duration": duration.map { .integer($0) } ?? .null, "resources": .integer(Int64(resources)),
+            "bytes": .integer(bytes), "complete": .bool(isComplete), "fetched": .integer(fetched),
+        ])
+    }
+}
+
+extension Rendition {
+    fileprivate init?(_ record: JSONObject) {
+        guard let id = try? record.string("id"), let kind = (try? record.string("kind")).flatMap(Kind.init) else {
+            return nil
+        }
+        func text(_ name: String) -> String? { (try? record.optionalString(name)) ?? nil }
+        func number(_ name: String) -> Int? { ((try? record.optionalInteger(name)) ?? nil).map { Int(clamping: $0) } }
+        self.init(id: id, kind: kind)
+        (language, name, codecs) = (text("language"), text("name"), text("codecs"))
+        (bandwidth, width, height) = (number("bandwidth"), number("width"), number("height"))
+        isDefault = record["default"] == .bool(true)
+        isForced = record["forced"] == .bool(true)
+    }
+
+    /// The groups within the manifest are left out: nobody asks for them.
+    fileprivate var record: JSONObject {
+        var record = JSONObject(["id": .string(id), "kind": .string(kind.rawValue)])
+        func text(_ value: String?) -> JSONValue? { value.map { .string(String($0.prefix(Self.maxText))) } }
+        func number(_ value: Int?) -> JSONValue? { value.map { .integer(min(Int64($0), JSONValue.largestInteger)) } }
+        (record["language"], record["name"], record["codecs"]) = (text(language), text(name), text(codecs))
+        (record["bandwidth"], record["width"], record["height"]) = (number(bandwidth), number(width), number(height))
+        if isDefault { record["default"] = .bool(true) }
+        if isForced { record["forced"] = .bool(true) }
+        return record
+    }
+
+    /// The most characters of a text that are recorded.
+    private static var maxText: Int { 200 }
+}

@@ -1,0 +1,50 @@
+import VaultManifest
+import VaultModel
+import VaultStorage
+
+/// A manifest that is held, read whole and without asking its origin.
+struct HeldManifest: Sendable {
+    let manifest: Manifest
+    /// Where it came from; what it names is relative to this.
+    let base: MediaURL
+    let byteCount: Int
+
+    /// How many bytes show what a resource is.
+    private static let headBytes = 1024
+
+    /// Reads a resource if it is a manifest. Blocks.
+    ///
+    /// - Parameters:
+    ///   - kind: the kind to assume if its type and content say nothing; nil to return nil then.
+    ///   - variables: what the manifest that names it defines.
+    /// - Throws: ``VaultError``: `notHeld` or `integrity` if it cannot be read whole, `invalidResponse` if it cannot be
+    ///   used.
+    init?(
+        _ resource: NamedResource, in store: VaultStore, as kind: ManifestKind? = nil,
+        variables: [String: String] = [:], limits: ManifestLimits = .standard
+    ) throws {
+        let url = resource.reference.url
+        var source = try ExportSource(store, resource.id, url)
+        let stated = ManifestDetection.kind(type: source.information.type, path: url.path)
+        guard kind != nil || stated != nil || !(source.information.type.map(MediaType.isKnownMedia) ?? false) else {
+            return nil
+        }
+        var bytes = source.length > 0 ? try source.bytes(at: 0, of: store) : []
+        guard let kind = ManifestDetection.kind(of: bytes.prefix(Self.headBytes)) ?? stated ?? kind else { return nil }
+        guard source.length <= Int64(limits.maxBytes) else {
+            throw Self.unusable(url, .tooLarge(limit: limits.maxBytes))
+        }
+        while bytes.count < source.length { bytes += try source.bytes(at: Int64(bytes.count), of: store) }
+        byteCount = bytes.count
+        base = source.information.location ?? url
+        do throws(ManifestError) {
+            manifest = try Manifest(bytes, kind: kind, url: base, variables: variables, limits: limits)
+        } catch {
+            throw Self.unusable(url, error)
+        }
+    }
+
+    private static func unusable(_ url: MediaURL, _ error: ManifestError) -> VaultError {
+        VaultError(.invalidResponse, "\(url) is a playlist that cannot be used: \(error)")
+    }
+}

@@ -1,0 +1,173 @@
+import VaultCrypto
+import VaultManifest
+import VaultModel
+import VaultStorage
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// One export of a title: a folder that plays by itself.
+///
+/// The manifest offers the held renditions only, and names files beside it.
+struct TitleExport {
+    let loaders: LoaderTable
+    let title: NamedResource
+    let path: String
+    var fileSystem: any FileSystem = PosixFileSystem()
+
+    private var store: VaultStore { loaders.environment.store }
+    private var pool: BlockingPool { loaders.environment.pool }
+
+    /// What is written: texts of manifests, and resources as they are held.
+    private struct Content {
+        var texts: [(name: String, bytes: [UInt8])]
+        var media: [(name: String, source: ExportSource)] = []
+
+        var length: Int64 {
+            texts.reduce(0) { $0 + Int64($1.bytes.count) } + media.reduce(0) { $0 + $1.source.length }
+        }
+    }
+
+    /// Writes the folder; it appears when it is complete.
+    func run(progress: (ExportProgress) async -> Void) async throws {
+        let content = try await content()
+        let (store, path, fileSystem) = (store, path, fileSystem)
+        let folder = try await pool.run { try ExportFolder(path, fileSystem: fileSystem) }
+        do {
+            let total = content.length
+            var written: Int64 = 0
+            var pace = ExportPace()
+            for (name, bytes) in content.texts {
+                try await pool.run { try folder.add(name, bytes) }
+                written += Int64(bytes.count)
+            }
+            for (name, source) in content.media {
+                let file = try await pool.run { try folder.create(name) }
+                var (source, position) = (source, Int64(0))
+                while position < source.length {
+                    try Task.checkCancellation()
+                    if pace.isDue { await progress(ExportProgress(written: written, total: total)) }
+                    let (from, here) = (source, position)
+                    (source, position) = try await pool.run {
+                        var source = from
+                        let bytes = try source.bytes(at: here, of: store)
+                        try folder.naming { () throws(FileFailure) in try file.write(bytes, at: here) }
+                        return (source, here + Int64(bytes.count))
+                    }
+                    written += position - here
+                }
+                try await pool.run { try folder.naming { () throws(FileFailure) in try file.synchronize() } }
+            }
+            try Task.checkCancellation()
+            try await pool.run { try folder.finish() }
+            await progress(ExportProgress(written: total, total: total))
+        } catch {
+            try? await pool.run { folder.discard() }
+            throw error
+        }
+    }
+
+    // MARK: What belongs to it
+
+    /// Reads the manifests, and finds what they name.
+    ///
+    /// - Throws: ``VaultError`` with code `notHeld` if something is missing.
+    private func content() async throws -> Content {
+        let (store, title) = (store, title)
+        let (loader, lease) = try loaders.use(title)
+        defer { withExtendedLifetime(lease) {} }
+        try await loader.ready()
+        guard let record = loader.record.title, let held = try await pool.run({ try HeldManifest(title, in: store) })
+        else { throw title.reference.notHeld }
+        let reach = TitleReach(held, of: title, loader)
+        var names = LocalNames()
+        let offered = record.heldPart(of: held.manifest)
+        var content = Content(texts: [(record.kind == .hls ? "index.m3u8" : "manifest.mpd", offered.local(&names))])
+        for list in names.files where list.role == .playlist {
+            let resource = try await loaders.name(reach.reference(to: list.url))
+            let variables = held.manifest.exports
+            let media = try await pool.run {
+                try HeldManifest(resource, in: store, as: .hls, variables: variables)
+            }
+            guard let media else { throw resource.reference.notHeld }
+            content.texts.append((list.name, media.manifest.local(&names)))
+        }
+        for file in names.files where file.role != .playlist {
+            content.media.append((file.name, try await source(of: file.url, reach)))
+        }
+        return content
+    }
+
+    /// Returns the bytes of a part.
+    private func source(of url: MediaURL, _ reach: TitleReach) async throws -> ExportSource {
+        let (store, resource) = (store, try await loaders.name(reach.reference(to: url)))
+        return try await pool.run { try ExportSource(store, resource.id, url) }
+    }
+}
+
+/// A folder that appears under its name whole and durable, or not at all. All calls block.
+private final class ExportFolder: Sendable {
+    private let path: String
+    private let temporary: String
+    private let fileSystem: any FileSystem
+    private let names = Locked<[String]>([])
+
+    /// Creates a folder under a temporary name beside the final one.
+    init(_ path: String, fileSystem: any FileSystem) throws {
+        let path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+        var status = stat()
+        guard unsafe lstat(path, &status) != 0 else {
+            throw VaultError(
+                .invalidArgument, "\(path) already exists; a title becomes a folder, so give the path of a new one")
+        }
+        self.path = path
+        self.fileSystem = fileSystem
+        temporary =
+            PosixFileSystem.folder(of: path) + "/.mediavault-" + Hex.encode(try SecureRandom.bytes(8, "export"))
+            + ".part"
+        try naming { () throws(FileFailure) in try fileSystem.createDirectory(temporary) }
+    }
+
+    /// Creates a file, which the caller writes and synchronizes.
+    func create(_ name: String) throws -> any StoredFile {
+        names.withLock { $0.append(name) }
+        return try naming { () throws(FileFailure) in try fileSystem.create(temporary + "/" + name) }
+    }
+
+    /// Adds a file.
+    func add(_ name: String, _ bytes: [UInt8]) throws {
+        let file = try create(name)
+        try naming { () throws(FileFailure) in
+            try file.write(bytes, at: 0)
+            try file.synchronize()
+        }
+    }
+
+    /// Gives the folder its final name.
+    func finish() throws {
+        try naming { () throws(FileFailure) in
+            try fileSystem.synchronizeDirectory(temporary)
+            // A folder replaces an empty one at most.
+            try fileSystem.rename(temporary, to: path)
+            try fileSystem.synchronizeDirectory(PosixFileSystem.folder(of: path))
+        }
+    }
+
+    /// Removes the temporary folder.
+    func discard() {
+        for name in names.withLock(\.self) { try? fileSystem.remove(temporary + "/" + name) }
+        _ = unsafe rmdir(temporary)
+    }
+
+    /// Runs work on files; its failure names the folder, which the caller gave.
+    func naming<Result>(_ work: () throws(FileFailure) -> Result) throws -> Result {
+        do throws(FileFailure) {
+            return try work()
+        } catch {
+            throw ExportFile.failure(error, path)
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import VaultModel
+
+/// The progress of the parts of a title: a pure value.
+struct TitleTally: Hashable {
+    /// The number of parts.
+    let count: Int
+    /// The size that the bit rates promise; nil if they are not known.
+    let expected: Int64?
+    /// The parts that are held whole, and their bytes.
+    private(set) var done = 0
+    private(set) var bytes: Int64 = 0
+    /// The parts that are being fetched, by their number.
+    private var running: [Int: Part] = [:]
+
+    private struct Part: Hashable {
+        var held: Int64
+        var length: Int64?
+    }
+
+    /// How many sizes are typical of all: this many, or this share of all.
+    private static let fewest = 8
+    private static let share = 20
+
+    /// Begins with nothing held.
+    init(count: Int, expected: Int64? = nil) {
+        self.count = count
+        self.expected = expected
+    }
+
+    /// Notes how much of a part is held.
+    mutating func note(_ part: Int, held: Int64, length: Int64?) { running[part] = Part(held: held, length: length) }
+
+    /// Notes that a part is held whole.
+    mutating func finish(_ part: Int, length: Int64) {
+        running[part] = nil
+        done += 1
+        bytes += length
+    }
+
+    /// Notes that a part cannot be fetched; what is held of it does not count.
+    mutating func give(up part: Int) { running[part] = nil }
+
+    /// The bytes that are held, or on their way into the vault.
+    var held: Int64 { running.values.reduce(bytes) { $0 + $1.held } }
+
+    /// The size of all parts: exact once all are held, before that an estimate; nil while nothing is known of it.
+    ///
+    /// It is always more than what is held until all parts are.
+    var total: Int64? {
+        guard done < count else { return bytes }
+        let lengths = running.values.compactMap(\.length)
+        let (known, sum) = (done + lengths.count, lengths.reduce(bytes, +))
+        let isTypical = known >= min(count, max(Self.fewest, count / Self.share))
+        guard isTypical || expected == nil else { return max(expected ?? 0, held + 1) }
+        guard known > 0 else { return nil }
+        let rest = (Double(sum) / Double(known) * Double(count - known)).rounded()
+        return max(sum + (Int64(exactly: min(rest, Double(ContentInformation.maxBytes))) ?? 0), held + 1)
+    }
+
+    /// Returns the size that bit rates promise.
+    ///
+    /// - Parameters:
+    ///   - rates: bits per second; their sum counts.
+    ///   - duration: how long the title plays.
+    static func size(atRates rates: [Int], for duration: Duration?) -> Int64? {
+        guard let duration, !rates.isEmpty else { return nil }
+        let seconds = Double(duration.components.seconds)
+        let bytes = rates.reduce(0.0) { $0 + Double(max(0, $1)) } / 8 * seconds
+        return bytes > 0 && bytes < Double(ContentInformation.maxBytes) ? Int64(bytes) : nil
+    }
+}
+
+/// Decides whether the rest of a title is fetched after a part has failed: a pure value.
+struct TitleFailures {
+    /// The parts that cannot be fetched, and the error of the first.
+    private(set) var count = 0
+    private(set) var first: VaultError?
+
+    /// More failures than this show that the title itself cannot be fetched, for example because its links expired.
+    static let most = 16
+
+    /// Notes a failure.
+    ///
+    /// - Returns: whether to go on: another part may still be there, but not if the network or the store failed.
+    mutating func note(_ error: VaultError) -> Bool {
+        count += 1
+        first = first ?? error
+        return count < Self.most && [.refused, .invalidResponse, .invalidURL, .changed].contains(error.code)
+            && !(500...599).contains(error.originStatus ?? 0) && error.originStatus != 429
+    }
+
+    /// The error of a title of which parts are missing; nil if none are.
+    func error(of url: MediaURL, parts: Int) -> VaultError? {
+        guard var error = first else { return nil }
+        error.message =
+            "\(count) of \(parts) parts of \(url) could not be fetched, the others are kept: \(error.message)"
+        error.firstMissing = nil
+        return error
+    }
+}

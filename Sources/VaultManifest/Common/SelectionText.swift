@@ -1,0 +1,99 @@
+import VaultModel
+
+// A selection as text, which is the same in the vault, in the API and on the command line.
+
+extension RenditionSelection.Video: RawRepresentable, Codable {
+    /// The tallest picture that can be asked for, in pixels.
+    private static let maxHeight: Int64 = 100_000
+
+    /// Reads `best`, `worst`, `all` or a height such as `480`; nil for anything else.
+    public init?(rawValue: String) {
+        switch rawValue {
+        case "best": self = .best
+        case "worst": self = .worst
+        case "all": self = .all
+        default:
+            guard let height = DecimalNumber.exact(rawValue), (1...Self.maxHeight).contains(height) else { return nil }
+            self = .height(Int(height))
+        }
+    }
+
+    /// The text that this can be read from again.
+    public var rawValue: String {
+        switch self {
+        case .best: "best"
+        case .worst: "worst"
+        case .all: "all"
+        case .height(let height): String(height)
+        }
+    }
+}
+
+extension RenditionSelection.Audio: RawRepresentable, Codable {
+    /// Reads `default`, `all` or languages such as `en,de`; nil for anything else.
+    public init?(rawValue: String) {
+        switch rawValue {
+        case "default": self = .default
+        case "all": self = .all
+        default:
+            guard let languages = LanguageList.languages(in: rawValue) else { return nil }
+            self = .languages(languages)
+        }
+    }
+
+    /// The text that this can be read from again.
+    public var rawValue: String {
+        switch self {
+        case .default: "default"
+        case .all: "all"
+        case .languages(let languages): languages.joined(separator: ",")
+        }
+    }
+}
+
+extension RenditionSelection.Subtitles: RawRepresentable, Codable {
+    /// Reads `default`, `none`, `all` or languages such as `en,de`; nil for anything else.
+    public init?(rawValue: String) {
+        switch rawValue {
+        case "default": self = .default
+        case "none": self = .none
+        case "all": self = .all
+        default:
+            guard let languages = LanguageList.languages(in: rawValue) else { return nil }
+            self = .languages(languages)
+        }
+    }
+
+    /// The text that this can be read from again.
+    public var rawValue: String {
+        switch self {
+        case .default: "default"
+        case .none: "none"
+        case .all: "all"
+        case .languages(let languages): languages.joined(separator: ",")
+        }
+    }
+}
+
+/// Languages as text: tags of RFC 5646 with commas between them.
+enum LanguageList {
+    private static let maxCount = 64
+    /// The longest tag that implementations must expect (RFC 5646 §4.4.1).
+    private static let maxBytes = 35
+
+    /// Returns the languages in a text; nil if it is no such list.
+    static func languages(in text: String) -> [String]? {
+        let languages = text.split(separator: ",", omittingEmptySubsequences: false).map { String($0.trimmingBlanks()) }
+        let areTags = languages.allSatisfy { tag in
+            (1...maxBytes).contains(tag.utf8.count) && tag.utf8.allSatisfy(isTagByte)
+        }
+        return areTags && languages.count <= maxCount ? languages : nil
+    }
+
+    private static func isTagByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "*"): true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,184 @@
+import VaultModel
+
+// An MPD that names files beside it.
+extension DASHManifest {
+    /// Returns the MPD with names of files in place of all URIs; see `Manifest.local`.
+    ///
+    /// Each Representation gets an element of its own that names its segments, so that what several had inherited names
+    /// other files for each. Bases go.
+    func local(_ names: inout LocalNames) -> [UInt8] {
+        var placed = document
+        let periods = document.root.elements("Period")
+        let lengths = DASHWalk.periodLengths(
+            periods, total: document.root["mediaPresentationDuration"].flatMap(DASHTime.nanoseconds))
+        let base = DASHBase(url: url).below(document.root)
+        var number = 0
+        placed.root = Self.withoutNaming(document.root)
+        placed.root.children = placed.root.children.map { node in
+            guard let period = node.element, period.localName == "Period" else { return node }
+            defer { number += 1 }
+            return .element(Self.placed(period, at: base.below(period), [DASHLevel(period)], lengths[number], &names))
+        }
+        return DASHManifest(placed, url: Self.nowhere, byteCount: byteCount).rewritten { _ in ManifestTarget.refusal }
+    }
+
+    /// Where the names are relative to; nothing else is below it.
+    private static let nowhere = MediaURL(scheme: "https", host: "folder.invalid", port: nil, path: "/", query: nil)
+
+    /// Returns a Period, an AdaptationSet or a Representation with names of files.
+    private static func placed(
+        _ element: MarkupElement, at base: DASHBase, _ levels: [DASHLevel], _ periodLength: Int64?,
+        _ names: inout LocalNames
+    ) -> MarkupElement {
+        var result = withoutNaming(element)
+        guard element.localName != "Representation" else {
+            let representation = DASHRepresentation(
+                element: element, base: base, segments: DASHSegments(levels), periodLength: periodLength)
+            let (first, last) = representation.local(&names)
+            result.children = first.map { .element($0) } + result.children + last.map { .element($0) }
+            return result
+        }
+        result.children = result.children.map { node in
+            guard let child = node.element, DASHWalk.levelNames.contains(child.localName) else { return node }
+            return .element(placed(child, at: base.below(child), levels + [DASHLevel(child)], periodLength, &names))
+        }
+        return result
+    }
+
+    /// Returns an element without the children that say where something is.
+    private static func withoutNaming(_ element: MarkupElement) -> MarkupElement {
+        var result = element
+        result.children.removeAll { node in
+            guard let child = node.element else { return false }
+            return child.localName == "BaseURL" || DASHNaming(rawValue: String(child.localName)) != nil
+        }
+        return result
+    }
+}
+
+extension DASHRepresentation {
+    /// Returns the elements that name the files of the Representation: those that stand first in it, and those that
+    /// stand last.
+    fileprivate func local(_ names: inout LocalNames) -> (first: [MarkupElement], last: [MarkupElement]) {
+        guard let url = base.url else { return ([unfetched], []) }
+        switch segments.naming {
+        case nil: return (baseURL(url, &names), [])
+        case .base: return (baseURL(url, &names), [parts(of: segments.merged, &names)])
+        // Players that read local files take them whole: ranges of one file are the file.
+        case .list where areRangesOfOneFile: return (baseURL(url, &names), [])
+        case .list:
+            var list = parts(of: segments.merged, &names)
+            for entry in segments.urls {
+                var entry = entry
+                entry["index"] = nil
+                guard let media = target(of: entry["media"], .segment), let name = names.name(of: media, .segment)
+                else { continue }
+                entry["media"] = name
+                list.children.append(.element(entry))
+            }
+            return ([], [list])
+        case .template:
+            var template = parts(of: segments.merged, &names)
+            template["index"] = nil
+            for attribute in ["initialization", "bitstreamSwitching"] {
+                guard let text = segments.template(attribute) else { continue }
+                let url = isAllowed(text, .initialization) ? target(of: text.filled(values), .initialization) : nil
+                template[attribute] = url.flatMap { names.name(of: $0, .initialization) } ?? ManifestTarget.refusal
+            }
+            guard let media = segments.template("media") else { return (baseURL(url, &names), [template]) }
+            template["media"] = isAllowed(media, .segment) ? local(media, &names) : ManifestTarget.refusal
+            stateEnd(of: &template)
+            return ([], [template])
+        }
+    }
+
+    /// The base of a Representation that is requested from nowhere: it stays if it is in the manifest (`data:`).
+    private var unfetched: MarkupElement {
+        var base = sibling("BaseURL")
+        let text = element.first("BaseURL")?.text ?? ""
+        let isInert = DASHBase(url: nil).target(of: text, .segment) == .inert
+        base.replaceContent(by: isInert ? text : ManifestTarget.refusal)
+        return base
+    }
+
+    /// Whether a list names ranges of the base alone.
+    private var areRangesOfOneFile: Bool {
+        let parts = [segments.initialization, segments.index, segments.switching].compactMap(\.self)
+        return parts.allSatisfy { ($0["sourceURL"] ?? "").isEmpty } && segments.urls.allSatisfy { $0["media"] == nil }
+    }
+
+    /// Names the segments of a template, and returns the template that makes these names.
+    private func local(_ media: DASHTemplate, _ names: inout LocalNames) -> String? {
+        if media.isConstant {
+            return target(of: media.filled(values), .segment).flatMap { names.name(of: $0, .segment) }
+        }
+        var values = values
+        var template: DASHTemplate?
+        for run in segments.runs(periodLength: periodLength) {
+            (values.number, values.time) = (run.number, run.time)
+            for _ in 0..<run.count {
+                for part in 1...(media.hasParts ? run.parts : 1) {
+                    values.part = part
+                    guard let url = target(of: media.filled(values), .segment) else { continue }
+                    let local =
+                        template
+                        ?? DASHTemplate(
+                            names.nextNumber() + "-$Number$" + (media.hasParts ? "-$SubNumber$." : ".")
+                                + LocalNames.suffix(of: url, .segment))
+                    template = local
+                    names.add(LocalFile(name: local.filled(values), url: url, role: .segment))
+                }
+                values.number = values.number.addingClamped(1)
+                values.time = values.time.addingClamped(run.duration)
+            }
+        }
+        return template?.text
+    }
+
+    /// Replaces the common length of segments by a timeline, which says how many there are: some players would look for
+    /// the next file until there is none.
+    private func stateEnd(of template: inout MarkupElement) {
+        guard segments.timeline == nil, template["duration"] != nil else { return }
+        (template["duration"], template["endNumber"]) = (nil, nil)
+        var timeline = sibling("SegmentTimeline")
+        for run in segments.runs(periodLength: periodLength) {
+            var entry = sibling("S")
+            (entry["t"], entry["d"], entry["r"]) = ("\(run.time)", "\(run.duration)", "\(run.count - 1)")
+            timeline.children.append(.element(entry))
+        }
+        template.children.append(.element(timeline))
+    }
+
+    private func baseURL(_ url: MediaURL, _ names: inout LocalNames) -> [MarkupElement] {
+        guard let name = names.name(of: url, .segment) else { return [] }
+        var element = sibling("BaseURL")
+        element.replaceContent(by: name)
+        return [element]
+    }
+
+    /// Returns an element that names segments, with its initialization and its timeline.
+    private func parts(of element: MarkupElement?, _ names: inout LocalNames) -> MarkupElement {
+        var element = element ?? sibling(DASHNaming.base.rawValue)
+        for part in [segments.initialization, segments.index, segments.switching] {
+            guard var part else { continue }
+            if let source = part["sourceURL"] ?? (segments.naming == .base ? nil : "") {
+                part["sourceURL"] = target(of: source, .initialization).flatMap {
+                    names.name(of: $0, .initialization)
+                }
+            }
+            element.children.append(.element(part))
+        }
+        if let timeline = segments.timelineElement { element.children.append(.element(timeline)) }
+        return element
+    }
+
+    /// Returns the URL of a reference; an absent one is the base itself.
+    private func target(of reference: String?, _ role: ManifestReference.Role) -> MediaURL? {
+        base.target(of: reference ?? "", role).url
+    }
+
+    /// Returns an empty element with the prefix of this one.
+    private func sibling(_ name: String) -> MarkupElement {
+        MarkupElement(name: element.name.dropLast(element.localName.count) + name, attributes: [:])
+    }
+}

@@ -1,0 +1,143 @@
+import Foundation
+import GRDB
+import VaultCrypto
+package import VaultModel
+
+/// A resource that belongs to a title.
+package struct TitlePart: Hashable, Sendable {
+    package let id: ResourceID
+    /// Whether it belongs to no other title, and is none itself.
+    package let isOnlyHere: Bool
+
+    package init(_ id: ResourceID, isOnlyHere: Bool) {
+        self.id = id
+        self.isOnlyHere = isOnlyHere
+    }
+}
+
+/// A change of the titles that a resource belongs to; a title is named by the id of its manifest.
+package enum TitleLink: Sendable {
+    case join(ResourceID)
+    case leave(ResourceID)
+}
+
+/// The rows of `part`: which resources belong to which title.
+///
+/// They follow what the parts themselves name in their sealed metadata, so that the parts of a title are found without
+/// opening others. No tag protects them: what is removed for good checks the metadata, too.
+enum PartRow {
+    /// Returns whether the index has the table, which older vaults lack.
+    static func hasTable(_ db: Database) throws -> Bool { try IndexSchema.has(IndexSchema.part, db) }
+
+    /// The SQL condition for a row of `resource` that belongs to a title.
+    static let isPart = "EXISTS (SELECT 1 FROM part WHERE part.resource = resource.id)"
+    /// The SQL condition for a row of `resource` that is a title with parts.
+    static let isTitle = "EXISTS (SELECT 1 FROM part WHERE part.title = resource.id)"
+
+    static func change(_ link: TitleLink, of part: ResourceID, _ db: Database) throws {
+        switch link {
+        case .join(let title):
+            // An owner that had no space for the table when it opened the vault may have space now.
+            if try !hasTable(db) { try db.execute(sql: IndexSchema.ifAbsent(IndexSchema.part)) }
+            try db.execute(
+                sql: """
+                    INSERT OR IGNORE INTO part
+                    SELECT ?1, ?2 WHERE ?1 <> ?2 AND EXISTS (SELECT 1 FROM resource WHERE id = ?1)
+                    """, arguments: [title.data, part.data])
+        case .leave(let title):
+            guard try hasTable(db) else { return }
+            try db.execute(
+                sql: "DELETE FROM part WHERE title = ? AND resource = ?", arguments: [title.data, part.data])
+        }
+    }
+
+    /// Returns the parts of a title.
+    static func parts(of title: ResourceID, _ db: Database) throws -> [TitlePart] {
+        guard try hasTable(db) else { return [] }
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT resource, NOT EXISTS (SELECT 1 FROM part AS other
+                        WHERE other.resource = part.resource AND other.title <> part.title)
+                    AND NOT EXISTS (SELECT 1 FROM part AS own WHERE own.title = part.resource) AS isOnlyHere
+                FROM part WHERE title = ? ORDER BY resource
+                """)
+        return try Row.fetchAll(statement, arguments: [title.data]).compactMap { row in
+            guard let id = ResourceID(try row.column("resource")) else { return nil }
+            return TitlePart(id, isOnlyHere: try row.column("isOnlyHere"))
+        }
+    }
+}
+
+// Titles of several resources.
+extension VaultIndex {
+    /// Returns the parts of a title, in the order of their ids.
+    package func parts(of title: ResourceID) throws -> [TitlePart] {
+        try read { db in try PartRow.parts(of: title, db) }
+    }
+
+    /// Returns the number of bytes that the index states as held of several resources, and of their segments.
+    package func totals(of ids: [ResourceID]) throws -> (bytes: Int64, segments: Int) {
+        try read { db in
+            try ids.reduce(into: (0, 0)) { totals, id in
+                let segments = try SegmentRow.segments(of: id, db)
+                totals.bytes += segments.reduce(0) { $0 + $1.length }
+                totals.segments += segments.count
+            }
+        }
+    }
+
+    /// Changes the class of the parts of a title. Those of another title that is pinned stay pinned.
+    ///
+    /// - Parameter only: changes nothing of a resource that has another class than this one.
+    /// - Returns: the parts that have changed.
+    func setClass(
+        _ resourceClass: ResourceClass, ofPartsOf title: ResourceID, only: ResourceClass?
+    ) throws -> [ResourceID] {
+        try write { db in
+            guard try PartRow.hasTable(db) else { return [] }
+            let ids = try Data.fetchAll(
+                db,
+                sql: """
+                    SELECT resource FROM part JOIN resource ON resource.id = part.resource
+                    WHERE part.title = ?1 AND class = coalesce(?2, class) AND class <> ?3 AND (?3 = 'pinned'
+                        OR NOT EXISTS (SELECT 1 FROM part AS other JOIN resource AS owner ON owner.id = other.title
+                            WHERE other.resource = part.resource AND other.title <> ?1 AND owner.class = 'pinned'))
+                    """, arguments: [title.data, only?.rawValue, resourceClass.rawValue]
+            ).compactMap { ResourceID($0) }
+            for id in ids { try setClass(resourceClass, of: id, only: only, db) }
+            return ids
+        }
+    }
+
+    /// Lets a part leave a title that is evicted, in its sealed metadata, too.
+    ///
+    /// - Parameter cacheKey: the cache key of the title's manifest; nil if its rows do not open.
+    func leave(_ title: ResourceID, cacheKey: [UInt8]?, _ part: ResourceID, _ db: Database) throws {
+        try PartRow.change(.leave(title), of: part, db)
+        guard let cacheKey, var opened = try? opened(part, db), opened.metadata.partOf.contains(cacheKey) else {
+            return
+        }
+        opened.metadata.partOf.removeAll { $0 == cacheKey }
+        let sealed = try ResourceRow.seal(opened.metadata, of: part, under: opened.metadataKey.secret)
+        try ResourceRow.update(part, metadata: sealed, db)
+    }
+
+    /// Adds the rows of `part` to a rebuilt index, as the parts themselves name their titles.
+    func linkParts() throws {
+        var links: [(title: ResourceID, part: ResourceID)] = []
+        try forEachPage { db, before, last in
+            let rows = try Row.fetchAll(
+                db, sql: "SELECT * FROM resource WHERE id > ? AND id <= ?", arguments: [before, last])
+            for row in rows {
+                guard let row = try ResourceRow(row), let opened = try? OpenedResource(row, keyring, db) else {
+                    continue
+                }
+                let titles = opened.metadata.partOf.compactMap { keyring.resourceID(cacheKey: $0, locator: locator) }
+                links += titles.map { ($0, row.id) }
+            }
+        }
+        try write { db in
+            for (title, part) in links { try PartRow.change(.join(title), of: part, db) }
+        }
+    }
+}

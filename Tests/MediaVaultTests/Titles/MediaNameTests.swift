@@ -1,0 +1,95 @@
+import SeededRandom
+import Testing
+
+@testable import MediaVault
+
+@Suite("Names within media")
+struct MediaNameTests {
+    private static func name(in bytes: [UInt8]) throws -> String? {
+        try MediaName(length: Int64(bytes.count)) { position, count in
+            #expect(position >= 0 && count >= 0)
+            return position < bytes.count ? Array(bytes[Int(position)...].prefix(count)) : []
+        }.find()
+    }
+
+    private static func big(_ number: Int, _ count: Int) -> [UInt8] {
+        (0..<count).reversed().map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) }
+    }
+
+    // MARK: MP4
+
+    private static func box(_ type: String, _ content: [UInt8]) -> [UInt8] {
+        big(content.count + 8, 4) + type.unicodeScalars.map { UInt8($0.value) } + content
+    }
+
+    private static func film(_ name: String, isQuickTime: Bool = false, before: [UInt8] = []) -> [UInt8] {
+        let data = box("data", big(1, 4) + big(0, 4) + Array(name.utf8))
+        let list = box("hdlr", [1, 2, 3]) + box("ilst", box("\u{A9}too", []) + box("\u{A9}nam", data))
+        let meta = box("meta", (isQuickTime ? [] : [0, 0, 0, 0]) + list)
+        return box("ftyp", Array("isom".utf8)) + before + box("moov", box("mvhd", []) + box("udta", meta))
+    }
+
+    @Test("The name is that of the moov box, before or after the media, with 32 or 64 bits of length")
+    func mp4() throws {
+        #expect(try Self.name(in: Self.film("A film")) == "A film")
+        #expect(try Self.name(in: Self.film("Ein  Film\n", isQuickTime: true)) == "Ein Film")
+        let media = Self.big(1, 4) + Array("mdat".utf8) + Self.big(16 + 5, 8) + [1, 2, 3, 4, 5]
+        #expect(try Self.name(in: Self.film("Später", before: media)) == "Später")
+        #expect(try Self.name(in: Self.film("")) == nil)
+        #expect(try Self.name(in: Self.film(String(repeating: "n", count: 900)))?.count == 200)
+    }
+
+    // MARK: ID3
+
+    private static func safe(_ number: Int) -> [UInt8] { (0..<4).reversed().map { UInt8(number >> ($0 * 7) & 0x7F) } }
+
+    private static func tag(_ version: UInt8, flags: UInt8 = 0, _ frames: [UInt8]) -> [UInt8] {
+        Array("ID3".utf8) + [version, 0, flags] + safe(frames.count) + frames + [0xFF, 0xFB]
+    }
+
+    private static func frame(_ id: String, _ version: UInt8, _ content: [UInt8]) -> [UInt8] {
+        switch version {
+        case 2: Array(id.utf8) + big(content.count, 3) + content
+        case 3: Array(id.utf8) + big(content.count, 4) + [0, 0] + content
+        default: Array(id.utf8) + safe(content.count) + [0, 0] + content
+        }
+    }
+
+    @Test("The name is that of an ID3 tag of any version and encoding")
+    func id3() throws {
+        let other = Self.frame("TPE1", 4, [3] + Array(repeating: 0x41, count: 300))
+        #expect(try Self.name(in: Self.tag(4, other + Self.frame("TIT2", 4, [3] + Array("Lied ü".utf8)))) == "Lied ü")
+        #expect(try Self.name(in: Self.tag(3, Self.frame("TIT2", 3, [0, 0x4C, 0xFC, 0, 0x58]))) == "Lü")
+        #expect(try Self.name(in: Self.tag(2, Self.frame("TT2", 2, [0] + Array("Old".utf8)))) == "Old")
+        #expect(try Self.name(in: Self.tag(3, Self.frame("TIT2", 3, [1, 0xFF, 0xFE, 0x4C, 0, 0xFC, 0]))) == "Lü")
+        #expect(try Self.name(in: Self.tag(4, Self.frame("TIT2", 4, [2, 0, 0x4C, 0, 0xFC]))) == "Lü")
+        // Unsynchronised: a zero follows each byte of ones, and is not counted in the size.
+        let plain = Self.frame("TIT2", 3, [1, 0xFF, 0xFE, 0x4C, 0])
+        let sent = plain.flatMap { $0 == 0xFF ? [$0, 0] : [$0] }
+        #expect(try Self.name(in: Self.tag(3, flags: 0x80, sent)) == "L")
+        #expect(try Self.name(in: Self.tag(4, Self.frame("TPE1", 4, [3, 0x41]))) == nil)
+    }
+
+    @Test("Other media, and damaged media of any kind, have no name and end no process")
+    func damaged() throws {
+        #expect(try Self.name(in: []) == nil)
+        #expect(try Self.name(in: Array("RIFF....WAVE".utf8)) == nil)
+        let seed = UInt64.random(in: 0 ... .max)
+        var random = SeededGenerator(seed: seed)
+        let whole = [
+            Self.film("A film", before: Self.box("free", [])),
+            Self.tag(4, Self.frame("TIT2", 4, [1, 0xFF, 0xFE, 1, 2])),
+            Self.tag(3, flags: 0xC0, Self.frame("TIT2", 3, [0, 1])), Self.tag(2, Self.frame("TT2", 2, [0, 1])),
+        ]
+        for _ in 0..<4000 {
+            var bytes = whole[Int.random(in: 0..<whole.count, using: &random)]
+            for _ in 0..<Int.random(in: 1...6, using: &random) {
+                bytes[Int.random(in: 0..<bytes.count, using: &random)] =
+                    [0, 1, 0x7F, 0x80, 0xFF].randomElement(
+                        using: &random) ?? 0
+            }
+            let name = try Self.name(in: Array(bytes.prefix(Int.random(in: 0...bytes.count, using: &random))))
+            #expect(name.map { !$0.isEmpty && $0.count <= 200 } ?? true, "seed \(seed)")
+        }
+    }
+}

@@ -1,0 +1,370 @@
+import MediaVault
+import OriginTestSupport
+import Testing
+import VaultManifest
+import VaultModel
+
+@Suite("Whole titles", .timeLimit(.minutes(5)))
+struct TitleDownloadTests {
+    private static let segmentBytes: Int64 = 40_000
+    private static let segments = ["480", "1080", "en", "de"].flatMap { list in (1...3).map { "/\(list)-\($0).ts" } }
+
+    private static let master = """
+        #EXTM3U
+        #PLAYLIST:A film
+        #EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="E",LANGUAGE="en",DEFAULT=YES,URI="en.m3u8"
+        #EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="D",LANGUAGE="de",URI="de.m3u8"
+        #EXT-X-STREAM-INF:BANDWIDTH=800000,RESOLUTION=854x480,AUDIO="a"
+        480.m3u8
+        #EXT-X-STREAM-INF:BANDWIDTH=4000000,RESOLUTION=1920x1080,AUDIO="a"
+        1080.m3u8
+
+        """
+
+    private static func list(_ name: Substring, isLive: Bool = false, more: String = "") -> String {
+        "#EXTM3U\n#EXT-X-TARGETDURATION:4\n" + more
+            + (1...3).map { "#EXTINF:4,\n\(name)-\($0).ts?token=secret\n" }.joined()
+            + (isLive ? "" : "#EXT-X-ENDLIST\n")
+    }
+
+    /// Serves a title of two pictures and two languages, three segments each.
+    private static func answer(to request: ScriptedRequest, more: String = "", live: String? = nil) -> ScriptedAnswer {
+        let path = request.target.prefix { $0 != "?" }
+        let name = path.dropFirst().prefix { $0 != "." }
+        if path == "/master.m3u8" { return text(master, request) }
+        if path.hasSuffix(".m3u8") { return text(list(name, isLive: live == String(name), more: more), request) }
+        guard segments.contains(String(path)) else { return ScriptedAnswer(404, fields: ["Content-Length": "0"]) }
+        return ScriptedResource(seed: seed(of: path), length: segmentBytes, contentType: "video/mp2t")
+            .answer(to: request)
+    }
+
+    private static func seed(of path: some StringProtocol) -> UInt64 {
+        UInt64(segments.firstIndex(of: String(path)) ?? 0) + 1
+    }
+
+    private static func text(_ text: String, _ request: ScriptedRequest) -> ScriptedAnswer {
+        let bytes = Array(text.utf8)
+        return ScriptedAnswer(
+            200,
+            fields: [
+                "Content-Type": "application/vnd.apple.mpegurl", "Content-Length": "\(bytes.count)",
+                "ETag": "\"\(bytes.count)\"", "Cache-Control": "max-age=3600",
+            ], body: request.method == "GET" ? [.bytes(bytes)] : [])
+    }
+
+    private static func fixture() async throws -> (fixture: VaultFixture, master: MediaURL) {
+        let fixture = try await VaultFixture(ScriptedResource(length: 1))
+        fixture.origin.answer { answer(to: $0) }
+        return (fixture, fixture.origin.url("/master.m3u8"))
+    }
+
+    private static let small = DownloadOptions(connections: 3, selection: RenditionSelection(video: .height(480)))
+
+    @discardableResult
+    private static func download(
+        _ url: MediaURL, into vault: Vault, _ options: DownloadOptions = small
+    ) async throws -> DownloadProgress? {
+        var last: DownloadProgress?
+        for try await progress in vault.download(url, options: options) {
+            #expect(progress.total.map { progress.held <= $0 } ?? true)
+            last = progress
+        }
+        return last
+    }
+
+    private static func requested(_ fixture: VaultFixture) -> Set<String> {
+        Set(fixture.origin.exchanges.map { String($0.request.target.prefix { $0 != "?" }) })
+    }
+
+    private static func parts(in vault: Vault) async throws -> [ResourceSummary] {
+        var parts: [ResourceSummary] = []
+        for try await summary in vault.resources() where summary.isPart { parts.append(summary) }
+        return parts
+    }
+
+    @Test("The chosen renditions are fetched whole, and nothing else; a second time nothing is requested")
+    func whole() async throws {
+        let (fixture, url) = try await Self.fixture()
+        let vault = try await fixture.open()
+        let last = try #require(try await Self.download(url, into: vault))
+        #expect(
+            Self.requested(fixture) == [
+                "/master.m3u8", "/480.m3u8", "/en.m3u8", "/480-1.ts", "/480-2.ts", "/480-3.ts", "/en-1.ts", "/en-2.ts",
+                "/en-3.ts",
+            ])
+        #expect(last.isComplete && last.resources?.held == 9 && last.resources?.total == 9)
+        let summary = try #require(try await vault.summary(of: url))
+        let title = try #require(summary.title)
+        #expect(title.isComplete && summary.name == "A film" && title.duration == 12_000 && title.resources == 9)
+        #expect(title.bytes == last.held && title.bytes > 6 * Self.segmentBytes)
+        #expect(title.renditions.map(\.height).contains(480) && !title.renditions.map(\.height).contains(1080))
+        #expect(!summary.isPart && summary.resourceClass == "download")
+        let parts = try await Self.parts(in: vault)
+        #expect(parts.count == 8 && parts.allSatisfy { $0.isComplete && $0.resourceClass == "download" })
+        let count = fixture.origin.exchanges.count
+        try await Self.download(url, into: vault)
+        let again = fixture.origin.exchanges.dropFirst(count).map(\.request.target)
+        #expect(again.allSatisfy { !$0.contains(".ts") }, "\(again)")
+        await vault.close()
+    }
+
+    @Test("A title that was cut off continues with what is missing, after a restart, too")
+    func resumed() async throws {
+        let (fixture, url) = try await Self.fixture()
+        fixture.origin.answer { request in
+            var answer = Self.answer(to: request)
+            if request.target.hasPrefix("/480-3.ts") { answer = ScriptedAnswer(503, fields: ["Content-Length": "0"]) }
+            return answer
+        }
+        let vault = try await fixture.open()
+        let one = DownloadOptions(selection: Self.small.selection)
+        await #expect(throws: VaultError.self) { try await Self.download(url, into: vault, one) }
+        let title = try #require(try await vault.summary(of: url)?.title)
+        #expect(!title.isComplete && title.bytes > 0)
+        await vault.close()
+        let held = Self.requested(fixture)
+        #expect(held.contains("/480-2.ts"))
+        let count = fixture.origin.exchanges.count
+        fixture.origin.answer { Self.answer(to: $0) }
+        let later = try await fixture.open()
+        try await Self.download(url, into: later, one)
+        let again = fixture.origin.exchanges.dropFirst(count).map(\.request.target)
+        #expect(again.contains { $0.hasPrefix("/480-3.ts") } && !again.contains { $0.hasPrefix("/480-2.ts") })
+        #expect(try await later.summary(of: url)?.title?.isComplete == true)
+        await later.close()
+    }
+
+    @Test("If the origin lacks one segment, the others are kept, and the error names it without its query")
+    func oneMissing() async throws {
+        let (fixture, url) = try await Self.fixture()
+        fixture.origin.answer { request in
+            request.target.hasPrefix("/480-2.ts")
+                ? ScriptedAnswer(404, fields: ["Content-Length": "0"]) : Self.answer(to: request)
+        }
+        let vault = try await fixture.open()
+        let error = await #expect(throws: VaultError.self) { try await Self.download(url, into: vault) }
+        #expect(error?.code == .refused && error?.originStatus == 404)
+        #expect(error?.message.contains("1 of 6 parts") == true && error?.message.contains("/480-2.ts") == true)
+        #expect(error?.message.contains("secret") == false)
+        let title = try #require(try await vault.summary(of: url)?.title)
+        #expect(!title.isComplete && title.bytes > 5 * Self.segmentBytes)
+        #expect(try await Self.parts(in: vault).filter(\.isComplete).count == 7)
+        await vault.close()
+    }
+
+    @Test("A segment at another, private authority is refused, the rest is fetched, and the error names the host")
+    func derived() async throws {
+        let (fixture, url) = try await Self.fixture()
+        let other = try ScriptedOrigin(ScriptedResource(length: 100))
+        let hostile = "#EXTINF:4,\n\(other.url("/intranet.ts?token=secret").absoluteString)\n"
+        fixture.origin.answer { Self.answer(to: $0, more: hostile) }
+        let vault = try await fixture.open()
+        let error = await #expect(throws: VaultError.self) { try await Self.download(url, into: vault) }
+        #expect(error?.code == .invalidResponse && error?.message.contains("127.0.0.1:\(other.port)") == true)
+        #expect(error?.message.contains("secret") == false)
+        #expect(other.exchanges.isEmpty)
+        #expect(try await Self.parts(in: vault).filter(\.isComplete).count == 8)
+        await vault.close()
+    }
+
+    @Test("Credentials of the manifest go to its own origin, with every part", arguments: [true, false])
+    func credentials(hasFields: Bool) async throws {
+        let (fixture, url) = try await Self.fixture()
+        let vault = try await fixture.open()
+        let reference = MediaReference(url, fields: hasFields ? ["Authorization": "Bearer one"] : HeaderFields())
+        for try await _ in vault.download(reference, options: Self.small) {}
+        let sent = fixture.origin.exchanges.map { $0.request.fields["Authorization"] }
+        #expect(sent.count >= 9 && sent.allSatisfy { $0 == (hasFields ? "Bearer one" : nil) })
+        // They have the same names as the manifest, so they go with it.
+        try await vault.remove(reference)
+        #expect(try await vault.status().resources == 0)
+        await vault.close()
+    }
+
+    @Test("A live title is refused, and nothing of it stays", arguments: ["480", "en"])
+    func live(list: String) async throws {
+        let (fixture, url) = try await Self.fixture()
+        fixture.origin.answer { Self.answer(to: $0, live: list) }
+        let vault = try await fixture.open()
+        let error = await #expect(throws: VaultError.self) { try await Self.download(url, into: vault) }
+        #expect(error?.code == .invalidArgument && error?.message.contains("live") == true)
+        #expect(!Self.requested(fixture).contains { $0.hasSuffix(".ts") })
+        #expect(try await vault.summary(of: url) == nil)
+        await vault.close()
+    }
+
+    /// Returns how many renditions a player is offered, as lines of the manifest that it gets.
+    private static func offered(_ url: MediaURL, by vault: Vault) async throws -> [String] {
+        let target = vault.tokens.playbackPath(for: url, expires: .max)
+        let admission = try #require(vault.admission(ofTarget: target, now: 0))
+        let resource = try #require(admission.resource)
+        let manifest = try #require(
+            try await vault.manifest(resource, through: admission, at: "http://127.0.0.1:8300"))
+        return String(decoding: manifest.text.bytes, as: UTF8.self).split(separator: "\n").map(String.init)
+            .filter { $0.hasPrefix("#EXT-X-MEDIA:") || $0.hasPrefix("#EXT-X-STREAM-INF:") }
+    }
+
+    @Test(
+        "While the origin cannot be asked, a player is offered only what is held, and everything otherwise",
+        arguments: [VaultMode.online, .preferVault, .offline], [true, false])
+    func offline(mode: VaultMode, isReachable: Bool) async throws {
+        let (fixture, url) = try await Self.fixture()
+        let filling = try await fixture.open()
+        try await Self.download(url, into: filling)
+        await filling.close()
+        if !isReachable { fixture.origin.stop() }
+        let vault = try await fixture.open(mode: mode)
+        let lines = try await Self.offered(url, by: vault)
+        if mode == .online && isReachable {
+            #expect(lines.count == 4)
+        } else {
+            #expect(lines.count == 2 && lines.contains { $0.contains("854x480") })
+            #expect(lines.contains { $0.contains(#"LANGUAGE="en""#) })
+        }
+        // The origin may return, or go, while the vault is open.
+        guard mode == .online, !isReachable else { return await vault.close() }
+        try fixture.origin.start()
+        await vault.close()
+        let later = try await fixture.open()
+        #expect(try await Self.offered(url, by: later).count == 4)
+        await later.close()
+    }
+
+    @Test("Without a selection, the manifest alone is fetched")
+    func alone() async throws {
+        let (fixture, url) = try await Self.fixture()
+        let vault = try await fixture.open()
+        let last = try await Self.download(url, into: vault, DownloadOptions(selection: nil))
+        #expect(last?.isComplete == true && Self.requested(fixture) == ["/master.m3u8"])
+        #expect(try await vault.summary(of: url)?.title == nil)
+        await vault.close()
+    }
+
+    @Test("Pinning, unpinning and removing a title act on all its parts", arguments: [false, true])
+    func acts(isRenamed: Bool) async throws {
+        let (fixture, url) = try await Self.fixture()
+        let vault = try await fixture.open()
+        let reference = MediaReference(url, fields: ["Authorization": "Bearer one"])
+        for try await _ in vault.download(reference, options: Self.small) {}
+        if isRenamed { _ = try await vault.keys.changeLocator() }
+        try await vault.pin(reference)
+        #expect(try await Self.parts(in: vault).map(\.resourceClass) == Array(repeating: "pinned", count: 8))
+        try await vault.unpin(reference)
+        #expect(try await Self.parts(in: vault).map(\.resourceClass) == Array(repeating: "download", count: 8))
+        #expect(try await vault.remove(reference) > 6 * Self.segmentBytes)
+        let status = try await vault.status()
+        #expect(status.resources == 0 && status.segments == 0)
+        await vault.close()
+    }
+
+    @Test("What two titles share stays until the last of them is removed")
+    func shared() async throws {
+        let (fixture, url) = try await Self.fixture()
+        let vault = try await fixture.open()
+        let sound = fixture.origin.url("/en.m3u8")
+        try await Self.download(url, into: vault)
+        try await Self.download(sound, into: vault)
+        try await vault.remove(MediaReference(url))
+        #expect(try await vault.status().resources == 4)
+        #expect(try await vault.summary(of: sound)?.isPart == false)
+        try await vault.remove(MediaReference(sound))
+        #expect(try await vault.status().resources == 0)
+        await vault.close()
+    }
+
+    @Test("What a pinned title shares stays pinned when the other one is unpinned")
+    func pinnedTogether() async throws {
+        let (fixture, url) = try await Self.fixture()
+        let vault = try await fixture.open()
+        let sound = fixture.origin.url("/en.m3u8")
+        try await Self.download(url, into: vault)
+        try await Self.download(sound, into: vault)
+        for title in [url, sound] { try await vault.pin(MediaReference(title)) }
+        try await vault.unpin(MediaReference(url))
+        let classes = try await Self.parts(in: vault).map { ($0.url.contains("/en-"), $0.resourceClass) }
+        #expect(classes.count == 7 && classes.allSatisfy { $0 == ($0.0, $0.0 ? "pinned" : "download") })
+        await vault.close()
+    }
+
+    @Test("Verifying a title opens its parts and nothing else, and finds damage in one of them")
+    func verified() async throws {
+        let (fixture, url) = try await Self.fixture()
+        let vault = try await fixture.open()
+        try await Self.download(url, into: vault)
+        try await Self.download(fixture.origin.url("/de-1.ts"), into: vault)
+        func report() async throws -> VerifyReport? {
+            var report: VerifyReport?
+            for try await step in vault.verify(of: [MediaReference(url)]) { report = step.report ?? report }
+            return report
+        }
+        let held = try #require(try await vault.summary(of: url)?.title?.bytes)
+        #expect(try await report()?.bytesOpened == held)
+        let error = await #expect(throws: VaultError.self) {
+            for try await _ in vault.verify(of: [MediaReference(fixture.origin.url("/unknown"))]) {}
+        }
+        #expect(error?.code == .notHeld)
+        await vault.close()
+    }
+
+    @Test("The rows that link parts are as the parts name their titles, after a rebuild, too")
+    func relinked() async throws {
+        let (fixture, url) = try await Self.fixture()
+        let vault = try await fixture.open()
+        try await Self.download(url, into: vault)
+        await vault.close()
+        _ = try await Vault.rebuildIndex(fixture.place, unlock: fixture.unlock, evenIfSound: true) { _ in }
+        let later = try await fixture.open()
+        var listed: [String] = []
+        for try await summary in later.titles() { listed.append(summary.url) }
+        #expect(listed == [url.absoluteString])
+        try await later.remove(MediaReference(url))
+        #expect(try await later.status().resources == 0)
+        await later.close()
+    }
+
+    @Test("A name that is given stays until another is given", arguments: [true, false])
+    func named(isManifest: Bool) async throws {
+        let (fixture, master) = try await Self.fixture()
+        let url = isManifest ? master : fixture.origin.url("/de-1.ts")
+        let vault = try await fixture.open()
+        func name(_ given: String?) async throws -> String? {
+            try await Self.download(url, into: vault, DownloadOptions(selection: Self.small.selection, name: given))
+            return try await vault.summary(of: url)?.name
+        }
+        #expect(try await name(nil) == (isManifest ? "A film" : nil))
+        #expect(try await name("Mine") == "Mine")
+        #expect(try await name(nil) == "Mine")
+        #expect(try await name("Yours") == "Yours")
+        await vault.close()
+    }
+
+    @Test("Shredding a title leaves nothing of it, and one receipt")
+    func shredded() async throws {
+        let (fixture, url) = try await Self.fixture()
+        let vault = try await fixture.open()
+        try await Self.download(url, into: vault)
+        let report = try await vault.keys.shred([MediaReference(url)])
+        #expect(report.outcome == .destroyed && (report.titles[0].bytes ?? 0) > 6 * Self.segmentBytes)
+        #expect(try await vault.status().resources == 0)
+        #expect(try await vault.keys.audit().receipts.filter { $0.act == .shred }.count == 1)
+        await vault.close()
+    }
+
+    @Test("A page is refused if media is required, and nothing of it is kept as a download", arguments: [true, false])
+    func page(requiresMedia: Bool) async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: 5000, contentType: "text/html; charset=utf-8"))
+        let vault = try await fixture.open()
+        var options = DownloadOptions()
+        options.requiresMedia = requiresMedia
+        guard requiresMedia else {
+            #expect(try await Self.download(fixture.url, into: vault, options)?.isComplete == true)
+            return await vault.close()
+        }
+        let error = await #expect(throws: VaultError.self) {
+            try await Self.download(fixture.url, into: vault, options)
+        }
+        #expect(error?.code == .notMedia && error?.message.contains("text/html") == true)
+        #expect(try await vault.summary(of: fixture.url)?.resourceClass != "download")
+        await vault.close()
+    }
+}

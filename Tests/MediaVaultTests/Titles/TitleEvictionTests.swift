@@ -1,0 +1,104 @@
+import OriginTestSupport
+import Testing
+import VaultManifest
+import VaultModel
+import VaultTestSupport
+
+@testable import MediaVault
+@testable import VaultStorage
+
+@Suite("Limits evict whole titles", .timeLimit(.minutes(2)))
+struct TitleEvictionTests {
+    private static let segment: Int64 = 200_000
+
+    /// Three titles of two segments each; the first two share one of them.
+    private static func answer(to request: ScriptedRequest) -> ScriptedAnswer {
+        let name = request.target.dropFirst().prefix { $0 != "." }
+        guard request.target.hasSuffix(".m3u8") else {
+            return ScriptedResource(
+                seed: UInt64(name.utf8.reduce(0) { $0 * 31 % 997 + Int($1) }), length: segment,
+                contentType: "video/mp2t"
+            ).answer(to: request)
+        }
+        let shared = name == "c" ? "c-2" : "shared"
+        let text = Array("#EXTM3U\n#EXTINF:4,\n\(name)-1.ts\n#EXTINF:4,\n\(shared).ts\n#EXT-X-ENDLIST\n".utf8)
+        return ScriptedAnswer(
+            200,
+            fields: [
+                "Content-Type": "application/vnd.apple.mpegurl", "Content-Length": "\(text.count)",
+                "ETag": "\"\(name)\"", "Cache-Control": "max-age=3600",
+            ], body: request.method == "GET" ? [.bytes(text)] : [])
+    }
+
+    private static func filled() async throws -> (RoomFixture, Vault) {
+        let fixture = try await RoomFixture()
+        fixture.origin.answer { answer(to: $0) }
+        let vault = try await fixture.open()
+        for name in ["a", "b", "c"] {
+            for try await _ in vault.download(fixture.origin.url("/\(name).m3u8")) {}
+            fixture.clock.advance(by: 3600)
+        }
+        return (fixture, vault)
+    }
+
+    /// What is held of each: manifest, segment of its own, second segment.
+    private static func held(_ fixture: RoomFixture, _ vault: Vault) async throws -> [String] {
+        var held: [String] = []
+        for name in ["a.m3u8", "a-1.ts", "shared.ts", "b.m3u8", "b-1.ts", "c.m3u8", "c-1.ts", "c-2.ts"] {
+            if try await vault.summary(of: fixture.origin.url("/" + name))?.isComplete == true { held.append(name) }
+        }
+        return held
+    }
+
+    private static let all = ["a.m3u8", "a-1.ts", "shared.ts", "b.m3u8", "b-1.ts", "c.m3u8", "c-1.ts", "c-2.ts"]
+
+    @Test("The title that was read least recently goes whole, what it shares stays, and goes with the other one")
+    func shared() async throws {
+        let (fixture, vault) = try await Self.filled()
+        #expect(try await Self.held(fixture, vault) == Self.all)
+        let used = try await vault.status().used
+        let first = try await vault.prune(StorageLimits(maxSize: used - 1, evictsDownloads: true))
+        #expect(try await Self.held(fixture, vault) == Array(Self.all[2...]))
+        #expect(first.bytes > Self.segment && first.bytes < 2 * Self.segment)
+        // The row of the title stays, as that of any download; those of its parts go.
+        let title = try #require(try await vault.summary(of: fixture.origin.url("/a.m3u8")))
+        #expect(title.bytes == 0 && title.title != nil)
+        #expect(try await vault.summary(of: fixture.origin.url("/a-1.ts")) == nil)
+        let later = try await vault.status().used
+        _ = try await vault.prune(StorageLimits(maxSize: later - 1, evictsDownloads: true))
+        #expect(try await Self.held(fixture, vault) == Array(Self.all[5...]), "nothing is left for the shared segment")
+        for try await _ in vault.download(fixture.origin.url("/a.m3u8")) {}
+        #expect(try await vault.summary(of: fixture.origin.url("/a.m3u8"))?.title?.isComplete == true)
+        await vault.close()
+    }
+
+    @Test("Reading a part is reading its titles: another one goes")
+    func lastAccess() async throws {
+        let (fixture, vault) = try await Self.filled()
+        let id = try await vault.id(of: MediaReference(fixture.origin.url("/shared.ts")))
+        try vault.store.index.touch([id], now: fixture.clock.now)
+        let used = try await vault.status().used
+        let plan = try await vault.prune(StorageLimits(maxSize: used - 1, evictsDownloads: true), isDryRun: true)
+        #expect(plan.segments == 3)
+        _ = try await vault.prune(StorageLimits(maxSize: used - 1, evictsDownloads: true))
+        #expect(try await Self.held(fixture, vault) == Array(Self.all[..<5]))
+        await vault.close()
+    }
+
+    @Test("A title stays while one of its parts is in use, or while it is pinned", arguments: [true, false])
+    func inUse(isPinned: Bool) async throws {
+        let (fixture, vault) = try await Self.filled()
+        let part = MediaReference(fixture.origin.url("/a-1.ts"))
+        let reader = try await vault.read(part, range: .whole)
+        if isPinned {
+            reader.cancel()
+            try await vault.pin(MediaReference(fixture.origin.url("/a.m3u8")))
+        }
+        let used = try await vault.status().used
+        _ = try await vault.prune(StorageLimits(maxSize: used - 1, evictsDownloads: true))
+        let held = try await Self.held(fixture, vault)
+        #expect(held.starts(with: Self.all[..<3]) && held.count < Self.all.count)
+        reader.cancel()
+        await vault.close()
+    }
+}

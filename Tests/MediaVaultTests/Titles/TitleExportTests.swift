@@ -1,0 +1,108 @@
+import Foundation
+import OriginTestSupport
+import Testing
+import VaultManifest
+import VaultModel
+
+@testable import MediaVault
+
+@Suite("export writes a title as a folder that plays by itself, or nothing", .timeLimit(.minutes(2)))
+struct TitleExportTests {
+    private static let segment: Int64 = 40_000
+    private static let hls = """
+        #EXTM3U
+        #EXT-X-STREAM-INF:BANDWIDTH=800000,RESOLUTION=854x480
+        low/list.m3u8
+        #EXT-X-STREAM-INF:BANDWIDTH=4000000,RESOLUTION=1920x1080
+        high/list.m3u8
+
+        """
+    private static let list = """
+        #EXTM3U
+        #EXT-X-MAP:URI="../../init.mp4"
+        #EXTINF:4,
+        1.m4s?token=secret
+        #EXTINF:4,
+        2.m4s
+        #EXT-X-ENDLIST
+
+        """
+    private static let dash = """
+        <MPD type="static" mediaPresentationDuration="PT8S"><Period><AdaptationSet mimeType="video/mp4">\
+        <SegmentTemplate media="$RepresentationID$/$Number$.m4s" initialization="$RepresentationID$/init.mp4" \
+        duration="4"/><Representation id="low" height="480" bandwidth="8"/>\
+        <Representation id="high" height="1080" bandwidth="9"/></AdaptationSet></Period></MPD>
+        """
+
+    private static func seed(_ target: String) -> UInt64 { UInt64(target.utf8.reduce(0) { $0 * 31 % 9973 + Int($1) }) }
+
+    private static func answer(to request: ScriptedRequest) -> ScriptedAnswer {
+        let path = String(request.target.prefix { $0 != "?" })
+        let text: String? =
+            path.hasSuffix(".mpd") ? dash : path.hasSuffix("/master.m3u8") ? hls : path.hasSuffix(".m3u8") ? list : nil
+        guard let text else {
+            return ScriptedResource(seed: seed(path), length: segment, contentType: "video/mp4").answer(to: request)
+        }
+        let bytes = Array(text.utf8)
+        let type = path.hasSuffix(".mpd") ? "application/dash+xml" : "application/vnd.apple.mpegurl"
+        return ScriptedAnswer(
+            200, fields: ["Content-Type": type, "Content-Length": "\(bytes.count)", "ETag": "\"\(bytes.count)\""],
+            body: request.method == "GET" ? [.bytes(bytes)] : [])
+    }
+
+    /// A vault that holds the lower quality of a title.
+    private static func filled(_ name: String) async throws -> (VaultFixture, Vault, MediaURL) {
+        let fixture = try await VaultFixture(ScriptedResource(length: 1))
+        fixture.origin.answer { answer(to: $0) }
+        let (vault, url) = (try await fixture.open(), fixture.origin.url("/films/one/" + name))
+        let options = DownloadOptions(selection: RenditionSelection(video: .height(480)))
+        for try await _ in vault.download(url, options: options) {}
+        return (fixture, vault, url)
+    }
+
+    @Test(
+        "The folder has the held renditions, with numbers for names, and the bytes of the origin",
+        arguments: [
+            ("master.m3u8", ["1.m3u8", "2.mp4", "3.m4s", "4.m4s", "index.m3u8"]),
+            ("manifest.mpd", ["1.mp4", "2-1.m4s", "2-2.m4s", "manifest.mpd"]),
+        ])
+    func complete(name: String, expected: [String]) async throws {
+        let (fixture, vault, url) = try await Self.filled(name)
+        let folder = try TemporaryFolder()
+        let target = folder.path + "/film"
+        let asked = fixture.origin.exchanges.count
+        var last: ExportProgress?
+        try await vault.export(MediaReference(url), to: target) { last = $0 }
+        #expect(fixture.origin.exchanges.count == asked, "nothing is requested")
+        let names = try FileManager.default.contentsOfDirectory(atPath: target).sorted()
+        #expect(names == expected)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["film"])
+        let contents = try names.map { Array(try Data(contentsOf: URL(filePath: target + "/" + $0))) }
+        #expect(last?.written == last?.total && last?.written == contents.reduce(0) { $0 + Int64($1.count) })
+        let prefix = name.hasSuffix("mpd") ? "/films/one/low/" : "/films/one/low/"
+        let first = ScriptedResource(seed: Self.seed(prefix + "1.m4s"), length: Self.segment).media
+        let place = try #require(names.firstIndex(of: name.hasSuffix("mpd") ? "2-1.m4s" : "3.m4s"))
+        #expect(first.matches(contents[place], at: 0) && contents[place].count == Self.segment)
+        let texts = zip(names, contents).filter { $0.0.hasSuffix("m3u8") || $0.0.hasSuffix("mpd") }
+            .map { String(decoding: $0.1, as: UTF8.self) }.joined()
+        for word in ["secret", "http", "high", "1080", "low/"] { #expect(!texts.contains(word), "\(word)") }
+        await vault.close()
+    }
+
+    @Test("A title that is not complete becomes no folder, and an existing one is not replaced")
+    func refused() async throws {
+        let (fixture, vault, url) = try await Self.filled("master.m3u8")
+        let folder = try TemporaryFolder()
+        let taken = await #expect(throws: VaultError.self) {
+            try await vault.export(MediaReference(url), to: folder.path, replacing: true)
+        }
+        #expect(taken?.code == .invalidArgument && taken?.message.contains("folder") == true)
+        try await vault.remove(MediaReference(fixture.origin.url("/films/one/low/2.m4s")))
+        let missing = await #expect(throws: VaultError.self) {
+            try await vault.export(MediaReference(url), to: folder.path + "/film")
+        }
+        #expect(missing?.code == .notHeld)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+        await vault.close()
+    }
+}
