@@ -1,3 +1,4 @@
+import SeededRandom
 import Testing
 import VaultModel
 
@@ -65,6 +66,29 @@ struct URLReferenceTests {
         }
     }
 
+    @Test("Random references are resolved as the algorithm of RFC 3986 §5.2 does")
+    func algorithm() throws {
+        let seed = UInt64.random(in: 0 ... .max)
+        print("URLReferenceTests: seed \(seed)")
+        var random = SeededGenerator(seed: seed)
+        let pieces = [
+            "a", "b.ts", "/", "/", "..", ".", "?", "=", "%2F", ";", ":", "@", "1", "~", "-", "//", "../", "./",
+        ]
+        let base = try MediaURL("https://origin.example/one/two/three;p?q=1")
+        var resolver = URLResolver(base)
+        var resolved = 0
+        for _ in 0..<20_000 {
+            let text = (0..<Int.random(in: 0...9, using: &random))
+                .map { _ in pieces.randomElement(using: &random) ?? "" }.joined()
+            // Another scheme or host is another URL, which the algorithm does not resolve.
+            guard !text.hasPrefix("//"), URLReference.scheme(of: Array(text.utf8)[...]) == nil else { continue }
+            let found = try resolver.resolve(Array(text.utf8)[...])
+            #expect(found.absoluteString == RFC3986.resolved(text, at: base), "seed \(seed): \(text)")
+            resolved += 1
+        }
+        #expect(resolved > 10_000)
+    }
+
     @Test(
         "A scheme is a letter and what may follow it, up to a colon",
         arguments: [
@@ -74,5 +98,50 @@ struct URLReferenceTests {
         ] as [(String, String?)])
     func scheme(reference: String, scheme: String?) {
         #expect(URLReference.scheme(of: Array(reference.utf8)[...]) == scheme)
+    }
+}
+
+/// RFC 3986 §5.2.2 to §5.2.4 as they are written, for references without scheme and authority.
+private enum RFC3986 {
+    static func resolved(_ reference: String, at base: MediaURL) -> String {
+        let question = reference.firstIndex(of: "?")
+        let path = String(reference[..<(question ?? reference.endIndex)])
+        var query = question.map { String(reference[reference.index(after: $0)...]) }
+        let target: String
+        if path.isEmpty {
+            target = base.path
+            query = query ?? base.query
+        } else if path.hasPrefix("/") {
+            target = withoutDotSegments(path)
+        } else {
+            let folder = base.path[...(base.path.lastIndex(of: "/") ?? base.path.startIndex)]
+            target = withoutDotSegments(folder + path)
+        }
+        return "\(base.scheme)://\(base.authority)\(target)" + (query.map { "?\($0)" } ?? "")
+    }
+
+    private static func withoutDotSegments(_ path: String) -> String {
+        var (input, output) = (path, "")
+        while !input.isEmpty {
+            if input.hasPrefix("../") {
+                input.removeFirst(3)
+            } else if input.hasPrefix("./") {
+                input.removeFirst(2)
+            } else if input.hasPrefix("/./") {
+                input.removeFirst(2)
+            } else if input == "/." {
+                input = "/"
+            } else if input.hasPrefix("/../") || input == "/.." {
+                input = input == "/.." ? "/" : String(input.dropFirst(3))
+                output = output.lastIndex(of: "/").map { String(output[..<$0]) } ?? ""
+            } else if input == "." || input == ".." {
+                input = ""
+            } else {
+                let end = input.dropFirst().firstIndex(of: "/") ?? input.endIndex
+                output += input[..<end]
+                input = String(input[end...])
+            }
+        }
+        return output
     }
 }

@@ -196,7 +196,8 @@ struct RestorePlan: Hashable, Sendable {
             ? [] : ["it still has the key of generation \(numbers), which was retired since; that key is left out"]
         return gone
             + lacking.sorted { $0.key < $1.key }.map { generation, count in
-                "it lacks the key of generation \(generation), so \(count) titles no longer open"
+                "it lacks the key of generation \(generation), so \(count) "
+                    + (count == 1 ? "title no longer opens" : "titles no longer open")
             }
     }
 }

@@ -23,9 +23,12 @@ package enum ManifestContent {
     }
 
     private static func containsRoot(_ text: ArraySlice<UInt8>) -> Bool {
-        let name = Array("MPD".utf8)
+        // ffmpeg ignores the case of the name.
+        let name = Array("mpd".utf8)
         return text.indices.dropFirst().contains { index in
-            guard text[index] == name[0], text[index...].starts(with: name) else { return false }
+            guard text[index].asciiLowercased == name[0],
+                text[index...].starts(with: name, by: { $0.asciiLowercased == $1 })
+            else { return false }
             if text[index - 1] == UInt8(ascii: "<") { return true }
             // The prefix of its namespace.
             guard text[index - 1] == UInt8(ascii: ":") else { return false }

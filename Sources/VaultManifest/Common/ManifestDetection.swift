@@ -45,7 +45,8 @@ package enum ManifestDetection {
         guard text.popFirst() == UInt8(ascii: "<") else { return nil }
         let name = text.prefix { $0 > 0x20 && $0 != UInt8(ascii: ">") && $0 != UInt8(ascii: "/") }
         let local = name.lastIndex(of: UInt8(ascii: ":")).map { name[($0 + 1)...] } ?? name
-        return local.elementsEqual("MPD".utf8) ? .dash : nil
+        // ffmpeg ignores the case of the name.
+        return local.elementsEqual("mpd".utf8) { $0.asciiLowercased == $1 } ? .dash : nil
     }
 
     private static func skipBlanks(_ text: inout ArraySlice<UInt8>) {

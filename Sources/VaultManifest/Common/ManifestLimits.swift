@@ -12,6 +12,12 @@ package struct ManifestLimits: Hashable, Sendable {
     package var maxURLBytes = 128 << 20
     /// The deepest nesting of elements.
     package var maxDepth = 32
+    /// The most elements of an XML document.
+    package var maxElements = 300_000
+    /// The most attributes of one element: the parser compares each with all before it.
+    package var maxAttributes = 64
+    /// The most namespaces declared at one place: the parser searches them for each prefix.
+    package var maxNamespaces = 64
 
     /// The limits of the vault.
     package static let standard = ManifestLimits()

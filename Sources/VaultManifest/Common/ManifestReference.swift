@@ -39,7 +39,7 @@ package enum ManifestTarget: Hashable, Sendable {
     /// A player would request this URL: lead it through the vault.
     case url(MediaURL)
     /// A player requests nothing, so the text stays: `data:` contains its resource, and `skd:` names a key to a DRM
-    /// system.
+    /// system. A player might find a playlist in what it takes for a segment, whose URIs nobody leads through the vault.
     case inert
     /// A player might open something around the vault, such as a file; write ``refusal`` instead.
     case refused
@@ -53,8 +53,7 @@ package enum ManifestTarget: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - uri: the URI's bytes, without white space around them.
-    ///   - role: what the player uses it for. A manifest is not taken from a `data:` URI, because nobody would lead the
-    ///     URIs in it through the vault.
+    ///   - role: what the player uses it for; neither a manifest nor a segment is taken from a `data:` URI.
     ///   - resolver: resolves relative references.
     package init(_ uri: ArraySlice<UInt8>, _ role: ManifestReference.Role, _ resolver: inout URLResolver) {
         // Nothing follows an empty reference.
@@ -66,7 +65,7 @@ package enum ManifestTarget: Hashable, Sendable {
             self = (try? resolver.resolve(uri)).map { .url($0) } ?? .refused
             return
         }
-        self = Self.inertSchemes.contains(scheme) && role != .playlist ? .inert : .refused
+        self = Self.inertSchemes.contains(scheme) && role != .playlist && role != .segment ? .inert : .refused
     }
 
     private static let inertSchemes: Set<String> = ["data", "skd"]

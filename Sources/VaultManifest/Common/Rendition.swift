@@ -34,12 +34,25 @@ public struct Rendition: Hashable, Codable, Sendable {
         self.kind = kind
     }
 
-    /// Returns whether the language is one of these, or a regional form of one: `en` accepts `en-GB` (RFC 4647 §3.3.1).
-    package func speaks(_ languages: [String]) -> Bool {
-        guard let language = language?.lowercased() else { return false }
-        return languages.contains { range in
-            let range = range.lowercased()
-            return range == "*" || language == range || language.hasPrefix(range + "-")
-        }
+    /// Returns whether the language is one of these, or a regional form of one.
+    package func speaks(_ languages: LanguageRanges) -> Bool { language.map(languages.contains) ?? false }
+}
+
+/// Languages that are wanted: each stands for its regional forms, too, as `en` does for `en-GB` (RFC 4647 §3.3.1).
+package struct LanguageRanges: Sendable {
+    private let ranges: Set<String>
+    /// The longest tag that is compared; RFC 5646 §4.4.1 asks for room for 35 characters.
+    private static let maxBytes = 64
+
+    /// Creates ranges from tags of RFC 5646 in any case; `*` means every language.
+    package init(_ languages: [String]) { ranges = Set(languages.map { $0.lowercased() }) }
+
+    /// Returns whether a language is within one of the ranges.
+    package func contains(_ language: String) -> Bool {
+        guard !ranges.contains("*") else { return true }
+        guard language.utf8.count <= Self.maxBytes else { return false }
+        let language = language.lowercased()
+        return ranges.contains(language)
+            || language.indices.contains { language[$0] == "-" && ranges.contains(String(language[..<$0])) }
     }
 }

@@ -75,7 +75,8 @@ extension RenditionSelection.Audio {
         case .all: return group
         case .default: return usual
         case .languages(let languages):
-            let spoken = group.filter { $0.speaks(languages) }
+            let wanted = LanguageRanges(languages)
+            let spoken = group.filter { $0.speaks(wanted) }
             return spoken.isEmpty ? usual : spoken
         }
     }
@@ -85,12 +86,14 @@ extension RenditionSelection.Subtitles {
     /// Returns the chosen ones of a group of alternatives.
     ///
     /// - Parameter spoken: the languages of the chosen audio.
-    package func chosen(from group: [Rendition], spoken: [String]) -> [Rendition] {
+    package func chosen(from group: [Rendition], spoken: LanguageRanges) -> [Rendition] {
         switch self {
-        case .all: group
-        case .none: []
-        case .default: group.filter { $0.isDefault || ($0.isForced && $0.speaks(spoken)) }
-        case .languages(let languages): group.filter { $0.speaks(languages) }
+        case .all: return group
+        case .none: return []
+        case .default: return group.filter { $0.isDefault || ($0.isForced && $0.speaks(spoken)) }
+        case .languages(let languages):
+            let wanted = LanguageRanges(languages)
+            return group.filter { $0.speaks(wanted) }
         }
     }
 }

@@ -7,14 +7,13 @@ extension DASHManifest {
     /// Each Representation gets an element of its own that names its segments, so that what several had inherited names
     /// other files for each. Bases go.
     func local(_ names: inout LocalNames) -> [UInt8] {
-        var placed = document
-        let periods = document.root.elements("Period")
+        let periods = root.elements("Period")
         let lengths = DASHWalk.periodLengths(
-            periods, total: document.root["mediaPresentationDuration"].flatMap(DASHTime.nanoseconds))
-        let base = DASHBase(url: url).below(document.root)
+            periods, total: root["mediaPresentationDuration"].flatMap(DASHTime.nanoseconds))
+        let base = DASHBase(url: url).below(root)
         var number = 0
-        placed.root = Self.withoutNaming(document.root)
-        placed.root.children = placed.root.children.map { node in
+        var placed = Self.withoutNaming(root)
+        placed.children = placed.children.map { node in
             guard let period = node.element, period.localName == "Period" else { return node }
             defer { number += 1 }
             return .element(Self.placed(period, at: base.below(period), [DASHLevel(period)], lengths[number], &names))

@@ -3,9 +3,9 @@ package import VaultModel
 /// A DASH media presentation description, MPD (ISO/IEC 23009-1).
 ///
 /// Elements are known by their names without prefix. `xlink` is refused: what it names would be part of the manifest
-/// without having been read here.
+/// without having been read here. So is what players read differently (``DASHNames``).
 package struct DASHManifest: Sendable {
-    let document: MarkupDocument
+    let root: MarkupElement
     /// Where the MPD was found.
     let url: MediaURL
     /// The length of what was parsed.
@@ -19,58 +19,70 @@ package struct DASHManifest: Sendable {
     ///   - limits: the bounds of what is parsed.
     /// - Throws: ``ManifestError`` if it cannot be led through the vault, or names too much.
     package init(_ bytes: [UInt8], url: MediaURL, limits: ManifestLimits) throws(ManifestError) {
-        document = try MarkupReader.read(bytes, limits: limits)
+        root = try MarkupReader.read(bytes, limits: limits)
         self.url = url
         byteCount = bytes.count
-        guard document.root.localName == "MPD" else { throw .notAManifest }
-        try Self.check(document.root)
+        guard root.localName == "MPD" else { throw .notAManifest }
+        try Self.check(root)
         var budget = ManifestBudget(limits)
-        for representation in DASHWalk.representations(of: document.root, at: url) {
+        for representation in DASHWalk.representations(of: root, at: url) {
             try representation.spend(&budget, isLive: isLive)
         }
     }
 
-    init(_ document: MarkupDocument, url: MediaURL, byteCount: Int) {
-        self.document = document
+    init(_ root: MarkupElement, url: MediaURL, byteCount: Int) {
+        self.root = root
         self.url = url
         self.byteCount = byteCount
     }
 
-    /// Refuses what would be fetched as a part of the manifest, and templates that would fill a player's memory.
-    private static func check(_ element: MarkupElement) throws(ManifestError) {
+    /// Refuses what would be fetched as a part of the manifest, what players read differently, and templates that would
+    /// fill a player's memory.
+    ///
+    /// - Parameter isForeign: whether the names in the element are not those of DASH.
+    private static func check(_ element: MarkupElement, isForeign: Bool = false) throws(ManifestError) {
         let isRemote = element.attributes.contains { $0.localName == "href" && $0.name != "href" }
         guard !isRemote, element.localName != "ImportedMPD" else { throw .remoteElement }
         if element.localName == DASHNaming.template.rawValue {
             let isTooWide = element.attributes.contains { DASHTemplate($0.value).isTooWide }
             guard !isTooWide else { throw .malformed(line: max(1, element.line), .template) }
         }
-        for child in element.elements { try check(child) }
+        let isForeign = isForeign || DASHNames.isForeign(element)
+        var once: Set<Substring> = []
+        for child in element.elements {
+            let name = child.localName
+            let isRepeated = DASHNames.once.contains(name) && !once.insert(name).inserted
+            guard isForeign || !isRepeated && !DASHNames.isMisspelled(name) else {
+                throw .malformed(line: max(1, child.line), .element)
+            }
+            try check(child, isForeign: isForeign)
+        }
     }
 
     /// Whether the MPD may change or grow (`type="dynamic"`, ISO/IEC 23009-1 §5.3.1.2).
-    package var isLive: Bool { document.root["type"]?.trimmingSpace() == "dynamic" }
+    package var isLive: Bool { root["type"]?.trimmingSpace() == "dynamic" }
 
     /// Every file that the MPD names, in order; of a live one, only what does not depend on the time of day.
     ///
     /// If a level has several `BaseURL`, the first counts.
     package var references: [ManifestReference] {
-        DASHWalk.representations(of: document.root, at: url).flatMap { $0.references(isLive: isLive) }
+        DASHWalk.representations(of: root, at: url).flatMap { $0.references(isLive: isLive) }
     }
 
     /// How long the title plays; nil if the MPD does not say it, or is live.
     package var duration: Duration? {
         guard !isLive else { return nil }
-        if let total = document.root["mediaPresentationDuration"].flatMap(DASHTime.nanoseconds) {
+        if let total = root["mediaPresentationDuration"].flatMap(DASHTime.nanoseconds) {
             return .nanoseconds(total)
         }
-        let lengths = DASHWalk.periodLengths(document.root.elements("Period"), total: nil)
+        let lengths = DASHWalk.periodLengths(root.elements("Period"), total: nil)
         guard !lengths.isEmpty, !lengths.contains(nil) else { return nil }
         return .nanoseconds(lengths.compactMap(\.self).reduce(Int64(0)) { $0.addingClamped($1) })
     }
 
     /// The name of the title, as `ProgramInformation` states it; at most 512 bytes of it.
     package var title: String? {
-        let title = document.root.elements("ProgramInformation").lazy.compactMap { $0.first("Title")?.text }.first {
+        let title = root.elements("ProgramInformation").lazy.compactMap { $0.first("Title")?.text }.first {
             !$0.isEmpty
         }
         guard let title else { return nil }
@@ -81,19 +93,9 @@ package struct DASHManifest: Sendable {
     ///
     /// - Parameter link: returns the URI to write for a reference, or nil to keep what stands there.
     package func rewritten(_ link: (ManifestReference) throws -> String?) rethrows -> [UInt8] {
-        var rewritten = document
-        rewritten.root = try withoutActuallyEscaping(link) { link in
-            try DASHRewriting(isLive: isLive, link: link).rewritten(document.root, at: DASHBase(url: url))
+        let rewritten = try withoutActuallyEscaping(link) { link in
+            try DASHRewriting(isLive: isLive, link: link).rewritten(root, at: DASHBase(url: url))
         }
-        rewritten.prologue = document.prologue.filter(\.isHarmless)
-        rewritten.epilogue = document.epilogue.filter(\.isHarmless)
         return MarkupWriter.write(rewritten, capacity: byteCount + byteCount / 4)
-    }
-}
-
-extension MarkupNode {
-    /// Whether the node is no style sheet, which a browser would fetch.
-    fileprivate var isHarmless: Bool {
-        if case .instruction(let target, _) = self { target.lowercased() != "xml-stylesheet" } else { true }
     }
 }

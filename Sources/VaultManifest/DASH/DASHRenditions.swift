@@ -17,6 +17,8 @@ struct DASHAdaptation {
     let renditions: [Rendition]
     /// The Representations.
     let representations: [MarkupElement]
+    /// Their ids; one without an id is named by its place.
+    let ids: [String]
     let roles: Set<String>
 
     /// Reads a set.
@@ -24,7 +26,9 @@ struct DASHAdaptation {
     /// - Parameter place: where it stands in the manifest; names what has no id.
     init(_ element: MarkupElement, place: String) {
         self.element = element
-        representations = element.elements("Representation")
+        let representations = element.elements("Representation")
+        let ids = representations.enumerated().map { $1["id"] ?? "\(place).\($0)" }
+        (self.representations, self.ids) = (representations, ids)
         let content = Self.content(of: element, representations.first)
         self.content = content
         let roles = Set(
@@ -36,9 +40,9 @@ struct DASHAdaptation {
             return
         }
         let label = element.elements("Label").lazy.map(\.text).first { !$0.isEmpty } ?? element["label"]
-        let all = representations.enumerated().map { index, representation in
+        let all = zip(representations, ids).map { representation, id in
             let inherited: (String) -> String? = { representation[$0] ?? element[$0] }
-            var rendition = Rendition(id: representation["id"] ?? "\(place).\(index)", kind: kind)
+            var rendition = Rendition(id: id, kind: kind)
             rendition.language = element["lang"] ?? element.first("ContentComponent")?["lang"]
             rendition.name = label
             rendition.bandwidth = representation.number("bandwidth").map(Int.init)
@@ -84,7 +88,7 @@ extension DASHManifest {
         var result: [Rendition] = []
         var ids: Set<String> = []
         var earlier: Set<Rendition> = []
-        for (index, period) in document.root.elements("Period").enumerated() {
+        for (index, period) in root.elements("Period").enumerated() {
             let found = Self.adaptations(of: period, index).flatMap(\.renditions)
             for rendition in found where !earlier.contains(rendition.choice) && ids.insert(rendition.id).inserted {
                 result.append(rendition)
@@ -98,12 +102,11 @@ extension DASHManifest {
     /// for a `BaseURL` and without other manifests. A live one stays as it is.
     package func selecting(_ selection: RenditionSelection) -> DASHManifest {
         guard !isLive else { return self }
-        var selected = document
+        var selected = Self.withoutAlternatives(root)
         var number = 0
-        selected.root = Self.withoutAlternatives(document.root)
-        for (index, node) in selected.root.children.enumerated() {
+        for (index, node) in selected.children.enumerated() {
             guard let period = node.element, period.localName == "Period" else { continue }
-            selected.root.children[index] = .element(Self.select(selection, in: period, number))
+            selected.children[index] = .element(Self.select(selection, in: period, number))
             number += 1
         }
         return DASHManifest(selected, url: url, byteCount: byteCount)
@@ -175,7 +178,7 @@ private struct Choice {
             from: (main.isEmpty || selection.video == .all ? videos : main).flatMap(\.renditions))
         let audio = selection.audio.chosen(from: all(.audio).flatMap(\.renditions))
         let subtitles = selection.subtitles.chosen(
-            from: all(.subtitles).flatMap(\.renditions), spoken: audio.compactMap(\.language))
+            from: all(.subtitles).flatMap(\.renditions), spoken: LanguageRanges(audio.compactMap(\.language)))
         ids = [.video: Set(video.map(\.id)), .audio: Set(audio.map(\.id)), .subtitles: Set(subtitles.map(\.id))]
         needed = Self.dependencies(of: ids.values.reduce(into: []) { $0.formUnion($1) }, in: sets)
     }
@@ -209,7 +212,7 @@ private struct Choice {
             var result = set.element
             result.children = set.element.children.filter { node in
                 guard let element = node.element, element.localName == "Representation" else { return true }
-                let id = element["id"] ?? set.renditions.first { $0.id.hasSuffix(".\(place)") }?.id ?? ""
+                let id = set.ids[place]
                 place += 1
                 guard isWhole || chosen.contains(id) || needed.contains(id) else { return false }
                 count += 1

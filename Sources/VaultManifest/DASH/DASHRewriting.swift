@@ -15,6 +15,7 @@ struct DASHRewriting {
     /// - Parameters:
     ///   - outer: the base of the element itself.
     ///   - levels: what the elements around it say about segments.
+    ///   - users: who inherits what stands in it, if it names segments.
     func rewritten(
         _ element: MarkupElement, at outer: DASHBase, levels outerLevels: [DASHLevel] = [],
         users outerUsers: SegmentUsers? = nil
@@ -22,14 +23,13 @@ struct DASHRewriting {
         let isLevel = DASHWalk.levelNames.contains(element.localName)
         let base = isLevel ? outer.below(element) : outer
         let levels = isLevel ? outerLevels + [DASHLevel(element)] : outerLevels
-        var users = outerUsers ?? SegmentUsers([], base)
-        if isLevel {
-            // Representations with other bases inherit what names segments: look for them only if there is something.
-            let namesSegments = levels.last.map { !$0.elements.isEmpty } ?? false
-            users = SegmentUsers(
-                namesSegments ? DASHWalk.representations(in: element, at: base, levels: levels) : [], base)
+        var users = outerUsers
+        // Representations with other bases inherit what names segments: look for them only if there is something.
+        if isLevel, let level = levels.last, !level.elements.isEmpty {
+            users = SegmentUsers(DASHWalk.representations(in: element, at: base, levels: levels), base)
         }
         var result = element
+        result.removeAttributes(where: DASHNames.isMisread)
         result.children = []
         result.children.reserveCapacity(element.children.count)
         for node in element.children {
@@ -37,6 +37,11 @@ struct DASHRewriting {
                 result.children.append(node)
                 continue
             }
+            guard !DASHNames.isForeign(child) else {
+                result.children.append(node)
+                continue
+            }
+            child.removeAttributes(where: DASHNames.isMisread)
             guard !DASHRequests.areMade(by: child, isLive: isLive) else { continue }
             switch child.localName {
             case "BaseURL":
@@ -45,11 +50,13 @@ struct DASHRewriting {
                 let isFile = element.localName == "Representation" && DASHSegments(levels).isOneFile
                 child.keepText(try baseURL(child.text, isFile: isFile, at: outer))
             case "Location": child.keepText(try plain(child.text, .playlist, at: [outer]))
-            case "ContentProtection", "Event": break
             default:
-                try rewriteAttributes(of: &child, at: base, for: users)
+                // Only these are inherited; what else has their names would be resolved for every Representation.
+                let isInherited = isLevel ? DASHNaming(rawValue: String(child.localName)) != nil : outerUsers != nil
+                let users = isInherited ? users : nil
+                try rewriteAttributes(of: &child, at: base, for: users ?? SegmentUsers([], base))
                 if !child.children.isEmpty {
-                    child = try rewritten(child, at: base, levels: levels, users: users)
+                    child = try rewritten(child, at: base, levels: levels, users: isLevel ? users : nil)
                 }
             }
             result.children.append(.element(child))

@@ -1,21 +1,13 @@
-/// An XML document as a tree, which can be written again.
+/// An element of an XML document with everything in it; it can be written again.
 ///
-/// It keeps what it does not understand: comments, unknown elements, processing instructions, white space. An XML
+/// Unknown elements, attributes and white space are kept. Comments and processing instructions are not, and a CDATA
+/// section is text like any other: no player needs them, and small parsers in scripts find markup in them. An XML
 /// parser does not tell the order of attributes, so they are written sorted.
-struct MarkupDocument: Sendable {
-    /// Whether the document began with the byte order mark of UTF-8.
-    var hasByteOrderMark: Bool
-    /// What stood before the root: comments and processing instructions.
-    var prologue: [MarkupNode]
-    var root: MarkupElement
-    /// What stood after the root.
-    var epilogue: [MarkupNode]
-}
-
-/// An element with everything in it.
 struct MarkupElement: Sendable {
     /// The name with its prefix, as it stood.
     let name: String
+    /// The name without its prefix.
+    let localName: Substring
     /// In ascending order of their names.
     private(set) var attributes: [MarkupAttribute]
     var children: [MarkupNode] = []
@@ -24,13 +16,11 @@ struct MarkupElement: Sendable {
 
     init(name: String, attributes: [String: String], line: Int = 0) {
         self.name = name
+        localName = name.withoutPrefix
         self.line = line
         self.attributes = attributes.map { MarkupAttribute(name: $0.key, value: $0.value) }
             .sorted { $0.name < $1.name }
     }
-
-    /// The name without its prefix.
-    var localName: Substring { name.withoutPrefix }
 
     /// The value of an attribute without a prefix; setting nil removes the attribute.
     subscript(name: String) -> String? {
@@ -64,6 +54,9 @@ struct MarkupElement: Sendable {
 
     /// Replaces all content by a text.
     mutating func replaceContent(by text: String) { children = [.text(text)] }
+
+    /// Removes the attributes that match.
+    mutating func removeAttributes(where matches: (MarkupAttribute) -> Bool) { attributes.removeAll(where: matches) }
 }
 
 struct MarkupAttribute: Hashable, Sendable {
@@ -77,19 +70,10 @@ struct MarkupAttribute: Hashable, Sendable {
 enum MarkupNode: Sendable {
     case element(MarkupElement)
     case text(String)
-    /// A CDATA section.
-    case data(String)
-    case comment(String)
-    case instruction(target: String, data: String?)
 
     var element: MarkupElement? { if case .element(let element) = self { element } else { nil } }
 
-    var text: String? {
-        switch self {
-        case .text(let text), .data(let text): text
-        case .element, .comment, .instruction: nil
-        }
-    }
+    var text: String? { if case .text(let text) = self { text } else { nil } }
 }
 
 extension String {

@@ -5,14 +5,7 @@ import VaultModel
 ///
 /// It is no parser: what it accepts may still be malformed.
 struct MarkupCheck {
-    /// The byte order mark of UTF-8.
-    static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
-    /// The most elements of a document.
-    static let maxElements = 300_000
-    /// The most attributes of one element: the parser compares each with all before it.
-    static let maxAttributes = 64
-    /// The most namespaces declared at one place: the parser searches them for each prefix.
-    static let maxNamespaces = 64
+    private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
     private let bytes: [UInt8]
     private let limits: ManifestLimits
@@ -90,7 +83,7 @@ struct MarkupCheck {
 
     private mutating func startTag() throws(ManifestError) {
         elements += 1
-        guard elements <= Self.maxElements else { throw .tooManyElements(limit: Self.maxElements) }
+        guard elements <= limits.maxElements else { throw .tooManyElements(limit: limits.maxElements) }
         guard open.count < limits.maxDepth else { throw .tooDeep(limit: limits.maxDepth) }
         var attributes = 0
         var declared = 0
@@ -99,7 +92,7 @@ struct MarkupCheck {
             let byte = bytes[index]
             if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") {
                 attributes += 1
-                guard attributes <= Self.maxAttributes, let close = bytes[(index + 1)...].firstIndex(of: byte) else {
+                guard attributes <= limits.maxAttributes, let close = bytes[(index + 1)...].firstIndex(of: byte) else {
                     throw malformed(.attributes)
                 }
                 index = close
@@ -111,7 +104,7 @@ struct MarkupCheck {
             index += 1
         }
         guard index < bytes.count else { throw malformed(.element) }
-        guard namespaces + declared <= Self.maxNamespaces else { throw malformed(.attributes) }
+        guard namespaces + declared <= limits.maxNamespaces else { throw malformed(.attributes) }
         if bytes[index - 1] != UInt8(ascii: "/") {
             open.append(declared)
             namespaces += declared

@@ -9,14 +9,11 @@ import FoundationXML
 ///
 /// The parser calls this object on the thread that called it, and only until it returns.
 final class MarkupReader: NSObject, XMLParserDelegate {
-    private var prologue: [MarkupNode] = []
-    private var epilogue: [MarkupNode] = []
     private var root: MarkupElement?
     /// The elements that are open, outermost first.
     private var open: [MarkupElement] = []
     /// The text that was reported last: the parser reports one text in many pieces.
     private var text = ""
-    private var textIsData = false
     private var failure: ManifestError?
 
     /// What libxml2 reports as errors, but players accept: an unknown version, a namespace that is no URI, a relative
@@ -26,7 +23,7 @@ final class MarkupReader: NSObject, XMLParserDelegate {
     /// Parses a document.
     ///
     /// - Throws: ``ManifestError`` if it is refused unparsed (``MarkupCheck``) or malformed.
-    static func read(_ bytes: [UInt8], limits: ManifestLimits) throws(ManifestError) -> MarkupDocument {
+    static func read(_ bytes: [UInt8], limits: ManifestLimits) throws(ManifestError) -> MarkupElement {
         try MarkupCheck.check(bytes, limits: limits)
         let reader = MarkupReader()
         // From a stream, since the parser refuses long documents in one piece.
@@ -39,31 +36,12 @@ final class MarkupReader: NSObject, XMLParserDelegate {
         _ = parser.parse()
         if let failure = reader.failure { throw failure }
         guard let root = reader.root, reader.open.isEmpty else { throw .notAManifest }
-        return MarkupDocument(
-            hasByteOrderMark: bytes.starts(with: MarkupCheck.byteOrderMark), prologue: reader.prologue, root: root,
-            epilogue: reader.epilogue)
-    }
-
-    private func append(_ node: MarkupNode) {
-        flushText()
-        if !open.isEmpty {
-            open[open.count - 1].children.append(node)
-        } else if root == nil {
-            prologue.append(node)
-        } else {
-            epilogue.append(node)
-        }
-    }
-
-    private func append(text piece: String, isData: Bool) {
-        if isData != textIsData { flushText() }
-        textIsData = isData
-        text += piece
+        return root
     }
 
     private func flushText() {
         guard !text.isEmpty else { return }
-        if !open.isEmpty { open[open.count - 1].children.append(textIsData ? .data(text) : .text(text)) }
+        if !open.isEmpty { open[open.count - 1].children.append(.text(text)) }
         text = ""
     }
 
@@ -80,20 +58,12 @@ final class MarkupReader: NSObject, XMLParserDelegate {
     func parser(_ parser: XMLParser, didEndElement name: String, namespaceURI: String?, qualifiedName: String?) {
         flushText()
         guard let element = open.popLast() else { return }
-        if open.isEmpty, root == nil { root = element } else { append(.element(element)) }
+        if open.isEmpty { root = element } else { open[open.count - 1].children.append(.element(element)) }
     }
 
-    func parser(_ parser: XMLParser, foundCharacters text: String) { append(text: text, isData: false) }
+    func parser(_ parser: XMLParser, foundCharacters piece: String) { text += piece }
 
-    func parser(_ parser: XMLParser, foundCDATA block: Data) {
-        append(text: String(decoding: block, as: UTF8.self), isData: true)
-    }
-
-    func parser(_ parser: XMLParser, foundComment comment: String) { append(.comment(comment)) }
-
-    func parser(_ parser: XMLParser, foundProcessingInstructionWithTarget target: String, data: String?) {
-        append(.instruction(target: target, data: data))
-    }
+    func parser(_ parser: XMLParser, foundCDATA block: Data) { text += String(decoding: block, as: UTF8.self) }
 
     func parser(_ parser: XMLParser, parseErrorOccurred error: any Error) {
         guard failure == nil, !Self.accepted.contains((error as NSError).code) else { return }

@@ -1,36 +1,20 @@
-/// Writes a ``MarkupDocument`` as UTF-8.
+/// Writes a ``MarkupElement`` as an XML document in UTF-8.
 struct MarkupWriter {
     private var bytes: [UInt8] = []
 
     /// Returns the bytes of the document.
     ///
     /// - Parameter capacity: about how many bytes there will be.
-    static func write(_ document: MarkupDocument, capacity: Int) -> [UInt8] {
+    static func write(_ root: MarkupElement, capacity: Int) -> [UInt8] {
         var writer = MarkupWriter()
         writer.bytes.reserveCapacity(capacity)
-        if document.hasByteOrderMark { writer.bytes += MarkupCheck.byteOrderMark }
-        writer.put(#"<?xml version="1.0" encoding="UTF-8"?>"#)
-        // Parsers report no white space outside the root.
-        for node in document.prologue + [.element(document.root)] + document.epilogue {
-            writer.put("\n")
-            writer.put(node)
-        }
+        writer.put("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n")
+        writer.put(root)
         writer.put("\n")
         return writer.bytes
     }
 
     private mutating func put(_ text: String) { bytes += text.utf8 }
-
-    private mutating func put(_ node: MarkupNode) {
-        switch node {
-        case .element(let element): put(element)
-        case .text(let text): put(escaping: text, inAttribute: false)
-        // A section ends at its first "]]>": the text goes on in another one.
-        case .data(let text): put("<![CDATA[" + text.replacing("]]>", with: "]]]]><![CDATA[>") + "]]>")
-        case .comment(let text): put("<!--" + text + "-->")
-        case .instruction(let target, let data): put("<?" + target + (data.map { " " + $0 } ?? "") + "?>")
-        }
-    }
 
     /// Recursive: the depth was bounded when the document was read.
     private mutating func put(_ element: MarkupElement) {
@@ -45,7 +29,12 @@ struct MarkupWriter {
         }
         guard !element.children.isEmpty else { return put("/>") }
         put(">")
-        for child in element.children { put(child) }
+        for child in element.children {
+            switch child {
+            case .element(let element): put(element)
+            case .text(let text): put(escaping: text, inAttribute: false)
+            }
+        }
         put("</")
         put(element.name)
         put(">")

@@ -44,7 +44,8 @@ struct HLSLines {
             switch bytes[position] {
             case UInt8(ascii: "\t"): break
             case 0..<0x20: throw .notText(line: number)
-            case 0xE2 where isSeparator(at: position): throw .malformed(line: number, .lineSeparator)
+            case 0xC2 where isSeparator(at: position), 0xE2 where isSeparator(at: position):
+                throw .malformed(line: number, .lineSeparator)
             default: break
             }
             position += 1
@@ -59,9 +60,11 @@ struct HLSLines {
         return HLSLine(number: number, content: content, whole: first..<position)
     }
 
-    /// Returns whether U+2028 or U+2029 stands here: a script sees the end of a line in it.
+    /// Returns whether U+0085, U+2028 or U+2029 stands here: a script sees the end of a line in it.
     private func isSeparator(at index: Int) -> Bool {
-        index + 2 < bytes.count && bytes[index + 1] == 0x80 && (bytes[index + 2] & 0xFE) == 0xA8
+        let next = bytes[(index + 1)...].prefix(2)
+        return next.first == 0x85 && bytes[index] == 0xC2
+            || next.first == 0x80 && bytes[index] == 0xE2 && next.last.map { $0 & 0xFE } == 0xA8
     }
 }
 

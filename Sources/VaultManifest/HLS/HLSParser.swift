@@ -134,6 +134,7 @@ struct HLSParser {
 
     private mutating func readTag(_ line: HLSLine) throws(ManifestError) {
         let content = bytes[line.content]
+        if content.starts(with: "#EXTM3U".utf8) { return try leadChannelURLs(line.content, after: "\"'=,") }
         let colon = content.firstIndex(of: UInt8(ascii: ":")) ?? content.endIndex
         // The longest name has 31 bytes.
         guard colon - content.startIndex <= 32, content.starts(with: "#EXT".utf8) else {
@@ -147,14 +148,40 @@ struct HLSParser {
             return try readTag(String(decoding: content[..<colon].dropFirst(7), as: UTF8.self), value, line)
         }
         switch String(decoding: content[..<colon].dropFirst(), as: UTF8.self) {
-        case "EXTINF": next.microseconds = HLSFacts.microseconds(bytes[value])
+        case "EXTINF":
+            next.microseconds = HLSFacts.microseconds(bytes[value])
+            // A comma ends the attributes; a title may be a URL.
+            try leadChannelURLs(value, after: "\"'=")
         case "EXTALBUMARTURL": try lead(bytes.trimmingBlanks(value), .data, belongsToTitle: true)
         default: break
         }
     }
 
+    /// Leads the URLs through the vault that lists of channels contain: logos (`tvg-logo="…"`) and guides (`url-tvg`).
+    ///
+    /// Players search for them in their own ways, so each URL behind one of these marks counts.
+    private mutating func leadChannelURLs(_ text: Range<Int>, after marks: String) throws(ManifestError) {
+        var start = text.lowerBound
+        while let mark = bytes[start..<text.upperBound].firstIndex(where: marks.utf8.contains) {
+            start = mark + 1
+            let rest = bytes[start..<text.upperBound]
+            let isURL =
+                rest.starts(with: "//".utf8)
+                || URLReference.scheme(of: rest).map {
+                    rest.dropFirst($0.utf8.count + 1).starts(with: "//".utf8)
+                } ?? false
+            guard isURL else { continue }
+            let end = rest.firstIndex { "\"', \t".utf8.contains($0) } ?? text.upperBound
+            try lead(start..<end, .data, belongsToTitle: false)
+            start = end
+        }
+    }
+
     private mutating func readTag(_ name: String, _ value: Range<Int>, _ line: HLSLine) throws(ManifestError) {
         switch name {
+        case "PREFETCH", "TWITCH-PREFETCH":
+            facts.isMedia = true
+            try lead(bytes.trimmingBlanks(value), .segment, belongsToTitle: false)
         case "BYTERANGE", "PART", "KEY", "MAP", "GAP", "PRELOAD-HINT", "RENDITION-REPORT", "DATERANGE":
             facts.isMedia = true
             try readMediaTag(name, value, line)
@@ -201,15 +228,19 @@ struct HLSParser {
         }
     }
 
-    /// Leads an interstitial through the vault, but no list of assets: nobody would do that to the URIs in it.
+    /// Leads an interstitial through the vault, but no list of assets, whether it is played or preloaded (`X-URI`):
+    /// nobody would do that to the URIs in it.
     private mutating func readInterstitial(_ list: HLSAttributes, _ line: HLSLine) throws(ManifestError) {
-        guard list.mentions("X-ASSET-") else { return }
+        guard list.mentions("X-ASSET-") || list.mentions("X-URI") else { return }
         for attribute in list.list {
             let name = list.name(of: attribute)
-            guard name.hasPrefix("X-ASSET-") || !list.isClear else { continue }
+            guard name.hasPrefix("X-ASSET-") || name == "X-URI" || !list.isClear else { continue }
             guard list.isClear, attribute.isQuoted else { throw .malformed(line: line.number, .attributes) }
-            if name == "X-ASSET-URI" { try lead(attribute.value, .playlist, belongsToTitle: false) }
-            if name == "X-ASSET-LIST" { try write(HLSEdit(attribute.value, .text(ManifestTarget.refusal))) }
+            switch name {
+            case "X-ASSET-URI": try lead(attribute.value, .playlist, belongsToTitle: false)
+            case "X-ASSET-LIST", "X-URI": try write(HLSEdit(attribute.value, .text(ManifestTarget.refusal)))
+            default: break
+            }
         }
     }
 

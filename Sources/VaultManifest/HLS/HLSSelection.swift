@@ -31,9 +31,10 @@ extension HLSPlaylist {
         for entry in entries {
             if let group = entry.group, groups.contains(group) { alternatives[group, default: []].append(entry) }
         }
-        let spoken = alternatives.filter { $0.key.type == "AUDIO" }.flatMap { _, entries in
-            selection.audio.chosen(from: entries.compactMap(\.rendition)).compactMap(\.language)
-        }
+        let spoken = LanguageRanges(
+            alternatives.filter { $0.key.type == "AUDIO" }.flatMap { _, entries in
+                selection.audio.chosen(from: entries.compactMap(\.rendition)).compactMap(\.language)
+            })
         return alternatives.flatMap { group, entries in
             let choices = entries.compactMap(\.rendition)
             let chosen =

@@ -46,6 +46,7 @@ class Bench:
         self._queries, self._places, self._vaults = 0, 0, []
         self._rewrap = Program("rewrap-keys", str(sizes.keys))
         self._reseal = Program("reseal-held-title", *map(str, sizes.reseals))
+        self._rewrite = Program("rewrite-playlist")
 
     def make_films(self):
         for name, size in ((self.FILM, self.sizes.film), (self.CLIP, self.CLIP_BYTES)):
@@ -225,9 +226,26 @@ class Bench:
         """warm reader beside a reseal of 50 MB/s ÷ alone"""
         return self._reseal.figure("warm reader", self.folder)
 
+    def rewrite(self):
+        """rewriting an HLS playlist of 10 000 segments"""
+        return self._rewrite.figure("10 000 segments, absolute URLs", self.folder)
+
+    def rewrite_long(self):
+        """rewriting an HLS playlist of 100 000 segments"""
+        return self._rewrite.figure("100 000 segments, absolute URLs", self.folder)
+
+    def rewrite_timeline(self):
+        """rewriting a DASH timeline of 100 000 segments"""
+        return self._rewrite.figure("100 000 segments, DASH timeline", self.folder)
+
+    def rewrite_list(self):
+        """rewriting a DASH list of 100 000 segments"""
+        return self._rewrite.figure("100 000 segments, DASH list", self.folder)
+
 
 FIGURES = {
     "a": Bench.shaped_fill, "b": Bench.unshaped_fill, "c": Bench.first_byte, "d": Bench.warm_ranges,
     "e": Bench.paused_readers, "f": Bench.warm_ranges_of_rclone, "g": Bench.short_range, "h": Bench.idle_clients,
     "i": Bench.rewrap, "j": Bench.rewrap_traffic, "k": Bench.list_keys, "l": Bench.reseal, "m": Bench.warm_reader,
+    "n": Bench.rewrite, "o": Bench.rewrite_long, "p": Bench.rewrite_timeline, "q": Bench.rewrite_list,
 }

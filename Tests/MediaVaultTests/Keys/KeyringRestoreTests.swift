@@ -182,7 +182,8 @@ struct KeyringRestoreTests {
         }
         let error = try await refusal()
         #expect(
-            error.code == .olderKeyring && error.message.contains("generation 2") && error.message.contains("1 titles"))
+            error.code == .olderKeyring && error.message.contains("generation 2")
+                && error.message.contains("1 title no longer opens"))
         #expect(try await restore(force: true).generations == [1])
         try await expectHeld(drawer)
     }

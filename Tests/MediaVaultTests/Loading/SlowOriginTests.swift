@@ -94,8 +94,9 @@ struct SlowOriginTests {
         let reader = try await vault.read(fixture.url)
         var position: Int64 = 0
         for pause in 1...3 {
-            // The player pauses for longer than the origin waits.
-            await fixture.origin.wait { $0.count == pause && $0[pause - 1].phase == .abandoned }
+            // The player pauses for longer than the origin waits. On a busy machine the origin may also have dropped a
+            // transfer while the player was reading.
+            await fixture.origin.wait { $0.count >= pause && $0.last?.phase == .abandoned }
             try await Task.sleep(for: FetchState.stallTime)
             let next = pause < 3 ? position + (8 << 20) : .max
             while position < next, let bytes = try await reader.next() {
@@ -106,7 +107,7 @@ struct SlowOriginTests {
                 position += Int64(bytes.count)
             }
         }
-        #expect(position == 40 << 20 && fixture.origin.exchanges.count == 4)
+        #expect(position == 40 << 20 && fixture.origin.exchanges.count >= 4)
         await vault.close()
     }
 

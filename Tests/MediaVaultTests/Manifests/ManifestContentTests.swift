@@ -10,7 +10,7 @@ struct ManifestContentTests {
             ("#EXTM3U\n#EXTINF:1,\na.ts\n", .hls), ("\u{FEFF}#EXTM3U\r\n", .hls), ("#EXTM3U", .hls),
             ("<MPD xmlns=\"urn:mpeg:dash:schema:mpd:2011\">", .dash), ("<?xml version=\"1.0\"?>\n<MPD>", .dash),
             ("\u{FEFF} \n<!-- film -->\n<dash:MPD>", .dash),
-            ("<!DOCTYPE MPD [<!ENTITY a 'b'>]><MPD>", .dash),
+            ("<!DOCTYPE MPD [<!ENTITY a 'b'>]><MPD>", .dash), ("<!DOCTYPE x><mpd>", .dash), ("<x:mPd>", .dash),
             ("<!-- \(String(repeating: "x", count: 2000)) --><x:MPD>", .dash),
             ("", nil), ("#EXTM3", nil), ("#!/bin/sh", nil), ("<a xmlns=\"urn:MPD\">", nil), ("MPD", nil),
             ("<html>", nil),

@@ -40,7 +40,8 @@ struct ManifestDetectionTests {
         arguments: [
             ("#EXTM3U\n#EXTINF:6,\n", ManifestKind.hls), ("\u{FEFF}#EXTM3U", .hls), ("\r\n #EXTM3U", .hls),
             ("<MPD>", .dash), ("<?xml version=\"1.0\"?>\n<!-- a > b --><MPD xmlns=\"x\">", .dash),
-            ("\u{FEFF}<dash:MPD/>", .dash), ("<MPDX>", nil), ("<html><MPD>", nil), ("<!-- <MPD>", nil), ("<?", nil),
+            ("\u{FEFF}<dash:MPD/>", .dash), ("<mpd>", .dash), ("<x:Mpd ", .dash), ("<MPDX>", nil), ("<html><MPD>", nil),
+            ("<!-- <MPD>", nil), ("<?", nil),
             ("", nil), ("#EXTINF:6,", nil), ("one.mp3\n", nil), ("\0\0\0 ftyp", nil),
             (String(repeating: " ", count: 2000) + "#EXTM3U", nil),
         ] as [(String, ManifestKind?)])

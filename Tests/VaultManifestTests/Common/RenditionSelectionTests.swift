@@ -56,12 +56,16 @@ struct RenditionSelectionTests {
             audio("en", "en"), audio("de", "de", isDefault: true), audio("forced", "en", isForced: true),
             audio("other", "fr", isForced: true),
         ]
-        #expect(RenditionSelection.Subtitles.default.chosen(from: group, spoken: ["en"]).map(\.id) == ["de", "forced"])
-        #expect(RenditionSelection.Subtitles.none.chosen(from: group, spoken: ["en"]).isEmpty)
-        #expect(RenditionSelection.Subtitles.all.chosen(from: group, spoken: []) == group)
         #expect(
-            RenditionSelection.Subtitles.languages(["en"]).chosen(from: group, spoken: []).map(\.id)
+            RenditionSelection.Subtitles.default.chosen(from: group, spoken: LanguageRanges(["en"])).map(\.id) == [
+                "de", "forced",
+            ])
+        #expect(RenditionSelection.Subtitles.none.chosen(from: group, spoken: LanguageRanges(["en"])).isEmpty)
+        #expect(RenditionSelection.Subtitles.all.chosen(from: group, spoken: LanguageRanges([])) == group)
+        #expect(
+            RenditionSelection.Subtitles.languages(["en"]).chosen(from: group, spoken: LanguageRanges([])).map(\.id)
                 == ["en", "forced"])
-        #expect(RenditionSelection.Subtitles.languages(["it"]).chosen(from: group, spoken: ["it"]).isEmpty)
+        #expect(
+            RenditionSelection.Subtitles.languages(["it"]).chosen(from: group, spoken: LanguageRanges(["it"])).isEmpty)
     }
 }

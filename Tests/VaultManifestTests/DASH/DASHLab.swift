@@ -71,7 +71,7 @@ struct RewrittenMPD {
     }
 
     /// Everything that stands where a player expects a URL.
-    private var addresses: [String] { Self.addresses(in: manifest.document.root) }
+    private var addresses: [String] { Self.addresses(in: manifest.root) }
 
     private static func addresses(in element: MarkupElement) -> [String] {
         guard !["ContentProtection", "Event"].contains(element.localName) else { return [] }

@@ -171,8 +171,8 @@ struct DASHRewritingTests {
             (
                 "odd-xml",
                 [
-                    "<?keep this?>", "<!-- before -->", "<!-- after -->", "x:unknown=\"a&#9;b&#10;c&quot;&lt;&amp;'\"",
-                    "<![CDATA[<not> & markup ]]]]><![CDATA[> end]]>",
+                    "x:unknown=\"a&#9;b&#10;c&quot;&lt;&amp;'\"",
+                    "&lt;not&gt; &amp; markup ]]&gt; endtext &lt; &amp; &gt; ü",
                 ]
             ),
             ("layered", ["SubRepresentation"]), ("languages", ["<Preselection"]),

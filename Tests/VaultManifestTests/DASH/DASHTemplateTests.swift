@@ -68,7 +68,7 @@ struct DASHTemplateTests {
         let text =
             #"<SegmentTemplate timescale="4" presentationTimeOffset="2"><SegmentTimeline>"# + entries
             + "</SegmentTimeline></SegmentTemplate>"
-        let root = try MarkupReader.read(Array("<Period>\(text)</Period>".utf8), limits: .standard).root
+        let root = try MarkupReader.read(Array("<Period>\(text)</Period>".utf8), limits: .standard)
         let runs = DASHSegments([DASHLevel(root)]).runs(periodLength: 10_000_000_000)
         #expect(runs == expected.map { SegmentRun(number: $0.0, time: $0.1, duration: $0.2, count: $0.3) })
     }

@@ -32,6 +32,53 @@ struct HLSHostileTests {
         #expect(led.text == "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\n\(refused)\n#EXT-X-MEDIA:URI=\"\(refused)\"\n")
     }
 
+    @Test("A segment within a URI is refused: a player might find a playlist in it")
+    func segmentInURI() throws {
+        let data = "data:video/mp2t;base64,I0VYVE0zVQpodHRwOi8vZXZpbC5leGFtcGxlL3gudHM="
+        #expect(try HLSPlaylist("#EXTM3U\n#EXTINF:1,\n\(data)\n").led.text == "#EXTM3U\n#EXTINF:1,\n\(refused)\n")
+    }
+
+    @Test("Logos and guides of a list of channels are led through the vault, however they are quoted")
+    func channels() throws {
+        let led = try HLSPlaylist(
+            """
+            #EXTM3U url-tvg="http://a.example/g.xml,http://b.example/g.xml" x-tvg-url=http://c.example/g.xml
+            #EXTINF:-1 " tvg-logo="http://d.example/l.png" radio-logo='//e.example/l.png' x=http://f.example/x,Title
+            t.ts
+            #EXTINF:-1 tvg-logo="file:///etc/passwd" tvg-id="a:b" tvg-logo="http://g.example/l.png
+            u.ts
+
+            """
+        ).led
+        #expect(
+            led.text == """
+                #EXTM3U url-tvg="/media/led/1,/media/led/2" x-tvg-url=/media/led/3
+                #EXTINF:-1 " tvg-logo="/media/led/4" radio-logo='/media/led/5' x=/media/led/6,Title
+                /media/led/7
+                #EXTINF:-1 tvg-logo="/refused" tvg-id="a:b" tvg-logo="/media/led/8
+                /media/led/9
+
+                """)
+        #expect(led.references.filter { $0.role == .data }.count == 7)
+    }
+
+    @Test("A title that is a URL stays: nobody requests it")
+    func titles() throws {
+        let text = "#EXTM3U\n#EXTINF:6,http://radio.example/\n"
+        #expect(try HLSPlaylist(text).led.text == text)
+    }
+
+    @Test("Segments to be requested in advance are led through the vault, and preloaded lists are refused")
+    func preloads() throws {
+        let led = try HLSPlaylist(
+            "#EXTM3U\n#EXT-X-PREFETCH:http://a.example/1.ts\n#EXT-X-TWITCH-PREFETCH: http://a.example/2.ts\n"
+                + "#EXT-X-DATERANGE:CLASS=\"com.apple.hls.preload\",X-URI=\"http://a.example/list.json\"\n"
+        ).led
+        #expect(
+            led.text == "#EXTM3U\n#EXT-X-PREFETCH:/media/led/1\n#EXT-X-TWITCH-PREFETCH: /media/led/2\n"
+                + "#EXT-X-DATERANGE:CLASS=\"com.apple.hls.preload\",X-URI=\"\(refused)\"\n")
+    }
+
     @Test("A key at an intranet address is a reference like any other: whoever requests it decides on the address")
     func intranet() throws {
         let keys = ["http://169.254.169.254/latest", "http://127.0.0.1:22/", "http://[::1]/", "http://2130706433/"]
@@ -128,7 +175,7 @@ struct HLSHostileTests {
 
     @Test("The line separators of Unicode are refused: a script sees two lines")
     func lineSeparators() {
-        for separator in ["\u{2028}", "\u{2029}"] {
+        for separator in ["\u{2028}", "\u{2029}", "\u{85}"] {
             #expect(throws: ManifestError.malformed(line: 2, .lineSeparator)) {
                 try HLSPlaylist("#EXTM3U\n# title\(separator)http://evil.example/x.ts\n")
             }

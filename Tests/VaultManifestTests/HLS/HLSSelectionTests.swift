@@ -151,4 +151,16 @@ struct HLSSelectionTests {
         let only = try HLSPlaylist("#EXTM3U\n\(bad)")
         #expect(only.selecting(RenditionSelection()).text == only.text)
     }
+
+    @Test("The languages of many members are not compared each with each", .timeLimit(.minutes(5)))
+    func manyLanguages() throws {
+        let members = (0..<10_000).map { number in
+            ["AUDIO", "SUBTITLES"].map {
+                "#EXT-X-MEDIA:TYPE=\($0),GROUP-ID=\"g\",NAME=\"n\",LANGUAGE=\"l\(number)\",FORCED=YES,URI=\"\($0)\(number).m3u8\"\n"
+            }.joined()
+        }
+        let playlist = try HLSPlaylist(
+            "#EXTM3U\n\(members.joined())#EXT-X-STREAM-INF:BANDWIDTH=1,AUDIO=\"g\",SUBTITLES=\"g\"\nv.m3u8\n")
+        #expect(playlist.selecting(RenditionSelection(audio: .all)).references.count == 20_001)
+    }
 }

@@ -126,7 +126,7 @@ struct HLSTagTests {
             "#ext-x-key:URI=\"a\"", "#EXT-X-KEY", "#EXTM3U url-tvg=\"x\"",
             "#EXT-X-KEY:METHOD=SAMPLE-AES,URI=\"skd://asset\"",
             "#EXT-X-KEY:METHOD=X,URI=\"data:text/plain;base64,AA==\"",
-            "#EXT-X-MEDIA:TYPE=AUDIO,URI=\"\"", "data:video/mp4;base64,AAAA",
+            "#EXT-X-MEDIA:TYPE=AUDIO,URI=\"\"", "#EXT-X-MAP:URI=\"data:video/mp4;base64,AAAA\"",
         ])
     func unchanged(line: String) throws {
         let led = try HLSPlaylist("#EXTM3U\n\(line)\n").led
