@@ -56,10 +56,12 @@ final class KeyErasure: Sendable {
     /// - Parameter wasKilled: whether the last owner was killed. Without the table it could not record a pending
     ///   erasure, so one is assumed.
     func addLaterTables(afterKill wasKilled: Bool) throws {
-        guard try index.read({ db in try !PendingErasure.hasTable(db) }) else { return }
+        guard try index.read({ db in try !PackedPartRow.hasTable(db) }) else { return }
         try index.write { db in
+            let countsErasures = try PendingErasure.hasTable(db)
             for statement in IndexSchema.later { try db.execute(sql: IndexSchema.ifAbsent(statement)) }
-            if wasKilled { try PendingErasure.record(db) }
+            try db.execute(sql: "PRAGMA user_version = \(IndexSchema.versions.upperBound)")
+            if wasKilled, !countsErasures { try PendingErasure.record(db) }
         }
     }
 
