@@ -31,8 +31,8 @@ struct TitleParts: Sendable {
         let (store, ids) = (store, try await parts(of: resource).map(\.id))
         guard !ids.isEmpty else { return }
         try await pool.run { try store.setClass(resourceClass, of: ids, only: only) }
-        for id in ids {
-            loaders.loader(of: id)?.change { state in
+        for loader in ids.flatMap(loaders.loaders(reading:)) {
+            loader.change { state in
                 state.isPinned = resourceClass == .pinned
                 return Effects()
             }
