@@ -35,7 +35,9 @@ extension VaultStore {
         var runs: [(start: Int64, bytes: [UInt8])] = []
         for segment in serving.segments {
             let reader = try reader(of: segment, resource: resource)
-            for range in segment.effectiveRanges(badBlocks: serving.badBlocks[segment.id] ?? []).ranges {
+            for range in segment.effectiveRanges(badBlocks: serving.badBlocks[segment.id] ?? [], within: serving.window)
+                .ranges
+            {
                 runs.append((range.lowerBound, try reader.bytes(range, of: segment)))
             }
         }

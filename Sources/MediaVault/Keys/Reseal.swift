@@ -36,9 +36,9 @@ extension KeyAdministration {
         }
         var resources: [ResourceID] = []
         for reference in references {
-            let (store, id) = (store, try await loaders.name(reference).id)
-            guard try await pool.run({ try store.index.hasResource(id) }) else { throw reference.notHeld }
-            resources.append(id)
+            let resource = try await loaders.name(reference)
+            try await loaders.requireOwnRows(of: resource)
+            resources.append(resource.id)
         }
         let (named, wanted) = (resources, references.isEmpty ? nil : Set(resources))
         try await lock.exclusively(.reseal) {

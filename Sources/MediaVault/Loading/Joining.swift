@@ -45,6 +45,8 @@ extension ResourceLoader {
     ///
     /// - Parameter isResting: whether the resource has not been used for ``Joining/rest``.
     func needsJoining(isResting: Bool) -> Bool {
+        // The segments of a pack are joined for the pack.
+        guard record.place == nil else { return false }
         let (pieces, isWhole) = look { ($0.map.pieces, $0.isWhole) }
         let crowd = SegmentJoin.next(of: pieces.map(\.range), isWhole: isWhole)?.count ?? 0
         return crowd >= Joining.crowd || (crowd > 1 && isResting)

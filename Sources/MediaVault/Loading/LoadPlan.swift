@@ -70,6 +70,8 @@ struct SegmentMap {
     }
 
     private var segments: [SegmentID: SegmentDescription] = [:]
+    /// The bytes that belong to the resource: of a pack's segments, only some do.
+    private var window: ByteRange = 0..<ContentInformation.maxBytes
     private var badBlocks: [SegmentID: Set<Int>] = [:]
     /// Sorted and disjoint: the good bytes of two segments never overlap.
     private(set) var pieces: [Piece] = []
@@ -83,6 +85,7 @@ struct SegmentMap {
 
     init(_ representation: StoredRepresentation) {
         badBlocks = representation.badBlocks
+        window = representation.window
         for segment in representation.segments { segments[segment.id] = segment }
         rebuild()
     }
@@ -109,6 +112,10 @@ struct SegmentMap {
 
     /// Adds a segment, or records that it has grown.
     mutating func put(_ segment: SegmentDescription) {
+        guard window.contains(segment.range) else {
+            segments[segment.id] = segment
+            return rebuild()
+        }
         guard let known = segments.updateValue(segment, forKey: segment.id), known.length > 0 else {
             guard segment.length > 0 else { return }
             let piece = Piece(range: segment.range, segment: segment.id)
@@ -153,7 +160,7 @@ struct SegmentMap {
 
     private mutating func rebuild() {
         pieces = segments.values.flatMap { segment in
-            segment.effectiveRanges(badBlocks: badBlocks[segment.id] ?? []).ranges
+            segment.effectiveRanges(badBlocks: badBlocks[segment.id] ?? [], within: window).ranges
                 .map { Piece(range: $0, segment: segment.id) }
         }
         pieces.sort { $0.range.lowerBound < $1.range.lowerBound }

@@ -40,13 +40,27 @@ final class LoaderTable: Sendable {
     /// All loaders.
     var all: [ResourceLoader] { state.withLock { $0.entries.values.map(\.loader) } }
 
-    /// The resources that have readers, or for which something is fetched or written.
-    var resourcesInUse: Set<ResourceID> { state.withLock { Set($0.entries.filter(\.value.isInUse).keys) } }
+    /// The resources that have readers, or for which something is fetched or written; packs by their parts, too.
+    var resourcesInUse: Set<ResourceID> {
+        state.withLock { state in
+            state.entries.reduce(into: []) { ids, entry in
+                guard entry.value.isInUse else { return }
+                ids.insert(entry.key)
+                if let pack = entry.value.loader.record.place?.pack { ids.insert(pack) }
+            }
+        }
+    }
 
     // MARK: Use
 
     /// Returns the loader of a resource if the resource is in use, or was used recently.
     func loader(of id: ResourceID) -> ResourceLoader? { state.withLock { $0.entries[id]?.loader } }
+
+    /// Returns the loaders that read the segments of a resource: its own, and those of the parts in it if it is a pack.
+    func loaders(reading id: ResourceID) -> [ResourceLoader] {
+        state.withLock { $0.entries.filter { $0.key == id || $0.value.loader.record.place?.pack == id } }
+            .values.map(\.loader)
+    }
 
     /// Returns the loader of a resource if there is one that may be used, and keeps it for longer.
     ///
@@ -163,39 +177,57 @@ final class LoaderTable: Sendable {
         _ resource: NamedResource, _ erase: @escaping @Sendable (VaultStore, ResourceID) throws -> Int64?
     ) async throws -> Int64 {
         let (store, pool, id) = (environment.store, environment.pool, resource.id)
-        guard try await pool.run({ try store.index.hasResource(id) }) else { throw resource.reference.notHeld }
-        let (loader, lease) = try use(resource)
-        beginRemoving(id)
+        try await requireOwnRows(of: resource)
+        let (_, lease) = try use(resource)
+        let ending = loaders(reading: id)
+        for loader in ending { beginRemoving(loader.record.id) }
         defer {
-            remove(id)
+            for loader in ending { remove(loader.record.id) }
             withExtendedLifetime(lease) {}
         }
-        loader.end(with: ResourceRecord.removed)
-        // A resource whose rows do not open can be removed, too.
-        try? await loader.ready()
-        await loader.settle()
-        await loader.settleJoining()
-        let record = loader.record
+        for loader in ending { loader.end(with: ResourceRecord.removed) }
+        for loader in ending {
+            // A resource whose rows do not open can be removed, too.
+            try? await loader.ready()
+            await loader.settle()
+            await loader.settleJoining()
+        }
         let bytes = try await pool.run {
-            record.retire()
+            for loader in ending { loader.record.retire() }
             return try erase(store, id)
         }
-        answers.forget(id)
+        for loader in ending { answers.forget(loader.record.id) }
         guard let bytes else { throw resource.reference.notHeld }
         return bytes
+    }
+
+    /// Requires that the vault has a resource by itself, and not as a file in the pack of a title.
+    ///
+    /// - Throws: ``VaultError`` with code `notHeld` or `invalidArgument`.
+    func requireOwnRows(of resource: NamedResource) async throws {
+        let (store, id) = (environment.store, resource.id)
+        let (hasRows, isPacked) = try await environment.pool.run {
+            let hasRows = try store.index.hasResource(id)
+            return (hasRows, try !hasRows && store.index.resource(id) != nil)
+        }
+        guard !isPacked else {
+            throw VaultError(
+                .invalidArgument, "\(resource.reference.url) is stored together with its title; name the title instead")
+        }
+        guard hasRows else { throw resource.reference.notHeld }
     }
 
     /// Removes a loader from the table; the next user reads the index again.
     func remove(_ id: ResourceID) { state.withLock { $0.entries[id] = nil } }
 
-    /// Removes a loader from the table unless it is in use.
+    /// Removes the loaders that read the segments of a resource from the table, unless one of them is in use.
     ///
-    /// - Returns: whether there is none now.
+    /// - Returns: whether there are none now.
     func removeIfIdle(_ id: ResourceID) -> Bool {
         state.withLock { state in
-            guard let entry = state.entries[id] else { return true }
-            guard !entry.isInUse else { return false }
-            state.entries[id] = nil
+            let reading = state.entries.filter { $0.key == id || $0.value.loader.record.place?.pack == id }
+            guard !reading.values.contains(where: \.isInUse) else { return false }
+            for id in reading.keys { state.entries[id] = nil }
             return true
         }
     }

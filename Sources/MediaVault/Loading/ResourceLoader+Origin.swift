@@ -16,6 +16,7 @@ extension ResourceLoader {
             guard var request = makeRequest(url) else { return nil }
             request.fields = fields?.sent(to: url) ?? HeaderFields()
             request.reach = reach
+            if let answered = takeAnswer(to: request) { return answered }
             let response = try await origin.send(request)
             guard [401, 403].contains(response.head.status) else {
                 addresses.grant(url)
@@ -243,7 +244,8 @@ extension ResourceLoader {
         return status
     }
 
-    private static func isFinal(_ failure: OriginFailure) -> Bool {
+    /// Whether an origin refused in a way that asking again does not change.
+    static func isFinal(_ failure: OriginFailure) -> Bool {
         guard let status = status(of: failure) else { return false }
         return [401, 403, 404, 410, 451].contains(status)
     }

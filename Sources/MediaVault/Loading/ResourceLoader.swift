@@ -19,6 +19,8 @@ final class ResourceLoader: Sendable {
     let contact = OriginReachability()
     let revalidator = Revalidator()
     let joining = Locked(Joining())
+    /// An answer to a request that is about to be sent again.
+    private let early = Locked<(request: OriginRequest, response: any OriginResponse)?>(nil)
     private let guarded: Locked<Guarded>
     private let loading: Task<StoredRepresentation?, any Error>
 
@@ -236,6 +238,30 @@ final class ResourceLoader: Sendable {
 
     // MARK: Origin
 
+    /// Keeps the answer to a request for everything, until the same is requested again.
+    func keep(_ response: any OriginResponse, to request: OriginRequest) {
+        early.withLock { $0 = (request, response) }
+    }
+
+    /// Returns the answer that was kept, if this request is for the same; there is none afterwards.
+    func takeAnswer(to request: OriginRequest) -> (request: OriginRequest, response: any OriginResponse)? {
+        let kept = early.withLock { early in
+            defer { early = nil }
+            return early
+        }
+        guard let kept, kept.request.isSame(as: request) else { return nil }
+        return kept
+    }
+
     /// Records whether a fetch reached the origin.
     func noteContact(isReachable: Bool) { contact.note(isReachable: isReachable, now: .now) }
+}
+
+extension OriginRequest {
+    /// Whether two requests get the same answer.
+    fileprivate func isSame(as other: OriginRequest) -> Bool {
+        (url, method, range, ifRange, ifChangedFrom) == (
+            other.url, other.method, other.range, other.ifRange, other.ifChangedFrom
+        ) && fields == other.fields && reach == other.reach
+    }
 }

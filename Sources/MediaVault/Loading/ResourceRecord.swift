@@ -14,6 +14,8 @@ final class ResourceRecord: Sendable {
     /// The id of the representation being read, whether the store has it or refused it. It has a lock of its own, so
     /// that reading it never waits.
     private let name = Locked<RepresentationID?>(nil)
+    /// Where the bytes lie in a pack, if they do. It has a lock of its own for the same reason.
+    private let packed = Locked<PackPlace?>(nil)
     let isRetired = Locked(false)
 
     init(id: ResourceID, key: CacheKey, store: VaultStore) {
@@ -32,8 +34,12 @@ final class ResourceRecord: Sendable {
         let resource = try store.index.resource(id)
         stored.withLock { $0 = resource }
         name.withLock { $0 = resource?.serving?.id }
+        packed.withLock { $0 = resource?.place }
         return resource?.serving
     }
+
+    /// Where the bytes lie in a pack; nil if the resource has segments of its own.
+    var place: PackPlace? { packed.withLock(\.self) }
 
     /// The URL and fields of the last fetch, and the network addresses that the URL may lead to, from the index.
     var source: OriginURLs.Source? {
@@ -97,18 +103,21 @@ final class ResourceRecord: Sendable {
     ) throws -> RepresentationID? {
         try stored.withLock { stored in
             guard !isRetired.withLock({ $0 }) else { throw Self.removed }
-            var resource = try stored ?? add(source)
+            // Another version of a file that lies in a pack becomes a resource of its own.
+            let isPacked = stored?.place != nil
+            var resource = try (isPacked ? nil : stored) ?? add(source, unpacking: isPacked ? stored : nil)
             stored = resource
+            packed.withLock { $0 = nil }
             try store.startRepresentation(information, of: &resource, id: representation, freshness: freshness)
             stored = resource
             return resource.serving?.id
         }
     }
 
-    private func add(_ source: OriginURLs.Source) throws -> StoredResource {
+    private func add(_ source: OriginURLs.Source, unpacking packed: StoredResource? = nil) throws -> StoredResource {
         try store.addResource(
             id, url: source.url.absoluteString, cacheKey: key.bytes, resourceClass: .cache, fields: source.fields,
-            isDerived: source.reach == .publicOnly)
+            isDerived: source.reach == .publicOnly, unpacking: packed)
     }
 
     /// Marks the resource as removed: nothing is written for it any more.
@@ -189,7 +198,8 @@ final class ResourceRecord: Sendable {
         do {
             return try store.beginSegment(at: start, of: try resource(reading: representation), outlook)
         } catch let error as VaultError where error.code == .changed {
-            // The resource may have got another key at that moment.
+            // The resource may have got another key at that moment; that of a pack is read again.
+            if place != nil { _ = try load() }
             return try store.beginSegment(at: start, of: try resource(reading: representation), outlook)
         }
     }

@@ -9,6 +9,8 @@ final class SegmentSink {
     private let loader: ResourceLoader
     private let fetch: FetchState.ID
     private var writer: SegmentWriter?
+    /// Where the resource's bytes lie in a pack, in whose offsets the writer works; nil if they lie in none.
+    private var place: PackPlace?
     private var writing: SegmentID?
     private var committed: Int64 = 0
     private var lastCommit = ContinuousClock.now
@@ -27,16 +29,21 @@ final class SegmentSink {
         var rest = bytes
         while !rest.isEmpty {
             let position = offset + Int64(rest.startIndex - bytes.startIndex)
-            if writer?.end != position || writer?.capacity == 0 {
+            if writer?.end != position + (place?.offset ?? 0) || writer?.capacity == 0 {
                 try close()
                 try begin(at: position)
             }
             let part = rest.prefix(Int(min(writer?.capacity ?? 0, Int64(rest.count))))
             try writer?.append(part, in: loader.store, outlook(at: position))
             rest = rest.dropFirst(part.count)
-            if let segment = writer?.segment { loader.change { $0.sealed(segment, by: fetch) } }
+            if let segment = writer?.segment { noteSealed(segment) }
         }
         try checkpointIfDue()
+    }
+
+    private func noteSealed(_ segment: SegmentDescription) {
+        let segment = place?.moved(segment) ?? segment
+        loader.change { $0.sealed(segment, by: fetch) }
     }
 
     /// Closes the segment that is being written, including its last short block.
@@ -46,7 +53,7 @@ final class SegmentSink {
         let segment = try loader.store.close(writer)
         writing = nil
         if let segment {
-            loader.change { $0.sealed(segment, by: fetch) }
+            noteSealed(segment)
             try loader.record.serve(segment.representation)
         }
         guard segment?.range.upperBound ?? end == end else {
@@ -65,7 +72,7 @@ final class SegmentSink {
         guard let writer = writer.take() else { return writing }
         // Complete blocks are kept if they can be made durable; if not, the store invalidates them.
         guard let segment = try? loader.store.close(writer) else { return writing }
-        loader.change { $0.sealed(segment, by: fetch) }
+        noteSealed(segment)
         return nil
     }
 
@@ -73,6 +80,7 @@ final class SegmentSink {
         guard let representation = loader.look({ $0.fetches[fetch]?.representation }) else {
             throw VaultError(.changed, "the content changed while it was being stored; open it again")
         }
+        place = loader.record.place
         let begun = try loader.record.beginSegment(at: offset, of: representation, outlook(at: offset))
         writing = begun.segment.id
         writer = consume begun

@@ -122,11 +122,31 @@ extension ResourceLoader {
     var isBesideOwner: Bool { !store.isOwner }
 
     /// Reloads the index after the file of a segment was missing: its row may be gone as well. The segment is left out.
+    ///
+    /// The owner's segments are resealed and joined through the loader that has them. Those of a pack have another.
     func reloadIndex(without segment: SegmentDescription) async {
         let record = record
         let before = record.representation
         let serving = (try? await pool.run { try record.load() }) ?? nil
         change { $0.reload(serving?.id == before ? serving : nil, without: segment.id) }
+        if serving?.segments.contains(where: { $0.id == segment.id }) ?? false, store.isOwner {
+            await invalidate(segment, for: .missing)
+        }
+    }
+
+    /// Takes over a resource of which nothing was known before, and which the index has by now.
+    func reloadUnknown() async {
+        let record = record
+        _ = try? await answers.exclusively {
+            guard look({ $0.information == nil }), let serving = try await pool.run({ try record.load() }) else {
+                return
+            }
+            change { state in
+                state.load(serving)
+                state.isPinned = record.isPinned
+                return state.learn(serving.info.information)
+            }
+        }
     }
 }
 

@@ -92,10 +92,15 @@ final class ResourceNames: Sendable {
     /// Returns nil if it is stored under the plain name itself, or for several principals: then the plain name refers
     /// to none of them.
     private func onlyPrincipalName(of principals: [[UInt8]], having plain: NamedResource) throws -> NamedResource? {
-        guard try !store.index.hasResource(plain.id) else { return nil }
+        guard try !isStored(plain.id) else { return nil }
         let found = try principals.map { try plain.named(for: $0, keyring: store.keyring) }
-            .filter { try store.index.hasResource($0.id) }
+            .filter { try isStored($0.id) }
         return found.count == 1 ? found[0] : nil
+    }
+
+    /// Whether the vault has a resource, or a file in a pack, with this id. Blocks.
+    private func isStored(_ id: ResourceID) throws -> Bool {
+        try store.index.hasResource(id) || store.index.resource(id) != nil
     }
 
     /// Records a principal that a resource is about to be stored for. Blocks.

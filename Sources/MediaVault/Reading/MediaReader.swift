@@ -163,7 +163,7 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
         } catch SegmentFailure.unreadable(let failure) where loader.isOffline {
             // The bytes are held, and nothing can replace them.
             throw failure.vaultError("a segment cannot be read")
-        } catch SegmentFailure.missing where loader.isBesideOwner {
+        } catch SegmentFailure.missing where loader.isBesideOwner || loader.record.place != nil {
             await loader.reloadIndex(without: segment)
             return nil
         } catch let failure as SegmentFailure {

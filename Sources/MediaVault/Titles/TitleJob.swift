@@ -19,6 +19,8 @@ final class TitleJob: Sendable {
         var waiting: ArraySlice<(number: Int, url: MediaURL)> = []
         var tally = TitleTally(count: 0)
         var failures = TitleFailures()
+        /// The parts that were written into a pack.
+        var packed: [ResourceID: MediaReference] = [:]
         var lastReport: ContinuousClock.Instant?
     }
 
@@ -193,23 +195,45 @@ final class TitleJob: Sendable {
     private func fetchParts(
         _ reach: TitleReach, of title: Manifested, report: @escaping @Sendable () -> Void
     ) async throws {
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for _ in 0..<(options.connections ?? DownloadOptions.titleConnections) {
-                group.addTask {
-                    while let part = self.take() {
-                        try await self.fetch(part.number, reach.reference(to: part.url), of: title, report: report)
-                        report()
+        let pack = PackWriter(loaders, of: title.resource, title.resourceClass)
+        let clock = Task {
+            while true {
+                try await Task.sleep(for: PackPace.time)
+                try await pack.commitIfDue()
+            }
+        }
+        defer { clock.cancel() }
+        do {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<(options.connections ?? DownloadOptions.titleConnections) {
+                    group.addTask {
+                        while let part = self.take() {
+                            let reference = reach.reference(to: part.url)
+                            try await self.fetch(part.number, reference, of: title, pack, report: report)
+                            report()
+                        }
                     }
                 }
+                // The first error ends the other lanes, too.
+                while try await group.next() != nil {}
             }
-            // The first error ends the other lanes, too.
-            while try await group.next() != nil {}
+        } catch {
+            _ = try? await pack.finish()
+            throw error
+        }
+        // A player that came between has made these resources of their own.
+        for id in try await pack.finish() {
+            guard let part = work.withLock({ $0.packed[id] }) else { continue }
+            let (loader, lease) = try await loaders.use(part)
+            defer { withExtendedLifetime(lease) {} }
+            try await download(loader, for: title) { _ in }
         }
     }
 
     /// Fetches one part, and records that it belongs to the title.
     private func fetch(
-        _ number: Int, _ part: MediaReference, of title: Manifested, report: @escaping @Sendable () -> Void
+        _ number: Int, _ part: MediaReference, of title: Manifested, _ pack: PackWriter,
+        report: @escaping @Sendable () -> Void
     ) async throws {
         try Task.checkCancellation()
         guard !title.loader.record.isRetired.withLock({ $0 }) else { throw ResourceRecord.removed }
@@ -217,17 +241,23 @@ final class TitleJob: Sendable {
             let (loader, lease) = try await loaders.use(part)
             defer { withExtendedLifetime(lease) {} }
             try await loader.ready()
-            if loader.look({ $0.information?.length != nil && $0.missing.isEmpty }) {
-                // Segments do not change; the manifest would name others.
-                let (record, owner, resourceClass) = (loader.record, title.resource, title.resourceClass)
-                try await loader.pool.run { try record.join(owner, as: resourceClass) }
+            let small: SmallFile?
+            let isWhole = loader.look { $0.information?.length != nil && $0.missing.isEmpty }
+            if isWhole {
+                small = try await keep(loader, for: title)
             } else {
+                small = try await fetchIfSmall(number, loader, report: report)
+            }
+            if let small {
+                work.withLock { $0.packed[loader.record.id] = part }
+                try await pack.add(small, of: loader.record)
+            } else if !isWhole {
                 try await download(loader, for: title) { [self] progress in
                     work.withLock { $0.tally.note(number, held: progress.held, length: progress.total) }
                     report()
                 }
             }
-            let length = loader.look { $0.information?.length ?? 0 }
+            let length = small.map { Int64($0.bytes.count) } ?? loader.look { $0.information?.length ?? 0 }
             work.withLock { $0.tally.finish(number, length: length) }
         } catch let error as VaultError {
             let goesOn = work.withLock { work in
@@ -235,6 +265,39 @@ final class TitleJob: Sendable {
                 return work.failures.note(error)
             }
             if !goesOn { throw error }
+        }
+    }
+
+    /// Keeps a part that is held. Segments do not change; the manifest would name others.
+    ///
+    /// - Returns: the part if it lies in the packs of other titles alone: each title has a copy of its own, so that none
+    ///   depends on another.
+    private func keep(_ loader: ResourceLoader, for title: Manifested) async throws -> SmallFile? {
+        let (record, owner, resourceClass) = (loader.record, title.resource, title.resourceClass)
+        let (store, key) = (loader.store, owner.key.bytes)
+        return try await loader.pool.run {
+            // Another title's copy may have been found first.
+            let titles = try record.place == nil ? [key] : store.index.resource(record.id)?.metadata.partOf ?? []
+            guard !titles.contains(key) else {
+                try record.join(owner, as: resourceClass)
+                return nil
+            }
+            return try SmallFile(held: loader)
+        }
+    }
+
+    /// Fetches a part into memory if it is small.
+    private func fetchIfSmall(
+        _ number: Int, _ loader: ResourceLoader, report: @escaping @Sendable () -> Void
+    ) async throws -> SmallFile? {
+        var arrived: Int64 = 0
+        return try await loader.fetchIfSmall(limit: PackedPart.maxBytes) { count in
+            arrived += Int64(count)
+            work.withLock { [arrived] in $0.tally.note(number, held: arrived, length: nil) }
+            report()
+            try await loader.playbackPriority.yieldToPlayers(at: loader.addresses.current.url.origin)
+            let delay = rate.take(Int64(count))
+            if delay > .zero { try await Task.sleep(for: delay) }
         }
     }
 

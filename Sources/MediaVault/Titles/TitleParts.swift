@@ -23,8 +23,8 @@ struct TitleParts: Sendable {
     func setClass(_ resourceClass: ResourceClass, of resource: NamedResource, only: ResourceClass? = nil) async throws {
         let store = store
         let ids = try await pool.run { try store.setClass(resourceClass, ofPartsOf: resource.id, only: only) }
-        for id in ids {
-            loaders.loader(of: id)?.change { state in
+        for loader in ids.flatMap(loaders.loaders(reading:)) {
+            loader.change { state in
                 state.isPinned = resourceClass == .pinned
                 return Effects()
             }

@@ -110,6 +110,7 @@ extension Vault {
         try requireOwner(to: "pins and unpins titles")
         let (store, resource) = (store, try await name(reference))
         let id = resource.id
+        try await loaders.requireOwnRows(of: resource)
         let isKnown = try await pool.run { try store.setClass(resourceClass, of: id, only: only) }
         guard isKnown else { throw reference.notHeld }
         try await TitleParts(loaders: loaders).setClass(resourceClass, of: resource, only: only)

@@ -5,11 +5,13 @@ import VaultStorage
 extension Verifier {
     /// Invalidates a block or a whole segment, so that it becomes a gap.
     func invalidate(_ segment: SegmentID, for failure: SegmentFailure, of resource: ResourceID) async throws {
-        let (store, loader) = (store, loaders.loader(of: resource))
-        loader?.opened.drop(segment)
-        loader?.change { state in
-            state.invalidate(segment, for: failure)
-            return Effects()
+        let store = store
+        for loader in loaders.loaders(reading: resource) {
+            loader.opened.drop(segment)
+            loader.change { state in
+                state.invalidate(segment, for: failure)
+                return Effects()
+            }
         }
         try await pool.run { try store.invalidate(segment, size: store.index.fileBytes(of: segment), for: failure) }
         store.changes.note(resource)

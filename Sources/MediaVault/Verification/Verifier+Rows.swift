@@ -47,6 +47,21 @@ extension Verifier {
             let ledger = try await check(representation, of: resource)
             if !ledger.isSound { try await settle(ledger, of: representation, resource) }
         }
+        if resource.metadata.isPack { try await checkParts(of: resource) }
+    }
+
+    /// Checks that the rows of the files in a pack open; a repair deletes those that do not.
+    private mutating func checkParts(of pack: StoredResource) async throws {
+        let count = try await blocking { try $0.index.packedParts(of: pack).unopened }
+        guard count > 0 else { return }
+        let repairs = options.repairs
+        if repairs { try await blocking { try $0.index.dropUnopenedParts(of: pack) } }
+        report.note(.row, count, isMended: repairs)
+        report.name(
+            DamagedResource(
+                id: pack.id.hex, url: (try? MediaURL(pack.metadata.url))?.description, damage: [.row: count],
+                ranges: [], isRepaired: repairs,
+                problem: repairs ? nil : "rows of \(count) parts do not open; repair it, and fetch the title again"))
     }
 
     /// Removes a resource that no key of the keyring opens, if repairs are requested; one that a rebuild brings back

@@ -213,6 +213,7 @@ extension Verifier {
     ) async throws -> String? {
         // A representation that is no longer served has no readers, so its gaps need no repair.
         guard !gaps.isEmpty, representation == resource.serving?.id else { return nil }
+        guard !resource.metadata.isPack else { return try await mend(gaps, ofPack: resource) }
         do {
             let authority = try MediaURL(resource.metadata.url).authority
             guard !unreachable.contains(authority) else {
@@ -229,5 +230,21 @@ extension Verifier {
             try Task.checkCancellation()
             return error.message
         }
+    }
+
+    /// Fetches the damaged files of a pack again, each from its own URL; bytes that no file names are not missed.
+    private mutating func mend(_ gaps: ByteRanges, ofPack pack: StoredResource) async throws -> String? {
+        var problem: String?
+        for part in try await blocking({ try $0.index.packedParts(of: pack).parts }) {
+            let lost = gaps.overlaps(with: part.range).map { run in
+                run.lowerBound - part.range.lowerBound..<run.upperBound - part.range.lowerBound
+            }
+            guard !lost.isEmpty, let resource = try await blocking({ try $0.index.resource(part.id) }),
+                resource.place?.pack == pack.id, let version = resource.serving?.id
+            else { continue }
+            let failure: String? = try await mend(ByteRanges(lost), of: version, resource)
+            problem = problem ?? failure
+        }
+        return problem
     }
 }

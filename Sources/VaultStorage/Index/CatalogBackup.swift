@@ -92,13 +92,14 @@ package final class CatalogBackup: Sendable {
                         PRAGMA journal_mode = MEMORY;
                         PRAGMA synchronous = OFF;
                         PRAGMA application_id = \(IndexSchema.applicationID);
-                        PRAGMA user_version = \(IndexSchema.version);
+                        PRAGMA user_version = \(IndexSchema.versions.upperBound);
                         """)
                 try db.execute(sql: "ATTACH DATABASE ? AS vaultIndex", arguments: [index.database.path])
                 // Any other kind of transaction would block writes to the index until this one ends.
                 try db.inTransaction(.deferred) {
-                    for statement in IndexSchema.catalog { try db.execute(sql: statement) }
-                    for table in IndexSchema.catalogTables {
+                    for statement in IndexSchema.catalog + IndexSchema.laterCatalog { try db.execute(sql: statement) }
+                    let hasPacks = try PackedPartRow.hasTable(of: "vaultIndex", db)
+                    for table in IndexSchema.catalogTables + (hasPacks ? ["packedPart"] : []) {
                         try db.execute(sql: "INSERT INTO main.\(table) SELECT * FROM vaultIndex.\(table)")
                     }
                     return .commit

@@ -59,7 +59,7 @@ final class IndexDatabase: Sendable {
         try db.execute(sql: "PRAGMA application_id = \(IndexSchema.applicationID)")
         for statement in IndexSchema.all { try db.execute(sql: statement) }
         try fill()
-        try db.execute(sql: "PRAGMA user_version = \(IndexSchema.version)")
+        try db.execute(sql: "PRAGMA user_version = \(IndexSchema.versions.upperBound)")
     }
 
     static func configuration(readOnly: Bool) -> Configuration {

@@ -5,7 +5,8 @@ import VaultModel
 /// The index's tables, as the vault format defines them.
 enum IndexSchema {
     static let applicationID = 0x4D56_4C54
-    static let version = 1
+    /// Vaults of version 1 have no packs.
+    static let versions = 1...2
 
     /// The tables whose rows `catalog.backup` keeps, in an order that satisfies the foreign keys.
     static let catalogTables = ["vault", "generation", "resource", "resourceKey", "representation"]
@@ -57,15 +58,21 @@ enum IndexSchema {
         PRIMARY KEY (title, resource)) WITHOUT ROWID
         """
     static let partByResource = "CREATE INDEX partByResource ON part (resource)"
+    static let packedPart = """
+        CREATE TABLE packedPart (id BLOB NOT NULL CHECK (length(id) = 32), \
+        pack BLOB NOT NULL REFERENCES resource(id) ON UPDATE CASCADE ON DELETE CASCADE, entry BLOB NOT NULL, \
+        PRIMARY KEY (id, pack)) WITHOUT ROWID
+        """
+    static let packedPartByPack = "CREATE INDEX packedPartByPack ON packedPart (pack)"
 
     static let all = [
         vault, generation, resource, resourceKey, resourceKeyByGeneration, representation, representationByResource,
-        segment, segmentByPlace, badBlock, doomed, owed, part, partByResource,
+        segment, segmentByPlace, badBlock, doomed, owed, part, partByResource, packedPart, packedPartByPack,
     ]
 
     /// Tables and indices that an older vault lacks. An owner adds them when it opens the vault; readers do without
     /// them.
-    static let later = [owed, part, partByResource]
+    static let later = [owed, part, partByResource, packedPart, packedPartByPack]
 
     /// The tables and indices that every vault has.
     static let first = all.filter { !later.contains($0) }
@@ -77,7 +84,7 @@ enum IndexSchema {
     /// Returns a statement that creates a table or an index unless it exists.
     static func ifAbsent(_ statement: String) -> String {
         let words = statement.split(separator: " ", maxSplits: 2)
-        return "CREATE \(words[1]) IF NOT EXISTS \(words[2])"
+        return "\(words[0]) \(words[1]) IF NOT EXISTS \(words[2])"
     }
 
     /// Returns whether a database has a table or an index that an older vault may lack.
@@ -90,6 +97,9 @@ enum IndexSchema {
     static let catalog = [
         vault, generation, resource, resourceKey, resourceKeyByGeneration, representation, representationByResource,
     ]
+
+    /// What a backup of an older vault lacks.
+    static let laterCatalog = [packedPart, packedPartByPack]
 }
 
 extension Identifier {

@@ -41,10 +41,11 @@ enum SchemaCheck {
         guard try Int.fetchOne(db, sql: "PRAGMA application_id") == IndexSchema.applicationID else {
             throw VaultError(.noVault, "this is not the index of a vault; give the vault's folder")
         }
-        guard try Int.fetchOne(db, sql: "PRAGMA user_version") == IndexSchema.version else {
-            throw VaultError(.noVault, "this vault was written by a newer version; use that version")
-        }
-        try require(statements, optional: optional, db)
+        guard let version = try Int.fetchOne(db, sql: "PRAGMA user_version"), IndexSchema.versions.contains(version)
+        else { throw VaultError(.noVault, "this vault was written by a newer version; use that version") }
+        // Only an older vault lacks what this version adds.
+        let isOlder = version < IndexSchema.versions.upperBound
+        try require(isOlder ? statements : statements + optional, optional: isOlder ? optional : [], db)
     }
 
     /// Requires that a database has the tables and indices of these statements, and nothing else.

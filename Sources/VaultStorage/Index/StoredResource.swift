@@ -26,6 +26,8 @@ package struct StoredResource: Sendable {
     package let accessed: Int64
     /// The representation that is read, if there is one.
     package var serving: StoredRepresentation?
+    /// Where its bytes lie in a pack; nil if it has rows and segments of its own.
+    package var place: PackPlace?
 }
 
 extension StoredResource {
@@ -63,17 +65,57 @@ package struct StoredRepresentation: Sendable {
     package var segments: [SegmentDescription]
     /// Blocks whose tag failed; they are gaps.
     package var badBlocks: [SegmentID: Set<Int>]
+    /// The bytes that belong to it: of the segments of a pack, one part has only these.
+    package var window: ByteRange = 0..<ContentInformation.maxBytes
 
     /// The bytes that the index states as held.
     package var held: ByteRanges {
-        segments.reduce(into: ByteRanges()) { $0.formUnion($1.effectiveRanges(badBlocks: badBlocks[$1.id] ?? [])) }
+        segments.reduce(into: ByteRanges()) {
+            $0.formUnion($1.effectiveRanges(badBlocks: badBlocks[$1.id] ?? [], within: window))
+        }
+    }
+}
+
+/// The place of a part in a pack, whose segments hold the bytes of many parts.
+///
+/// A part has offsets of its own, which begin with 0. The segments around it are moved to these offsets when its rows
+/// are read, and back when one is opened or written.
+package struct PackPlace: Hashable, Sendable {
+    package let pack: ResourceID
+    /// The representation of the pack.
+    let representation: RepresentationID
+    /// The part's own name for its version.
+    let version: RepresentationID
+    /// The offset of the part's first byte in the pack.
+    package let offset: Int64
+
+    /// Returns a segment of the pack, by the part's offsets.
+    package func moved(_ segment: SegmentDescription) -> SegmentDescription {
+        segment.moved(by: -offset, of: version)
+    }
+
+    /// Returns the same segment as the index and its file have it.
+    func restored(_ segment: SegmentDescription) -> SegmentDescription {
+        segment.moved(by: offset, of: representation)
+    }
+}
+
+extension SegmentDescription {
+    fileprivate func moved(by distance: Int64, of representation: RepresentationID) -> SegmentDescription {
+        SegmentDescription(
+            id: id, representation: representation, keyNumber: keyNumber, blockSize: blockSize,
+            start: start + distance, length: length)
     }
 }
 
 extension SegmentDescription {
     /// Returns the segment's range without its bad blocks.
-    package func effectiveRanges(badBlocks: Set<Int>) -> ByteRanges {
-        var ranges = ByteRanges(range)
+    ///
+    /// - Parameter window: the bytes that count.
+    package func effectiveRanges(
+        badBlocks: Set<Int>, within window: ByteRange = 0..<ContentInformation.maxBytes
+    ) -> ByteRanges {
+        var ranges = ByteRanges(range.clamped(to: window))
         for block in badBlocks where (0..<blockCount).contains(block) {
             ranges.remove(contentsOf: range(ofBlock: block))
         }

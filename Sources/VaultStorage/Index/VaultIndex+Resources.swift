@@ -7,12 +7,14 @@ extension VaultIndex {
     // MARK: Reading
 
     /// Returns a resource with its serving representation; nil if the vault has no such resource.
+    ///
+    /// A file that lies in a pack is returned as if it were a resource of its own: ``StoredResource/place``.
     package func resource(_ id: ResourceID) throws -> StoredResource? {
         try read { db in try self.resource(id, db) }
     }
 
     func resource(_ id: ResourceID, _ db: Database) throws -> StoredResource? {
-        try ResourceRow.fetch(id, db).map { try resource($0, db) }
+        try ResourceRow.fetch(id, db).map { try resource($0, db) } ?? packedResource(id, db)
     }
 
     private func resource(_ row: ResourceRow, _ db: Database) throws -> StoredResource {
@@ -122,8 +124,11 @@ extension VaultIndex {
     // MARK: Writing
 
     /// Adds a resource with a new random key, wrapped under the current generation.
+    ///
+    /// - Parameter isUnpacked: whether it takes the place of a file that lies in a pack.
+    /// - Throws: ``VaultError`` with code `changed` if such a file was recorded unexpectedly.
     package func addResource(
-        _ id: ResourceID, metadata: ResourceMetadata, resourceClass: ResourceClass, now: Int64
+        _ id: ResourceID, metadata: ResourceMetadata, resourceClass: ResourceClass, now: Int64, isUnpacked: Bool = false
     ) throws -> StoredResource {
         let key = SharedKey(try SecureRandom.key("resource key"))
         let number = 1
@@ -135,9 +140,14 @@ extension VaultIndex {
             let wrapped = try ResourceKeyRow(
                 wrapping: key.secret, of: id, number: number, generation: keyring.currentGeneration, keyring)
             guard let wrapped else { throw IndexError.damaged }
+            if isUnpacked { try Self.unpack(id, db) }
+            guard try PackedPartRow.fetch(id, db).isEmpty else {
+                throw VaultError(.changed, "the resource was just stored with its title; open it again")
+            }
             try ResourceRow.insert(
                 id, keyNumber: number, metadata: sealed, resourceClass: resourceClass, accessed: accessed, db)
             try wrapped.insert(db)
+            try link(id, to: metadata, db)
             return wrapped.generation
         }
         return StoredResource(
@@ -155,6 +165,7 @@ extension VaultIndex {
         _ metadata: ResourceMetadata, of resource: StoredResource, raisingTo resourceClass: ResourceClass? = nil,
         _ link: TitleLink? = nil
     ) throws {
+        if resource.place != nil, let info = resource.serving?.info { return try rewrite(resource, metadata, info) }
         let sealed = try ResourceRow.seal(metadata, of: resource.id, under: try resource.metadataKey())
         let change = { (db: Database) in
             try ResourceRow.update(resource.id, metadata: sealed, db)
@@ -195,7 +206,7 @@ extension VaultIndex {
         let hour = PlainColumn.hour(of: now)
         try write { db in
             let titles = try PartRow.hasTable(db) ? "OR id IN (SELECT title FROM part WHERE resource = ?2)" : ""
-            for id in ids {
+            for id in try ids.flatMap({ [$0] + (try PackedPartRow.fetch($0, db).map(\.pack)) }) {
                 try db.execute(
                     sql: "UPDATE resource SET accessed = ?1 WHERE (id = ?2 \(titles)) AND accessed < ?1",
                     arguments: [hour, id.data])
@@ -260,6 +271,7 @@ extension VaultIndex {
 
     /// Writes new information about a representation, such as its length.
     package func update(_ info: RepresentationInfo, of id: RepresentationID, resource: StoredResource) throws {
+        if resource.place != nil { return try rewrite(resource, resource.metadata, info) }
         let sealed = try RepresentationRow.seal(info.object, of: id, resource.id, under: try resource.metadataKey())
         try write { db in try RepresentationRow.update(id, info: sealed, db) }
     }

@@ -48,9 +48,15 @@ extension VaultIndex {
 
     /// Records how far a segment is durable, and the count of fetched bytes, in one transaction.
     ///
+    /// - Parameter packed: the files whose last bytes become durable, and the pack in which they are.
+    /// - Returns: those files that are resources of their own by now, and were not recorded.
     /// - Throws: ``VaultError`` with code `integrity` if its good bytes would overlap another segment's, `changed` if
     ///   the segment was invalidated in the meantime.
-    package func commit(_ segment: SegmentDescription, closed: Bool, fetched: Int64) throws {
+    @discardableResult
+    package func commit(
+        _ segment: SegmentDescription, closed: Bool, fetched: Int64,
+        packed: (parts: [PackedPart], pack: ResourceID)? = nil
+    ) throws -> [ResourceID] {
         try write { db in
             try SegmentRow.requireNoOverlap(segment, db)
             guard try SegmentRow.update(segment, closed: closed, db) else {
@@ -58,6 +64,7 @@ extension VaultIndex {
                     .changed, "a segment was invalidated while it was being written; open the resource again")
             }
             try self.countFetched(fetched, db)
+            return try packed.map { try self.record($0.parts, in: $0.pack, db) } ?? []
         }
     }
 

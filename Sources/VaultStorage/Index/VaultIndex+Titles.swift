@@ -109,6 +109,14 @@ extension VaultIndex {
         }
     }
 
+    /// Adds the rows of `part` for the titles that a resource names.
+    func link(_ part: ResourceID, to metadata: ResourceMetadata, _ db: Database) throws {
+        for key in metadata.partOf {
+            guard let title = keyring.resourceID(cacheKey: key, locator: locator) else { continue }
+            try PartRow.change(.join(title), of: part, db)
+        }
+    }
+
     /// Lets a part leave a title that is evicted, in its sealed metadata, too.
     ///
     /// - Parameter cacheKey: the cache key of the title's manifest; nil if its rows do not open.

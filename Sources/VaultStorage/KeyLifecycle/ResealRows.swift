@@ -42,7 +42,7 @@ extension VaultIndex {
     /// - Returns: the resource as it is afterwards; nil if there is none.
     func beginReseal(_ id: ResourceID, run: Int64) throws -> StoredResource? {
         try write { db in
-            guard let resource = try self.resource(id, db) else { return nil }
+            guard let resource = try self.resource(id, db), resource.place == nil else { return nil }
             guard resource.metadata.resealRun != run else { return resource }
             // Above the numbers of all earlier runs, so that the number in use shows whether this run has begun.
             let number = max(resource.keys.keys.max() ?? 0, Int(run)) + 1
@@ -56,6 +56,7 @@ extension VaultIndex {
             guard
                 try resealInfos(of: id, under: try resource.metadataKey(), as: id, under: metadataKey, db) == 0
             else { throw IndexError.damaged }
+            try resealParts(of: id, under: try resource.metadataKey(), as: id, under: metadataKey, db)
             var metadata = resource.metadata
             metadata.resealRun = run
             let sealed = try ResourceRow.seal(metadata, of: id, under: metadataKey)

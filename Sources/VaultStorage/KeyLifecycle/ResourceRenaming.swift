@@ -41,12 +41,8 @@ extension VaultIndex {
         _ id: ResourceID, under locator: Int, _ cacheKey: ([UInt8]) -> [UInt8], _ db: Database
     ) throws -> ResourceID? {
         guard var opened = try opened(id, db) else { return nil }
-        opened.metadata.cacheKey = cacheKey(opened.metadata.cacheKey)
-        opened.metadata.partOf = opened.metadata.partOf.map(cacheKey)
-        guard let newID = keyring.resourceID(cacheKey: opened.metadata.cacheKey, locator: locator) else {
-            throw VaultError(
-                .foreignKeyring, "the keyring lacks the key that names this vault's resources; use the newer keyring")
-        }
+        opened.metadata.rename(cacheKey)
+        let newID = try name(of: opened.metadata, under: locator)
         let metadataKey = opened.metadataKey
         let metadata = try ResourceRow.seal(opened.metadata, of: newID, under: metadataKey.secret)
         // The foreign keys of the schema update the rows that name the resource.
@@ -60,7 +56,23 @@ extension VaultIndex {
             try new.replace(old, db)
         }
         _ = try resealInfos(of: id, under: metadataKey.secret, as: newID, under: metadataKey.secret, db)
+        try resealParts(
+            of: id, under: metadataKey.secret, as: newID, under: metadataKey.secret,
+            renamed: { part in
+                var metadata = part.metadata
+                metadata.rename(cacheKey)
+                let id = try name(of: metadata, under: locator)
+                return PackedPart(id, metadata, part.info, at: part.range.lowerBound) ?? part
+            }, db)
         return newID
+    }
+
+    private func name(of metadata: ResourceMetadata, under locator: Int) throws -> ResourceID {
+        guard let id = keyring.resourceID(cacheKey: metadata.cacheKey, locator: locator) else {
+            throw VaultError(
+                .foreignKeyring, "the keyring lacks the key that names this vault's resources; use the newer keyring")
+        }
+        return id
     }
 
     /// Opens a resource; nil if any of it does not open or has an impossible value.
@@ -72,6 +84,14 @@ extension VaultIndex {
         } catch let error as VaultError where error.code == .integrity {
             return nil
         }
+    }
+}
+
+extension ResourceMetadata {
+    /// Takes over the new form of the cache keys.
+    fileprivate mutating func rename(_ renamed: ([UInt8]) -> [UInt8]) {
+        cacheKey = renamed(cacheKey)
+        partOf = partOf.map(renamed)
     }
 }
 

@@ -26,7 +26,8 @@ struct BackupRestore {
             try db.execute(sql: "ATTACH DATABASE ? AS backup", arguments: [backup])
             try db.inTransaction {
                 // Checked again, because the file may have been replaced since.
-                try SchemaCheck.require(IndexSchema.catalog, of: "backup", db)
+                try SchemaCheck.require(
+                    IndexSchema.catalog, optional: IndexSchema.laterCatalog, of: "backup", db)
                 try IndexDatabase.createSchema(db) {
                     areSettingsLost = try copyVault(db)
                     try copyRows(now: WallClock.now(), db)
@@ -105,6 +106,13 @@ struct BackupRestore {
                     WHERE typeof(id) = 'blob' AND length(id) = 16 AND typeof(info) = 'blob'
                         AND resource IN (SELECT id FROM main.resource);
                 """)
+        guard try PackedPartRow.hasTable(of: "backup", db) else { return }
+        try db.execute(
+            sql: """
+                INSERT INTO main.packedPart SELECT id, pack, entry FROM backup.packedPart
+                    WHERE typeof(id) = 'blob' AND length(id) = 32 AND typeof(entry) = 'blob'
+                        AND pack IN (SELECT id FROM main.resource);
+                """)
     }
 
     /// The number of missing values at which the backup is refused: behind more, damage to the file could hide.
@@ -118,7 +126,7 @@ struct BackupRestore {
                     path: backup, configuration: IndexDatabase.configuration(readOnly: true))
                 defer { try? database.close() }
                 try database.read { db in
-                    try SchemaCheck.requireKind(db, IndexSchema.catalog)
+                    try SchemaCheck.requireKind(db, IndexSchema.catalog, optional: IndexSchema.laterCatalog)
                     _ = try VaultRow.require(keyring, db)
                     // Rows with impossible values are left out one by one, or corrected.
                     try db.execute(sql: "PRAGMA ignore_check_constraints = ON")

@@ -242,7 +242,7 @@ extension VaultIndex {
             try db.execute(sql: "ATTACH DATABASE ? AS backup", arguments: [backup])
             defer { try? db.execute(sql: "DETACH DATABASE backup") }
             // A view in place of a table could keep the query running forever.
-            try SchemaCheck.require(IndexSchema.catalog, of: "backup", db)
+            try SchemaCheck.require(IndexSchema.catalog, optional: IndexSchema.laterCatalog, of: "backup", db)
             return try Int.fetchOne(
                 db,
                 sql: """

@@ -109,7 +109,7 @@ extension VaultStore {
                 path: folder + "/catalog.backup", configuration: IndexDatabase.configuration(readOnly: true))
             defer { try? backup.close() }
             return try backup.read { db in
-                try SchemaCheck.require(IndexSchema.catalog, db)
+                try SchemaCheck.require(IndexSchema.catalog, optional: IndexSchema.laterCatalog, db)
                 return try index.opens(id, db)
             }
         }

@@ -20,6 +20,8 @@ package struct SegmentWriter: ~Copyable {
     private var syncFailure: FileFailure?
     /// The number of blocks written to the file at a time. If a write of several fails, all of them are lost.
     var blocksInRun = 1
+    /// Whether the disk is told to begin writing before a sync.
+    var startsWriteback = true
     /// Whether the file's name is durable; it is synced only once.
     var isNameDurable = false
 
@@ -131,7 +133,7 @@ package struct SegmentWriter: ~Copyable {
         }
         segment.length += Int64(plaintext.count)
         let end = offset + Int64(size)
-        guard end - writebackEnd >= Self.writebackInterval else { return }
+        guard startsWriteback, end - writebackEnd >= Self.writebackInterval else { return }
         file.startWriteback(writebackEnd..<end)
         writebackEnd = end
     }

@@ -60,6 +60,7 @@ final class KeyErasure: Sendable {
         guard !missing.isEmpty else { return }
         try index.write { db in
             for statement in missing { try db.execute(sql: IndexSchema.ifAbsent(statement)) }
+            try db.execute(sql: "PRAGMA user_version = \(IndexSchema.versions.upperBound)")
             if wasKilled, missing.contains(IndexSchema.owed) { try PendingErasure.record(db) }
         }
     }

@@ -31,7 +31,7 @@ package struct KeyringRequirements: Sendable {
         } catch let failure {
             do {
                 return try KeyringRequirements(
-                    file: folder + "/catalog.backup", IndexSchema.catalog)
+                    file: folder + "/catalog.backup", IndexSchema.catalog, optional: IndexSchema.laterCatalog)
             } catch {
                 throw VaultStore.exists(at: folder) ? failure : error
             }

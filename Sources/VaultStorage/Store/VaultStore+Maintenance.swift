@@ -135,7 +135,7 @@ extension VaultStore {
 
     func closeRecovered(_ segment: SegmentDescription) throws {
         do {
-            try quota.reserve.withReserve { try index.commit(segment, closed: true, fetched: 0) }
+            _ = try quota.reserve.withReserve { try index.commit(segment, closed: true, fetched: 0) }
         } catch let error as VaultError where error.code == .integrity {
             // Another segment holds these bytes by now.
             try abandonUnrecoverable(segment.id)

@@ -4,6 +4,8 @@ package import VaultModel
 extension VaultStore {
     /// Begins a segment of a resource's serving representation: its row first, then its file.
     ///
+    /// What a part lacks is written into its pack; the writer's segment has the offsets of the pack.
+    ///
     /// - Parameter start: the offset of its first byte in the representation.
     /// - Throws: ``VaultError``: `quotaExceeded` if the limits allow no file, `diskFull`, `storage`.
     package func beginSegment(
@@ -12,9 +14,10 @@ extension VaultStore {
         guard let representation = resource.serving, let key = resource.keys[resource.keyNumber] else {
             throw VaultError(.storage, "a segment needs a representation; open the resource again")
         }
-        let segment = SegmentDescription(
+        var segment = SegmentDescription(
             id: try SecureRandom.identifier("segment id"), representation: representation.id,
             keyNumber: resource.keyNumber, blockSize: Self.blockSize, start: start, length: 0)
+        if let place = resource.place { segment = place.restored(segment) }
         try quota.admit(segment.diskSize, for: segment.id, estimate)
         do {
             try withDiskSpace { try index.begin(segment, now: now()) }
@@ -53,15 +56,22 @@ extension VaultStore {
         return writer.segment
     }
 
-    func commit(_ writer: inout SegmentWriter, closed: Bool) throws {
+    @discardableResult
+    func commit(
+        _ writer: inout SegmentWriter, closed: Bool, packed: (parts: [PackedPart], pack: ResourceID)? = nil
+    ) throws -> [ResourceID] {
         let segment = writer.segment
         do {
             try writer.synchronize()
             if !writer.isNameDurable { try segments.synchronizeName(of: segment.id) }
             writer.isNameDurable = true
+            var unrecorded: [ResourceID] = []
             try countingFetched { fetched in
-                try withDiskSpace { try index.commit(segment, closed: closed, fetched: fetched) }
+                unrecorded = try withDiskSpace {
+                    try index.commit(segment, closed: closed, fetched: fetched, packed: packed)
+                }
             }
+            return unrecorded
         } catch {
             // After a failed sync the row is deleted before anything else can read pages that the disk never got.
             try discard(segment.id)
@@ -88,8 +98,8 @@ extension VaultStore {
     package func reader(of segment: SegmentDescription, resource: StoredResource) throws -> SegmentReader {
         guard let key = resource.keys[segment.keyNumber] else { throw SegmentFailure.wrongKey }
         return try SegmentReader(
-            segment, resourceKey: key.secret, in: segments, pin: isOwner ? quota.account.pin(segment.id) : nil,
-            work: work)
+            resource.place?.restored(segment) ?? segment, resourceKey: key.secret, in: segments,
+            pin: isOwner ? quota.account.pin(segment.id) : nil, work: work)
     }
 
     /// Records a failure to read a segment: the block, or the whole segment, is a gap from now on.

@@ -225,17 +225,23 @@ package final class VaultStore: Sendable {
     // MARK: Resources
 
     /// Adds a resource.
+    ///
+    /// - Parameter packed: the file in a pack whose place it takes, and whose class, titles and mode it gets.
     package func addResource(
         _ id: ResourceID, url: String, cacheKey: [UInt8], resourceClass: ResourceClass, fields: OriginFields? = nil,
-        isDerived: Bool = false
+        isDerived: Bool = false, unpacking packed: StoredResource? = nil
     ) throws -> StoredResource {
         var metadata = ResourceMetadata(url: url, cacheKey: cacheKey, created: now())
         metadata.fields = fields
         metadata.isDerived = isDerived
+        metadata.mode = packed?.metadata.mode
+        metadata.partOf = packed?.metadata.partOf ?? []
         noteChange()
         defer { changes.note(id) }
         return try withDiskSpace {
-            try index.addResource(id, metadata: metadata, resourceClass: resourceClass, now: now())
+            try index.addResource(
+                id, metadata: metadata, resourceClass: packed?.resourceClass ?? resourceClass, now: now(),
+                isUnpacked: packed != nil)
         }
     }
 

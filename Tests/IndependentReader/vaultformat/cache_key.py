@@ -7,6 +7,7 @@ from . import derivation
 from .errors import FormatError
 
 CONTENT_ID = b"content-id:"
+_PACK = re.compile(rb"pack:[0-9a-f]{32}")
 MOST_PRINCIPALS = 256
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
@@ -110,6 +111,8 @@ def fault(cache_key):
     name, divider, person = cache_key.partition(b"\0")
     if divider and len(person) != 32:
         return f"The principal in a cache key has {len(person)} bytes, not 32."
+    if _PACK.fullmatch(name):
+        return None
     try:
         if name.startswith(CONTENT_ID):
             name.decode("utf-8")

@@ -9,6 +9,7 @@ from .errors import FormatError, Unopenable
 from .segment import Segment, is_block_size
 
 HOUR = 3600
+MOST_PACKED = 8388608
 
 
 @dataclass
@@ -25,6 +26,8 @@ class Representation:
     state: str
     info: dict
     segments: list = field(default_factory=list)
+    # The bytes of a pack that it is; None if it has segments of its own.
+    window: tuple = None
 
 
 @dataclass
@@ -53,6 +56,9 @@ class Contents:
         for row in rows.resource:
             self._read_resource(row)
         self._read_segments()
+        packs = {resource.id: resource for resource in self.resources}
+        for row in rows.packedPart:
+            self._read_packed_part(row, packs.get(row["pack"]))
 
     def _fault(self, sentence):
         self.faults.append(sentence)
@@ -131,7 +137,7 @@ class Contents:
     def _check_metadata(self, resource, name):
         self._members(resource.metadata, f"the metadata of resource {name}",
                       {"url": str, "cacheKey": str, "created": int},
-                      {"serving": str, "title": str, "fields": list, "fieldsOrigin": str, "mode": str})
+                      {"serving": str, "partOf": list, "fields": list, "fieldsOrigin": str, "mode": str})
         try:
             key = base64.b64decode(resource.metadata.get("cacheKey") or "", validate=True)
         except (binascii.Error, TypeError, ValueError):
@@ -193,6 +199,33 @@ class Contents:
         for _, representation in owners.values():
             representation.segments.sort(key=lambda stored: stored.segment.start)
             self._check_overlap(representation)
+
+    def _read_packed_part(self, row, pack):
+        """Opens the entry of a file in a pack, which then counts as a resource with a part of the pack's bytes."""
+        name = row["id"].hex()
+        if pack is None:
+            self._fault(f"The pack of part {name} does not open.")
+            return
+        try:
+            entry = sealed.unpadded(sealed.open_value(
+                derivation.metadata_key(pack.keys[pack.row["key"]]),
+                sealed.entry_associated(pack.id, row["id"]), row["entry"]))
+        except FormatError as error:
+            self._fault(f"The entry of part {name} does not open: {error}")
+            return
+        self._members(entry, f"the entry of part {name}", {"metadata": dict, "info": dict, "offset": int}, {})
+        metadata, info, offset = entry["metadata"], entry["info"], entry["offset"]
+        length = info.get("length")
+        if not isinstance(length, int) or not 1 <= length <= MOST_PACKED or offset < 0:
+            self._fault(f"Part {name} cannot lie in a pack.")
+            return
+        part = Resource(row["id"], pack.row, metadata, pack.keys, pack.generation)
+        self._check_metadata(part, name)
+        segments = [stored for item in pack.representations for stored in item.segments
+                    if stored.segment.start < offset + length and offset < stored.segment.start + stored.segment.length]
+        part.representations.append(Representation(
+            bytes.fromhex(metadata["serving"]), "serving", info, segments, (offset, offset + length)))
+        self.resources.append(part)
 
     def stored(self, row, resource, representation, bad_blocks):
         """Returns the segment of `row`; if the row is invalid, reports a fault and returns None."""

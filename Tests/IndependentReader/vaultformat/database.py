@@ -21,6 +21,7 @@ class Rows:
     segment: list
     badBlock: list
     doomed: list
+    packedPart: list
     faults: list
 
 
@@ -45,6 +46,8 @@ def _read(connection, statements, tables):
     faults += [f"SQLite finds: {line}." for line, in connection.execute("PRAGMA quick_check") if line != "ok"]
     faults += [f"A row of {row[0]} refers to a row of {row[2]} that is not there."
                for row in connection.execute("PRAGMA foreign_key_check")]
+    tables += tuple(name for name, in connection.execute(
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'packedPart'"))
     rows = Rows(**{name: _rows(connection, name) if name in tables else [] for name in Rows.__annotations__
                    if name != "faults"}, faults=faults)
     connection.execute("COMMIT")

@@ -2,6 +2,8 @@
 
 APPLICATION_ID = 0x4D564C54
 USER_VERSION = 1
+# A vault of version 2 has the tables of LATER.
+LATER_VERSION = 2
 
 VAULT = """CREATE TABLE vault (id BLOB PRIMARY KEY NOT NULL CHECK (length(id) = 16), keyringRevision INTEGER NOT NULL, \
 locator INTEGER NOT NULL, settings BLOB NOT NULL) WITHOUT ROWID"""
@@ -41,11 +43,18 @@ DOOMED = "CREATE TABLE doomed (segment BLOB PRIMARY KEY NOT NULL) WITHOUT ROWID"
 
 OWED = "CREATE TABLE owed (what TEXT PRIMARY KEY NOT NULL, number INTEGER NOT NULL) WITHOUT ROWID"
 
+PACKED_PART = """CREATE TABLE packedPart (id BLOB NOT NULL CHECK (length(id) = 32), \
+pack BLOB NOT NULL REFERENCES resource(id) ON UPDATE CASCADE ON DELETE CASCADE, entry BLOB NOT NULL, \
+PRIMARY KEY (id, pack)) WITHOUT ROWID"""
+
+PACKED_PART_BY_PACK = "CREATE INDEX packedPartByPack ON packedPart (pack)"
+
 CATALOG = [VAULT, GENERATION, RESOURCE, RESOURCE_KEY, RESOURCE_KEY_BY_GENERATION, REPRESENTATION,
            REPRESENTATION_BY_RESOURCE]
 INDEX = CATALOG + [SEGMENT, SEGMENT_BY_PLACE, BAD_BLOCK, DOOMED]
 # What the first vaults lack; an owner adds it.
-LATER = [OWED]
+LATER_CATALOG = [PACKED_PART, PACKED_PART_BY_PACK]
+LATER = [OWED] + LATER_CATALOG
 
 
 def _normal(sql):
@@ -56,17 +65,18 @@ def faults(connection, statements):
     """Returns one sentence for each deviation of the database from `statements`."""
     found = {name: _normal(sql) for name, sql in connection.execute(
         "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")}
-    for pragma, wanted in (("application_id", APPLICATION_ID), ("user_version", USER_VERSION)):
-        value, = connection.execute(f"PRAGMA {pragma}").fetchone()
-        if value != wanted:
-            yield f"{pragma} is {value}, not {wanted}."
-    for statement in map(_normal, statements):
+    application, = connection.execute("PRAGMA application_id").fetchone()
+    if application != APPLICATION_ID:
+        yield f"application_id is {application}, not {APPLICATION_ID}."
+    version, = connection.execute("PRAGMA user_version").fetchone()
+    if version not in (USER_VERSION, LATER_VERSION):
+        yield f"user_version is {version}."
+    later = LATER if INDEX[-1] in statements else LATER_CATALOG
+    for statement in map(_normal, statements + (later if version == LATER_VERSION else [])):
         name = statement.split()[2]
         if found.pop(name, None) != statement:
             yield f"The schema's {name} is missing or not as the format says."
     if INDEX[-1] in statements:
-        for statement in map(_normal, LATER):
-            if found.get(statement.split()[2]) == statement:
-                del found[statement.split()[2]]
+        found = {name: sql for name, sql in found.items() if sql != _normal(OWED)}
     for name in found:
         yield f"The schema has {name}, which the format does not know."

@@ -36,6 +36,10 @@ def info_associated(resource, representation):
     return b"representation\0info\0" + resource + representation
 
 
+def entry_associated(pack, part):
+    return b"packedPart\0entry\0" + pack + part
+
+
 def settings_associated(vault):
     return b"vault\0settings\0" + vault
 

@@ -72,9 +72,14 @@ def verify(vault, representation, fault, write=None, changed=lambda stored: Fals
     If a damaged segment's row has `changed` meanwhile, a running writer moved it: a gap in this snapshot, not damage.
     """
     held = Held()
+    first, end = representation.window or (0, 2**63)
     for stored in representation.segments:
         sentences = []
         for offset, data in runs(vault, stored, sentences.append):
+            data = data[max(0, first - offset):max(0, end - offset)]
+            offset = max(offset - first, 0)
+            if not data:
+                continue
             held.add(offset, data)
             if write:
                 write(offset, data)

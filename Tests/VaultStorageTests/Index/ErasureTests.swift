@@ -220,7 +220,9 @@ struct ErasureTests {
         "The first owner adds the table of pending erasures to an older vault, and readers work without it"
     )
     func older() throws {
-        try store.index.write { try $0.execute(sql: "DROP TABLE owed") }
+        try store.index.write {
+            try $0.execute(sql: "DROP TABLE owed; DROP TABLE packedPart; PRAGMA user_version = 1")
+        }
         try store.close()
         let reader = try vault.open(.reader)
         #expect(try !reader.hasPendingErasure() && reader.index.totals().resources == 500)

@@ -1,0 +1,82 @@
+import VaultFetch
+import VaultModel
+import VaultStorage
+
+/// A small file that was read whole into memory, so that many of them can be stored together.
+struct SmallFile: Sendable {
+    let bytes: [UInt8]
+    let information: ContentInformation
+    let freshness: Freshness
+    /// Where it came from.
+    let source: OriginURLs.Source
+}
+
+extension ResourceLoader {
+    /// Fetches a file of which nothing is known yet, if it is small.
+    ///
+    /// - Parameters:
+    ///   - limit: the most bytes of a small file.
+    ///   - taking: called with the number of bytes that have just arrived; may wait before more are taken.
+    /// - Returns: nil if it must be fetched like any other resource: it is large, its length is unknown, or the origin
+    ///   failed in a way that may pass. The answer of an origin with a large file is kept for the next request.
+    /// - Throws: ``VaultError`` if the origin refuses for good; `CancellationError`.
+    func fetchIfSmall(limit: Int64, taking: (Int) async throws -> Void) async throws -> SmallFile? {
+        guard isUntouched, store.isOwner else { return nil }
+        let asked = store.now()
+        do {
+            guard let (request, response) = try await ask(for: { OriginRequest(url: $0, first: 0) }) else { return nil }
+            noteContact(isReachable: true)
+            let head = heard(response.head)
+            let content = try ResponseCheck.judge(head, asked: request).content
+            guard let length = content.wholeLength, (1...limit).contains(length) else {
+                keep(response, to: request)
+                return nil
+            }
+            defer { response.cancel() }
+            guard let bytes = try await body(of: response, length, taking), isUntouched else { return nil }
+            return SmallFile(
+                bytes: bytes,
+                information: ResponseCheck.information(of: head, asked: request, content: content),
+                freshness: Freshness(head.fields, asked: asked),
+                source: (request.url, addresses.current.fields, addresses.reach(of: request.url)))
+        } catch let failure as OriginFailure {
+            if failure.kind == .unreachable { noteContact(isReachable: false) }
+            guard Self.isFinal(failure) else { return nil }
+            throw FetchFailure.origin(failure).vaultError(for: url, at: 0)
+        }
+    }
+
+    /// Whether nothing is known of the resource, nobody reads it, and its bytes may be fetched and stored.
+    private var isUntouched: Bool {
+        look { state in
+            state.information == nil && state.readers.isEmpty && state.fetches.isEmpty && state.refusal == nil
+                && state.mode.allowsRequests && state.mode.stores
+        }
+    }
+
+    /// Returns the body; nil if it has another length than was stated.
+    private func body(
+        of response: any OriginResponse, _ length: Int64, _ taking: (Int) async throws -> Void
+    ) async throws -> [UInt8]? {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(Int(length))
+        while let more = try await response.nextBytes() {
+            guard Int64(bytes.count + more.count) <= length else { return nil }
+            store.countFetched(Int64(more.count))
+            bytes += more
+            try await taking(more.count)
+        }
+        return bytes.count == length ? bytes : nil
+    }
+}
+
+extension ResponseContent {
+    /// The length of a file that is sent whole; nil if it is not, or if the length is not stated.
+    fileprivate var wholeLength: Int64? {
+        switch self {
+        case .whole(let length): length
+        case .partial(let range, let total): range.lowerBound == 0 && range.upperBound == total ? total : nil
+        case .unsatisfiable: nil
+        }
+    }
+}

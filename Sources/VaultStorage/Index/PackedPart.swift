@@ -1,0 +1,116 @@
+import Foundation
+import GRDB
+import VaultCrypto
+package import VaultModel
+
+/// A small file that lies in a pack: all that is needed to answer for it.
+package struct PackedPart: Sendable {
+    /// The id that it would have as a resource of its own.
+    package let id: ResourceID
+    package var metadata: ResourceMetadata
+    /// The name of this version of the file.
+    let version: RepresentationID
+    /// Its validators, type and length; the length is known.
+    package var info: RepresentationInfo
+    /// The bytes of the pack that are the file.
+    package let range: ByteRange
+
+    /// The largest file that is packed: larger ones fill segments of their own.
+    package static let maxBytes = SegmentDescription.maxBytes
+
+    /// Creates a part whose bytes begin at an offset of a pack; nil if it cannot lie there.
+    package init?(_ id: ResourceID, _ metadata: ResourceMetadata, _ info: RepresentationInfo, at offset: Int64) {
+        guard let version = metadata.serving, let length = info.information.length,
+            (1...Self.maxBytes).contains(length), (0...ContentInformation.maxBytes - length).contains(offset)
+        else { return nil }
+        (self.id, self.metadata, self.version, self.info) = (id, metadata, version, info)
+        range = offset..<offset + length
+    }
+
+    fileprivate init?(_ id: ResourceID, _ object: JSONObject) {
+        guard let metadata = object["metadata"].flatMap({ try? JSONObject($0, name: "metadata") }),
+            let info = object["info"].flatMap({ try? JSONObject($0, name: "info") }),
+            let metadata = ResourceMetadata(metadata), let info = RepresentationInfo(info),
+            let offset = try? object.integer("offset")
+        else { return nil }
+        self.init(id, metadata, info, at: offset)
+    }
+
+    fileprivate var object: JSONObject {
+        JSONObject([
+            "metadata": .object(metadata.object.members), "info": .object(info.object.members),
+            "offset": .integer(range.lowerBound),
+        ])
+    }
+}
+
+/// A row of `packedPart`.
+struct PackedPartRow: Sendable {
+    let id: ResourceID
+    let pack: ResourceID
+    private let entry: [UInt8]
+
+    /// Seals a part into the row of its pack.
+    ///
+    /// - Parameter key: the metadata key of the pack.
+    init(_ part: PackedPart, in pack: ResourceID, under key: borrowing SecretKey) throws {
+        (id, self.pack) = (part.id, pack)
+        entry = try SealedDocument.seal(part.object, key: key, associatedData: Self.entryData(pack, part.id))
+    }
+
+    /// Creates the row; nil if one of its values is impossible.
+    private init?(_ row: Row) {
+        guard let id = (try? row.column("id")).flatMap({ ResourceID($0) }),
+            let pack = (try? row.column("pack")).flatMap({ ResourceID($0) }),
+            let entry: Data = try? row.column("entry")
+        else { return nil }
+        (self.id, self.pack, self.entry) = (id, pack, Array(entry))
+    }
+
+    /// Opens the entry; nil if it does not open, or belongs to another row.
+    ///
+    /// - Parameters:
+    ///   - key: the metadata key of the pack.
+    ///   - pack: the id under which it was sealed, if the pack has another one by now.
+    func open(under key: borrowing SecretKey, sealedIn pack: ResourceID? = nil) -> PackedPart? {
+        let data = Self.entryData(pack ?? self.pack, id)
+        return SealedDocument.open(entry, key: key, associatedData: data).flatMap { PackedPart(id, $0) }
+    }
+
+    private static func entryData(_ pack: ResourceID, _ id: ResourceID) -> [UInt8] {
+        SealedDocument.associatedData("packedPart", "entry", pack.bytes, id.bytes)
+    }
+
+    // MARK: Rows
+
+    /// Returns whether a database has the table, which older vaults lack.
+    static func hasTable(of schema: String = "main", _ db: Database) throws -> Bool {
+        let statement = try db.cachedStatement(
+            sql: "SELECT 1 FROM \(schema).sqlite_master WHERE type = 'table' AND name = 'packedPart'")
+        return try Bool.fetchOne(statement) ?? false
+    }
+
+    /// Returns the rows of a file: one for each title that has its own copy.
+    static func fetch(_ id: ResourceID, _ db: Database) throws -> [PackedPartRow] {
+        guard try hasTable(db) else { return [] }
+        let statement = try db.cachedStatement(sql: "SELECT * FROM packedPart WHERE id = ? ORDER BY pack")
+        return try Row.fetchAll(statement, arguments: [id.data]).compactMap { PackedPartRow($0) }
+    }
+
+    /// Returns the rows of a pack, without impossible ones.
+    static func fetch(in pack: ResourceID, _ db: Database) throws -> [PackedPartRow] {
+        guard try hasTable(db) else { return [] }
+        return try Row.fetchAll(db, sql: "SELECT * FROM packedPart WHERE pack = ?", arguments: [pack.data])
+            .compactMap { PackedPartRow($0) }
+    }
+
+    /// Adds the row, in place of an older one of the same file in the same pack.
+    func insert(_ db: Database) throws {
+        let statement = try db.cachedStatement(sql: "INSERT OR REPLACE INTO packedPart VALUES (?, ?, ?)")
+        try statement.execute(arguments: [id.data, pack.data, entry.data])
+    }
+
+    func delete(_ db: Database) throws {
+        try db.execute(sql: "DELETE FROM packedPart WHERE id = ? AND pack = ?", arguments: [id.data, pack.data])
+    }
+}

@@ -1,0 +1,147 @@
+import Foundation
+import GRDB
+import VaultCrypto
+import VaultModel
+
+extension ResourceMetadata {
+    /// How the cache key of a pack begins; that of no URL or content id does.
+    private static let packPrefix = Array("pack:".utf8)
+
+    /// Returns a new cache key for a pack: no URL leads to it.
+    package static func packKey(_ random: [UInt8]) -> [UInt8] { packPrefix + Hex.encode(random).utf8 }
+
+    /// Whether the resource is a pack: its bytes are those of many small files.
+    package var isPack: Bool { cacheKey.starts(with: Self.packPrefix) }
+}
+
+// Packs. A pack is a resource like any other, with one representation; `packedPart` says which of its bytes are which
+// file, sealed under the pack's metadata key.
+extension VaultIndex {
+    // MARK: Reading
+
+    /// Returns a file that lies in a pack as if it were a resource of its own; nil if no pack has it.
+    ///
+    /// - Throws: ``VaultError`` with code `integrity` if its rows do not open.
+    func packedResource(_ id: ResourceID, _ db: Database) throws -> StoredResource? {
+        let rows = try PackedPartRow.fetch(id, db)
+        var found: StoredResource?
+        for row in rows {
+            do {
+                guard let copy = try IndexError.translating({ try resource(row, db) }) else { continue }
+                if found == nil { found = copy } else { found?.metadata.partOf += copy.metadata.partOf }
+            } catch let error as VaultError where error.code == .integrity {
+                // Another title may have a sound copy.
+            }
+        }
+        guard found != nil || rows.isEmpty else { throw IndexError.damaged }
+        return found
+    }
+
+    private func resource(_ row: PackedPartRow, _ db: Database) throws -> StoredResource? {
+        guard let packRow = try ResourceRow.fetch(row.pack, db) else { return nil }
+        let pack = try OpenedResource(packRow, keyring, db)
+        guard let resourceClass = packRow.resourceClass, let accessed = packRow.accessed,
+            let representation = pack.metadata.serving,
+            try RepresentationRow.fetch(representation, db)?.resource == row.pack,
+            var part = row.open(under: pack.metadataKey.secret)
+        else { throw IndexError.damaged }
+        // The pack alone knows its title.
+        part.metadata.partOf = pack.metadata.partOf
+        let place = PackPlace(
+            pack: row.pack, representation: representation, version: part.version, offset: part.range.lowerBound)
+        let segments = try SegmentRow.segments(
+            where:
+                "representation = ? AND start > ? AND start < ? AND start + length > ? AND length > 0 ORDER BY start",
+            [
+                representation.data, part.range.lowerBound - SegmentDescription.maxBytes, part.range.upperBound,
+                part.range.lowerBound,
+            ], db)
+        let badBlocks = try segments.map { ($0.id, try BadBlocks.fetch(of: $0.id, db)) }.filter { !$0.1.isEmpty }
+        return StoredResource(
+            id: row.id, metadata: part.metadata, resourceClass: resourceClass, keyNumber: pack.keyNumber,
+            keys: pack.keys.mapValues(\.key), generation: pack.keys[pack.keyNumber]?.row.generation ?? 0,
+            accessed: accessed,
+            serving: StoredRepresentation(
+                id: part.version, info: part.info, segments: segments.map(place.moved),
+                badBlocks: Dictionary(uniqueKeysWithValues: badBlocks), window: 0..<part.range.length),
+            place: place)
+    }
+
+    /// Returns the files in a pack, and the number of rows that do not open.
+    package func packedParts(of pack: StoredResource) throws -> (parts: [PackedPart], unopened: Int) {
+        let key = try pack.metadataKey()
+        let rows = try read { db in try PackedPartRow.fetch(in: pack.id, db) }
+        let parts = rows.compactMap { $0.open(under: key) }
+        return (parts, rows.count - parts.count)
+    }
+
+    // MARK: Writing
+
+    /// Records files whose bytes are durable in a pack, in the transaction that commits these bytes.
+    ///
+    /// - Returns: those that are resources of their own by now, and were not recorded.
+    func record(_ parts: [PackedPart], in pack: ResourceID, _ db: Database) throws -> [ResourceID] {
+        guard !parts.isEmpty else { return [] }
+        let key = try metadataKey(ofPack: pack, db)
+        return try parts.compactMap { part in
+            guard try !ResourceRow.exists(part.id, db) else { return part.id }
+            try PackedPartRow(part, in: pack, under: key.secret).insert(db)
+            return nil
+        }
+    }
+
+    /// Writes what is known of a file that lies in a pack.
+    func rewrite(_ resource: StoredResource, _ metadata: ResourceMetadata, _ info: RepresentationInfo) throws {
+        var metadata = metadata
+        metadata.partOf = []
+        guard let place = resource.place,
+            let part = PackedPart(resource.id, metadata, info, at: place.offset)
+        else { throw IndexError.damaged }
+        try write { db in
+            // A part that has left the pack meanwhile stays out of it.
+            guard try PackedPartRow.fetch(part.id, db).contains(where: { $0.pack == place.pack }) else { return }
+            try PackedPartRow(part, in: place.pack, under: try metadataKey(ofPack: place.pack, db).secret).insert(db)
+        }
+    }
+
+    /// Returns the key in use, as it is in this transaction: a reseal may have replaced it.
+    private func metadataKey(ofPack id: ResourceID, _ db: Database) throws -> SharedKey {
+        guard let row = try ResourceRow.fetch(id, db) else {
+            throw VaultError(.changed, "the title was removed while it was being stored; fetch it again")
+        }
+        return try OpenedResource(row, keyring, db).metadataKey
+    }
+
+    /// Deletes the rows of a file in all packs: it has become a resource of its own.
+    static func unpack(_ id: ResourceID, _ db: Database) throws {
+        for row in try PackedPartRow.fetch(id, db) { try row.delete(db) }
+    }
+
+    /// Deletes the rows of a pack that do not open: their files can be fetched again.
+    package func dropUnopenedParts(of pack: StoredResource) throws {
+        try write { db in
+            let key = try metadataKey(ofPack: pack.id, db)
+            for row in try PackedPartRow.fetch(in: pack.id, db) where row.open(under: key.secret) == nil {
+                try row.delete(db)
+            }
+        }
+    }
+
+    /// Seals the rows of a pack under another key, another id of the pack, or both.
+    ///
+    /// - Parameters:
+    ///   - id: the former id of the pack.
+    ///   - newID: the id that its rows already have.
+    ///   - rename: returns the part with another name, or as it is.
+    func resealParts(
+        of id: ResourceID, under key: borrowing SecretKey, as newID: ResourceID, under newKey: borrowing SecretKey,
+        renamed rename: (PackedPart) throws -> PackedPart = { $0 }, _ db: Database
+    ) throws {
+        for row in try PackedPartRow.fetch(in: newID, db) {
+            // One that does not open stays as it is: a repair deletes it.
+            guard let part = row.open(under: key, sealedIn: id) else { continue }
+            try row.delete(db)
+            try PackedPartRow(try rename(part), in: newID, under: newKey).insert(db)
+        }
+    }
+}

@@ -1,0 +1,327 @@
+import Foundation
+import GRDB
+import SeededRandom
+import Synchronization
+import Testing
+import VaultCrypto
+import VaultModel
+import VaultTestSupport
+
+@testable import VaultStorage
+
+@Suite("Small files of a title lie in one pack")
+struct PackTests {
+    private let files = PackedFiles()
+
+    @Test("Each file is found by its own URL and read alone, from one segment under one key, after a restart, too")
+    func alone() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        let pack = try files.store(in: store)
+        try files.check(store)
+        try store.close()
+        let again = try vault.open()
+        try files.check(again)
+        let totals = try again.index.totals()
+        #expect(totals.resources == 1 && totals.segments == 1)
+        let file = try #require(try again.index.resource(PackedFiles.id(of: "2.ts", in: again)))
+        #expect(file.place?.pack == pack.id && file.resourceClass == .download)
+        #expect(file.metadata.partOf == [PackedFiles.title] && file.metadata.url == "http://origin.example/2.ts")
+        #expect(file.serving?.info.information.validators.entityTag == EntityTag(strong: "2.ts"))
+        #expect(
+            Set(try files.names.map { try again.index.resource(PackedFiles.id(of: $0, in: again))?.serving?.id })
+                .count == files.names.count, "each has an entity tag of its own")
+        try again.close()
+    }
+
+    @Test("A checkpoint records the files that end within whole blocks, and no others")
+    func checkpoint() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        let pack = try store.addPack(of: PackedFiles.title, url: "http://origin.example/x", resourceClass: .download)
+        var writer = try store.beginSegment(at: 0, of: pack)
+        var waiting: [PackedPart] = []
+        for index in 0..<3 {
+            waiting.append(try files.part(index, at: writer.end, in: store))
+            try writer.append(files.contents[index][...])
+        }
+        _ = try store.checkpoint(&writer, recording: &waiting, in: pack.id)
+        // 41 016 bytes were written, and one block of 32 768 is whole.
+        #expect(waiting.count == 2)
+        #expect(try files.count(in: store) == 1)
+        _ = try store.close(writer, recording: &waiting, in: pack.id)
+        #expect(try waiting.isEmpty && files.count(in: store) == 3)
+        try store.close()
+    }
+
+    @Test("Removing the pack removes its files; another title's copy stays")
+    func removal() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        let (one, other) = (try files.store(in: store), try files.store(in: store, title: [1, 2, 3]))
+        let file = try #require(try store.index.resource(PackedFiles.id(of: "1.ts", in: store)))
+        #expect(Set(file.metadata.partOf) == [PackedFiles.title, [1, 2, 3]])
+        _ = try store.remove(one.id)
+        try files.check(store)
+        _ = try store.remove(other.id)
+        #expect(try files.count(in: store) == 0)
+        #expect(try store.index.totals().segments == 0)
+        try store.close()
+    }
+
+    @Test("A file that becomes a resource of its own keeps its titles and class; nothing else may take its place")
+    func unpacked() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        _ = try files.store(in: store)
+        let id = try PackedFiles.id(of: "2.ts", in: store)
+        let file = try #require(try store.index.resource(id))
+        let (url, key) = (file.metadata.url, file.metadata.cacheKey)
+        let error = #expect(throws: VaultError.self) {
+            try store.addResource(id, url: url, cacheKey: key, resourceClass: .cache)
+        }
+        #expect(error?.code == .changed)
+        let own = try store.addResource(id, url: url, cacheKey: key, resourceClass: .cache, unpacking: file)
+        #expect(own.place == nil && own.resourceClass == .download && own.metadata.partOf == [PackedFiles.title])
+        #expect(try store.index.resource(id)?.serving == nil)
+        #expect(try files.count(in: store) == files.names.count)
+        try store.close()
+    }
+
+    @Test("A file that is a resource by the time its bytes are durable is not recorded")
+    func overtaken() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        let own = try store.addMedia("1.ts", length: 5)
+        let pack = try store.addPack(of: PackedFiles.title, url: "http://origin.example/x", resourceClass: .download)
+        var writer = try store.beginSegment(at: 0, of: pack)
+        var waiting = [try files.part(0, at: 0, in: store)]
+        try writer.append(files.contents[0][...])
+        #expect(try store.close(writer, recording: &waiting, in: pack.id) == [own.id])
+        #expect(try store.index.resource(own.id)?.place == nil)
+        try store.close()
+    }
+
+    @Test("What is learnt of a file is recorded in its pack; reading a file keeps the pack from eviction")
+    func learnt() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        let pack = try files.store(in: store)
+        var file = try #require(try store.index.resource(PackedFiles.id(of: "2.ts", in: store)))
+        try store.setMode(.offline, of: &file)
+        try store.confirm(Freshness(checked: 9, lifetime: 8, isStrict: true), of: &file)
+        let after = try #require(try store.index.resource(file.id))
+        #expect(after.metadata.mode == .offline && after.serving?.info.freshness?.checked == 9)
+        try store.index.touch([file.id], now: 7200 * 1_000_000)
+        #expect(try store.index.resource(pack.id)?.accessed == 7200 * 1_000_000)
+        try files.check(store)
+        try store.close()
+    }
+
+    @Test("What is missing of a file is written into its pack, at its place")
+    func filled() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        _ = try files.store(in: store)
+        let id = try PackedFiles.id(of: "4.ts", in: store)
+        let whole = try #require(try store.index.resource(id))
+        let segment = try #require(whole.serving?.segments.first)
+        try store.invalidate(segment, for: .badBlock(segment.block(holding: 30_000)))
+        let hurt = try #require(try store.index.resource(id))
+        let gap = try #require(hurt.serving?.held.gaps(in: 0..<70_001).first)
+        #expect(gap.length < 70_001 && gap.contains(30_000))
+        _ = try store.store(
+            Array(files.contents[3][Int(gap.lowerBound)..<Int(gap.upperBound)]), at: gap.lowerBound, of: hurt)
+        try #expect(store.index.resource(id)?.serving?.held == ByteRanges(0..<70_001))
+        let bytes = try store.read(try #require(try store.index.resource(id))).sorted { $0.start < $1.start }
+        #expect(bytes.flatMap(\.bytes) == files.contents[3])
+        try store.close()
+    }
+
+    // MARK: Keys
+
+    @Test("After a reseal, rewrapping, and a new locator the files open, under the new key alone")
+    func keys() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        var pack = try files.store(in: store)
+        let before = try store.index.read { try PackedPartRow.fetch(in: pack.id, $0) }
+        #expect(try store.beginReseal(&pack, run: 1) == true)
+        try files.check(store, "between the keys")
+        while let task = try store.index.resealTasks(of: pack, limit: 1).first {
+            let new = try #require(try store.reseal(task, of: pack))
+            store.removeResealed(task.segment, for: new)
+        }
+        #expect(try store.finishReseal(&pack))
+        try files.check(store, "resealed")
+        let oldKey = try #require(before.first)
+        #expect(oldKey.open(under: try pack.metadataKey()) == nil, "the entries have the new key")
+
+        _ = try store.addGeneration(noting: vault.log(of: store))
+        var rewrap = try Rewrap(store)
+        while try rewrap.step() {}
+        try files.check(store, "rewrapped")
+
+        #expect(try store.changeLocator(noting: vault.log(of: store)) { _, _ in [:] } == 0)
+        #expect(store.index.locator == 2)
+        try files.check(store, locator: 2, "renamed")
+        #expect(try store.index.resource(PackedFiles.id(of: "1.ts", in: store))?.metadata.partOf == [PackedFiles.title])
+        try store.close()
+        let again = try vault.open()
+        try files.check(again, "opened again")
+        try again.close()
+    }
+
+    @Test("A lost index is rebuilt with the files of packs")
+    func rebuilt() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        _ = try files.store(in: store)
+        try store.close()
+        for suffix in ["", "-wal", "-shm"] { try PosixFileSystem().remove(vault.folder + "/index.sqlite" + suffix) }
+        let rebuild = try IndexRebuild(at: vault.folder, keyring: vault.keyring, evenIfSound: false)
+        for byte in IndexRebuild.bytes { try rebuild.adopt(byte) }
+        #expect(try rebuild.finish().segments == 1)
+        let again = try vault.open()
+        try files.check(again)
+        try again.close()
+    }
+
+    // MARK: Old vaults
+
+    @Test("A vault without packs opens for readers as it is; an owner adds the table, and older programs refuse it")
+    func older() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        let film = try store.addMedia("film", length: 10)
+        _ = try store.store(Array(0..<10), at: 0, of: film)
+        try store.close()
+        for name in ["index.sqlite", "catalog.backup"] {
+            let queue = try DatabaseQueue(path: vault.folder + "/" + name)
+            try queue.write { try $0.execute(sql: "DROP TABLE packedPart; PRAGMA user_version = 1") }
+            try queue.close()
+        }
+        let reader = try vault.open(.reader)
+        #expect(try reader.index.resource(film.id)?.serving?.held == ByteRanges(0..<10))
+        #expect(try files.count(in: reader) == 0)
+        try reader.close()
+        let owner = try vault.open()
+        #expect(try owner.index.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 2)
+        _ = try files.store(in: owner)
+        try files.check(owner)
+        try owner.close()
+    }
+
+    // MARK: Tampering
+
+    @Test(
+        "A row that was changed, moved or exchanged opens nothing, and the others are not affected",
+        arguments: [
+            "UPDATE packedPart SET entry = (SELECT entry FROM packedPart WHERE id = :two) WHERE id = :one",
+            "UPDATE packedPart SET pack = :other WHERE id = :one",
+            "DELETE FROM packedPart WHERE id = :two; UPDATE packedPart SET id = :two WHERE id = :one",
+            "UPDATE packedPart SET entry = substr(entry, 1, 40) || x'00' || substr(entry, 42) WHERE id = :one",
+            "UPDATE packedPart SET entry = x'' WHERE id = :one",
+        ])
+    func tampered(_ sql: String) throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        let pack = try files.store(in: store)
+        let other = try PackedFiles("other-", seed: 99).store(in: store, title: [9])
+        try store.close()
+        let queue = try DatabaseQueue(path: vault.folder + "/index.sqlite")
+        let (one, two) = (try PackedFiles.id(of: "1.ts", in: store), try PackedFiles.id(of: "2.ts", in: store))
+        let values = ["one": one.data, "two": two.data, "other": other.id.data]
+        try queue.write { db in
+            for part in sql.split(separator: ";").map(String.init) {
+                try db.execute(sql: part, arguments: StatementArguments(values.filter { part.contains(":" + $0.key) }))
+            }
+        }
+        try queue.close()
+        let again = try vault.open()
+        let wrong = sql.hasPrefix("DELETE") ? two : one
+        let error = #expect(throws: VaultError.self) { try again.index.resource(wrong) }
+        #expect(error?.code == .integrity)
+        let third = try #require(try again.index.resource(PackedFiles.id(of: "3.ts", in: again)))
+        #expect(try again.read(third).map(\.bytes) == [files.contents[2]])
+        let owning = sql.contains(":other") ? other : pack
+        let reread = try #require(try again.index.resource(owning.id))
+        #expect(try again.index.packedParts(of: reread).unopened == 1)
+        try again.index.dropUnopenedParts(of: reread)
+        #expect(try again.index.packedParts(of: reread).unopened == 0)
+        #expect(try again.index.resource(wrong) == nil, "it can be fetched again")
+        try again.close()
+    }
+
+    @Test("A pack that was cut short loses the files at its end, and gives no wrong byte")
+    func cut() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        let pack = try files.store(in: store)
+        let segment = try #require(try store.index.resource(pack.id)?.serving?.segments.first)
+        let file = try PosixFileSystem().open(vault.path(of: segment.id), writable: true)
+        try file.truncate(to: segment.fileOffset(ofBlock: 3))
+        let first = try #require(try store.index.resource(PackedFiles.id(of: "1.ts", in: store)))
+        #expect(try store.read(first).map(\.bytes) == [files.contents[0]])
+        let last = try #require(try store.index.resource(PackedFiles.id(of: "5.ts", in: store)))
+        #expect(throws: SegmentFailure.self) { try store.read(last) }
+        try store.close()
+    }
+
+    // MARK: Power loss
+
+    @Test("After a power loss at any point, each recorded file has its bytes, and promised ones are recorded")
+    func powerLoss() throws {
+        let vault = try TemporaryVault()
+        let disk = vault.simulatedFileSystem()
+        let store = try vault.open(fileSystem: disk)
+        let copies = try TemporaryFolder()
+        let seed = UInt64.random(in: 0 ..< .max)
+        let points = Mutex(UInt64(0))
+        let promised = Mutex(0)
+        @Sendable func losePower(_ what: String) {
+            let point = points.withLock {
+                $0 += 1
+                return $0
+            }
+            for outcome in UInt64(0)..<3 {
+                let copy = copies.path + "/\(point)-\(outcome)"
+                let comment: Comment = "power loss \(point) \(what), seed \(seed), outcome \(outcome)"
+                do {
+                    try disk.loseEverythingUnsynced(tearing: (seed &+ point) << 2 | outcome, into: copy)
+                    try check(copy, vault.keyring, promised: promised.withLock { $0 }, comment)
+                    try TemporaryFolder.remove(copy)
+                } catch {
+                    Issue.record(error, comment)
+                }
+            }
+        }
+        disk.observe { losePower("before \($0.operation)") }
+        let pack = try store.addPack(of: PackedFiles.title, url: "http://origin.example/x", resourceClass: .download)
+        var waiting: [PackedPart] = []
+        var writer = try store.beginSegment(at: 0, of: pack)
+        for index in files.names.indices {
+            waiting.append(try files.part(index, at: writer.end, in: store))
+            try writer.append(files.contents[index][...])
+            _ = try store.checkpoint(&writer, recording: &waiting, in: pack.id)
+            promised.withLock { $0 = index + 1 - waiting.count }
+        }
+        _ = try store.close(writer, recording: &waiting, in: pack.id)
+        promised.withLock { $0 = files.names.count }
+        losePower("at the end")
+        disk.observe(nil)
+        #expect(points.withLock { $0 } > 10)
+    }
+
+    private func check(_ copy: String, _ keyring: Keyring, promised: Int, _ comment: Comment) throws {
+        let store = try VaultStore.open(at: copy + "/vault", keyring: keyring, access: .owner)
+        for (index, name) in files.names.enumerated() {
+            guard let file = try store.index.resource(PackedFiles.id(of: name, in: store)) else {
+                #expect(index >= promised, "\(name) \(comment)")
+                continue
+            }
+            #expect(try store.read(file).flatMap(\.bytes) == files.contents[index], "\(name) \(comment)")
+        }
+        try store.close()
+    }
+}
