@@ -95,7 +95,7 @@ extension DASHRepresentation {
     private var unfetched: MarkupElement {
         var base = sibling("BaseURL")
         let text = element.first("BaseURL")?.text ?? ""
-        let isInert = DASHBase(url: nil).target(of: text, .segment) == .inert
+        let isInert = DASHBase(url: nil).target(of: text, .data) == .inert
         base.replaceContent(by: isInert ? text : ManifestTarget.refusal)
         return base
     }
