@@ -36,7 +36,9 @@ package struct DASHManifest: Sendable {
         self.byteCount = byteCount
     }
 
-    /// Refuses what would be fetched as a part of the manifest, and templates that would fill a player's memory.
+    /// Refuses what would be fetched as a part of the manifest, templates that would fill a player's memory, and what
+    /// stands twice although it may not: players differ in which counts, and each would be worked out for every
+    /// Representation.
     private static func check(_ element: MarkupElement) throws(ManifestError) {
         let isRemote = element.attributes.contains { $0.localName == "href" && $0.name != "href" }
         guard !isRemote, element.localName != "ImportedMPD" else { throw .remoteElement }
@@ -44,8 +46,19 @@ package struct DASHManifest: Sendable {
             let isTooWide = element.attributes.contains { DASHTemplate($0.value).isTooWide }
             guard !isTooWide else { throw .malformed(line: max(1, element.line), .template) }
         }
-        for child in element.elements { try check(child) }
+        var seen: Set<Substring> = []
+        for child in element.elements {
+            let isOnly = !onlyOnce.contains(child.localName) || seen.insert(child.localName).inserted
+            guard isOnly else { throw .malformed(line: max(1, child.line), .element) }
+            try check(child)
+        }
     }
+
+    /// What may stand once in an element (ISO/IEC 23009-1 §5.3.9).
+    private static let onlyOnce: Set<Substring> = [
+        "SegmentBase", "SegmentList", "SegmentTemplate", "SegmentTimeline", "Initialization", "RepresentationIndex",
+        "BitstreamSwitching",
+    ]
 
     /// Whether the MPD may change or grow (`type="dynamic"`, ISO/IEC 23009-1 §5.3.1.2).
     package var isLive: Bool { document.root["type"]?.trimmingSpace() == "dynamic" }
