@@ -83,7 +83,7 @@ package enum ManifestContent {
             } else if isBlank(first) {
                 rest = rest.dropFirst()
             } else {
-                return isLetter(first) && mayBeScheme(rest)
+                return isLetter(first) && rest.drop(while: isLetter).starts(with: "://".utf8)
             }
         }
         return false
