@@ -9,16 +9,75 @@ import time
 import urllib.parse
 
 from harness import client, players, sessions
-from harness.case import VaultCase, each
+from harness.case import Settings, VaultCase, each
 from harness.manifests import DASH, HLS, KEY, SUBTITLES, Manifests
 from harness.media import TITLE
+from harness.pages import Browser, PageServer
 
 SEEK = ("-ss", "7", "-t", "1")
-PLAYERS = {"mpv": sessions.Mpv, "VLC": sessions.VLC, "GStreamer": sessions.GStreamer}
-# What each player plays here; ffmpeg plays all titles.
-PLAYED = [*(("mpv", name) for name in ("hls-master", "dash-template")),
-          *(("VLC", name) for name in ("hls-master", "dash-template")),
-          *(("GStreamer", name) for name in ("hls-ts", "hls-master", "dash-template"))]
+PLAYERS = {"mpv": sessions.Mpv, "VLC": sessions.VLC, "GStreamer": sessions.GStreamer,
+           "Chromium": lambda: sessions.Chromium(Settings.browser_python)}
+# What players cannot do directly with nginx either.
+UNABLE = {
+    ("mpv", "dash-list"),  # hangs if it is told to start at 3 s
+    ("VLC", "dash-periods"),  # decodes other sound each time
+    ("GStreamer", "dash-periods"),  # stops with an error between the periods
+    ("GStreamer", "hls-aes"),  # plays other frames from a seek on each time
+    *(("Chromium", name) for name in DASH),  # plays no DASH by itself
+}
+# What each player plays in each run; ffmpeg plays all titles, and at night so does everyone.
+BRIEFLY = [*(("mpv", name) for name in ("hls-master", "dash-template")),
+           *(("VLC", name) for name in ("hls-master", "dash-packager")),
+           *(("GStreamer", name) for name in ("hls-ts", "hls-master", "dash-template")),
+           *(("Chromium", name) for name in ("hls-ts", "hls-aes"))]
+IS_NIGHT = os.environ.get("MEDIAVAULT_PLAYERS") == "all"
+PLAYED = [(who, name) for who in PLAYERS for name in HLS | DASH if (who, name) not in UNABLE] if IS_NIGHT else BRIEFLY
+
+# Plays the DASH title of one file for each stream, with Media Source Extensions.
+_PLAY_DASH = """
+async ({manifest}) => {
+    const description = new DOMParser().parseFromString(await (await fetch(manifest)).text(), 'application/xml');
+    const video = document.createElement('video');
+    document.body.replaceChildren(video);
+    video.muted = true;
+    const happens = (target, event) => new Promise((done, failed) => {
+        target.addEventListener(event, done, {once: true});
+        video.addEventListener('error', () => failed(new Error('media error ' + video.error.code)), {once: true});
+    });
+    const source = new MediaSource();
+    video.src = URL.createObjectURL(source);
+    await happens(source, 'sourceopen');
+    const streams = [...description.querySelectorAll('Representation')].map(stream => {
+        const type = `${stream.getAttribute('mimeType')}; codecs="${stream.getAttribute('codecs')}"`;
+        return [stream, source.addSourceBuffer(type)];
+    });
+    for (const [stream, buffer] of streams) {
+        const part = async (range) => {
+            const answer = await fetch(new URL(stream.querySelector('BaseURL').textContent, manifest),
+                                       {headers: {Range: `bytes=${range}`}});
+            if (answer.status !== 206) throw new Error('status ' + answer.status);
+            return answer.arrayBuffer();
+        };
+        const head = stream.querySelector('Initialization').getAttribute('range');
+        for (const range of [head, `${Number(head.split('-')[1]) + 1}-`]) {
+            buffer.appendBuffer(await part(range));
+            await happens(buffer, 'updateend');
+        }
+    }
+    source.endOfStream();
+    const seen = [Math.round(video.duration)];
+    for (const second of [9, 3]) {
+        const there = happens(video, 'seeked');
+        video.currentTime = second;
+        await there;
+        seen.push(video.currentTime, video.videoWidth);
+    }
+    await video.play();
+    while (video.currentTime < 3.3) await happens(video, 'timeupdate');
+    return seen;
+}
+"""
+KIOSK = "kiosk.test"
 
 
 class ManifestCase(VaultCase):
@@ -70,6 +129,10 @@ class Players(ManifestCase):
             self.addClassCleanup(self.players[who].close)
         player = self.players[who]
         seen = (player.short_session if who == "VLC" else player.session)(address)
+        if who == "Chromium":
+            # It shows the frame beside the one it was told to seek to, one time or another, at any address.
+            return {step: shown if step == "duration" else shown and shown[0]
+                    for step, shown in seen.items() if step != "bytes"}
         if who == "GStreamer":
             # Where the sound begins after a seek differs from run to run, at any address; the picture does not.
             return {step: shown if step in ("start", "whole") else shown and shown[0] for step, shown in seen.items()}
@@ -88,6 +151,29 @@ class Players(ManifestCase):
             self.assertEqual(self.session(who, address), expected, "the player sees something else without the origin")
         finally:
             self.origin.start()
+        self.assert_only_the_vault_asked()
+
+
+class Pages(ManifestCase):
+    def test_dash(self):
+        """In Chromium, a page of an allowed origin plays DASH with Media Source Extensions, directly as through the
+        vault, and again without the origin; a page of another origin reads nothing"""
+        pages = PageServer()
+        self.addCleanup(pages.stop)
+        vault = self.served_vault("--allow-origin", pages.origin(KIOSK))
+        browser = Browser(Settings.browser_python, KIOSK, "evil.test")
+        self.addCleanup(browser.close)
+        address = vault.address(self.origin.url(self.titles.target("dash-packager")))
+        page = pages.origin(KIOSK) + "/"
+        _, seen = browser.visit(page, _PLAY_DASH, manifest=address)
+        self.assertEqual(seen, [12, 9, 320, 3, 320])
+        self.origin.stop()
+        try:
+            self.assertEqual(browser.visit(page, _PLAY_DASH, manifest=address)[1], seen)
+        finally:
+            self.origin.start()
+        with self.assertRaisesRegex(AssertionError, "Failed to fetch"):
+            browser.visit(pages.origin("evil.test") + "/", _PLAY_DASH, manifest=address)
         self.assert_only_the_vault_asked()
 
 
@@ -327,3 +413,58 @@ class Hostile(VaultCase):
             self.assertEqual(answer.status, 206)
             self.assertEqual(answer.headers["content-type"], "application/vnd.apple.mpegurl")
             self.assertNotIn(b"http:", answer.body)
+
+    RAW = b"http://10.0.0.1/a.ts"
+
+    def list(self, name, **script):
+        """Returns the address of a playlist that neither its type nor its path gives away."""
+        text = b"#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\n" + self.RAW + b"\n#EXT-X-ENDLIST\n"
+        return self.vault.address(self.origin.add(name, content=text, **script))
+
+    def test_by_content_that_drips(self):
+        """A playlist whose first bytes come alone is rewritten all the same"""
+        address = self.list("a/drips.ts", type="video/mp2t", hold_at=3)
+        threading.Timer(1, self.origin.film("a/drips.ts").release.set).start()
+        answer = client.get(address, "bytes=0-")
+        self.assertEqual((answer.status, answer.headers["content-type"]), (206, "application/vnd.apple.mpegurl"))
+        self.assertNotIn(self.RAW, answer.body)
+
+    @each("bytes=20-", "bytes=-30", "bytes=0-60", "HEAD")
+    def test_by_content_first(self, what):
+        """A playlist that neither its type nor its path gives away is rewritten, also if the first request is {}"""
+        address = self.list("a/first-" + "".join(filter(str.isalnum, what)), type="application/octet-stream")
+        first = client.get(address, method="HEAD") if what == "HEAD" else client.get(address, what)
+        whole = client.get(address)
+        self.assertEqual((first.status, first.headers["etag"]), (200 if what == "HEAD" else 206, whole.headers["etag"]))
+        self.assertNotIn(self.RAW, first.body + whole.body)
+
+    @each("ID3", "UTF-16", "[playlist]", "# mpv EDL v0", "SmoothStreamingMedia")
+    def test_disguised(self, what):
+        """What some player takes for a playlist is refused, and not passed on: {}"""
+        listed = b"#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXT-X-MEDIA-SEQUENCE:0\n#EXTINF:1,\n" + self.RAW + b"\n"
+        content = {
+            "ID3": b"ID3\x04\0\0\0\0\0\x0a" + b"\0" * 10 + listed,
+            "UTF-16": '<?xml version="1.0" encoding="UTF-16"?><MPD/>'.encode("utf-16"),
+            "[playlist]": b"[playlist]\nFile1=" + self.RAW, "# mpv EDL v0": b"# mpv EDL v0\n" + self.RAW,
+            "SmoothStreamingMedia": b"<SmoothStreamingMedia Url='" + self.RAW + b"'/>"}[what]
+        name = "".join(filter(str.isalnum, what))
+        answer = client.get(self.vault.address(self.origin.add(f"a/{name}.mp3", content=content, type="audio/mpeg")))
+        self.assertEqual(answer.status, 502)
+        self.assertNotIn(self.RAW, answer.body)
+
+    def test_variables(self):
+        """A playlist imports the variables of the playlist that led to it, of no other, and after a restart, too"""
+        vault = self.served_vault()
+        child = b'#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXT-X-DEFINE:IMPORT="t"\n#EXTINF:1,\n{$t}.ts\n#EXT-X-ENDLIST\n'
+        kind = "application/vnd.apple.mpegurl"
+        own = vault.address(self.origin.add("v/child.m3u8", content=child, type=kind))
+        links = {}
+        for name in ("one", "two"):
+            text = f'#EXTM3U\n#EXT-X-DEFINE:NAME="t",VALUE="{name}"\n#EXT-X-STREAM-INF:BANDWIDTH=1\nchild.m3u8\n'
+            address = vault.address(self.origin.add(f"v/{name}.m3u8", content=text.encode(), type=kind))
+            links[name], = self.links(client.get(address).body.decode(), address)
+        vault.stop()
+        vault.serve()
+        for name, link in links.items():
+            self.assertIn(f"\n{name}.ts\n", client.get(link).body.decode())
+        self.assertIn("\n/refused\n", client.get(own).body.decode(), "nobody defines the variable for this link")

@@ -21,6 +21,8 @@ final class ResourceLoader: Sendable {
     let joining = Locked(Joining())
     /// An answer to a request that is about to be sent again.
     private let early = Locked<(request: OriginRequest, response: any OriginResponse)?>(nil)
+    /// The edition whose first bytes were seen to be media; nil before.
+    private let seenMedia = Locked<Int?>(nil)
     private let guarded: Locked<Guarded>
     private let loading: Task<StoredRepresentation?, any Error>
 
@@ -140,6 +142,18 @@ final class ResourceLoader: Sendable {
 
     /// Whether the index could not be read. The next request then uses another loader.
     var isBroken: Bool { guarded.withLock { $0.isBroken } }
+
+    /// Whether the first bytes of the representation were seen to be media.
+    var hasSeenMedia: Bool {
+        guard let seen = seenMedia.withLock({ $0 }) else { return false }
+        return look { $0.edition == seen }
+    }
+
+    /// Records that what a reader gave as the first bytes is media.
+    func noteMedia(_ reader: ReaderState.ID) {
+        guard let edition = look({ $0.readers[reader]?.edition }) else { return }
+        seenMedia.withLock { $0 = edition }
+    }
 
     /// Whether the mode forbids requests to the origin.
     var isOffline: Bool { look { !$0.mode.allowsRequests } }

@@ -8,6 +8,8 @@ struct LiveManifest: Sendable {
     let information: ContentInformation
     /// Distinguishes it from the versions before.
     let version: String
+    /// What it was parsed with.
+    let variables: [String: String]
     /// When the request was sent whose answer last confirmed it; nil if it was stored in an earlier run.
     var confirmed: ContinuousClock.Instant?
 
@@ -65,11 +67,7 @@ struct PlayedManifests {
     /// Live manifests by their URLs without query: low-latency players add another query each time.
     private var liveURLs: Set<String> = []
 
-    /// What multivariant playlists define for the media playlists that they name, by the URLs of these.
-    private var variables: [MediaURL: [String: String]] = [:]
-
     private static let maxLiveURLs = 64
-    private static let maxPlaylistsWithVariables = 256
 
     init(maxBytes: Int = 32 << 20) { self.maxBytes = maxBytes }
 
@@ -92,8 +90,8 @@ struct PlayedManifests {
         return entry.isManifest
     }
 
-    /// Records that a resource is a manifest, whatever its type and path say.
-    mutating func note(_ id: ResourceID) { entries[id]?.isManifest = true }
+    /// Records whether a resource is a manifest, whatever its type and path say.
+    mutating func note(_ id: ResourceID, isManifest: Bool = true) { entries[id]?.isManifest = isManifest }
 
     /// Returns the copy of a live manifest.
     func live(_ id: ResourceID) -> LiveManifest? { entries[id]?.live }
@@ -112,19 +110,6 @@ struct PlayedManifests {
 
     /// Whether a manifest is live at another query of this URL.
     func isLikelyLive(_ url: MediaURL) -> Bool { liveURLs.contains(Self.name(of: url)) }
-
-    /// Keeps what a manifest defines for the playlists that it names.
-    mutating func keepVariables(of manifest: Manifest) {
-        let exports = manifest.exports
-        guard !exports.isEmpty else { return }
-        for reference in manifest.references where reference.role == .playlist {
-            guard variables.count < Self.maxPlaylistsWithVariables || variables[reference.url] != nil else { return }
-            variables[reference.url] = exports
-        }
-    }
-
-    /// Returns what the last manifest that named a playlist defines for it.
-    func variables(of url: MediaURL) -> [String: String] { variables[url] ?? [:] }
 
     /// Returns the text for a link, if it is kept; of any version.
     func text(of id: ResourceID, for scope: LinkScope, at service: String, revision: Int64) -> Text? {
@@ -147,7 +132,7 @@ struct PlayedManifests {
     private func lastUse(of id: ResourceID) -> Int { entries[id]?.lastUse ?? 0 }
 
     /// Forgets everything.
-    mutating func removeAll() { (entries, liveURLs, variables) = ([:], [], [:]) }
+    mutating func removeAll() { (entries, liveURLs) = ([:], []) }
 
     private static func name(of url: MediaURL) -> String { url.origin + url.path }
 }

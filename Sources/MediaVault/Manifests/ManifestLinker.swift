@@ -21,6 +21,13 @@ struct ManifestLinker: Sendable {
     let isDerived: Bool
     /// The user as whom the manifest was requested from its origin; nil if no credentials were sent.
     let principal: [UInt8]?
+    /// What the manifest defines for the playlists that it names.
+    var exports: PlaylistVariables?
+
+    /// Returns the variables that the link to a reference carries: only playlists import any.
+    func variables(for reference: ManifestReference) -> PlaylistVariables? {
+        reference.role == .playlist ? exports : nil
+    }
 
     /// Decides on one reference.
     func link(to reference: ManifestReference) -> Link {
@@ -35,7 +42,8 @@ struct ManifestLinker: Sendable {
             return .target(kind, principal: principal)
         }
         guard let folder = scope.folder, reference.url.origin == scope.url.origin,
-            reference.url.path.utf8.starts(with: folder.utf8)
+            reference.url.path.utf8.starts(with: folder.utf8),
+            variables(for: reference).map({ $0.values == scope.variables }) ?? true
         else { return .folder(kind) }
         return .inScope
     }
@@ -78,6 +86,7 @@ struct ManifestLinkWriter {
         let origin: String
         let path: String
         let kind: Capability.Kind
+        let variables: PlaylistVariables?
     }
 
     private let linker: ManifestLinker
@@ -101,22 +110,26 @@ struct ManifestLinkWriter {
     }
 
     private mutating func target(_ reference: ManifestReference, _ url: MediaURL) -> String {
+        let variables = linker.variables(for: reference)
         switch linker.link(to: reference) {
-        case .inScope: return tokens.path(of: url, linker.scope.capability ?? capability(for: url, .derived))
-        case .folder(let kind): return tokens.path(of: url, capability(for: url, kind))
+        case .inScope: return tokens.path(of: url, linker.scope.capability ?? capability(for: url, .derived, nil))
+        case .folder(let kind): return tokens.path(of: url, capability(for: url, kind, variables))
         case .target(let kind, let principal):
             let name = CapabilityName(contentID: nil, principal: principal)
             let capability = tokens.capability(
-                for: url, kind, name: name, isForPath: true, expires: linker.scope.expires)
+                for: url, kind, name: name, isForPath: true, expires: linker.scope.expires, variables: variables)
             return tokens.path(of: url, capability)
         }
     }
 
-    private mutating func capability(for url: MediaURL, _ kind: Capability.Kind) -> String {
+    private mutating func capability(
+        for url: MediaURL, _ kind: Capability.Kind, _ variables: PlaylistVariables?
+    ) -> String {
         let end = url.path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? url.path.startIndex
-        let folder = Folder(origin: url.origin, path: String(url.path[..<end]), kind: kind)
+        let folder = Folder(origin: url.origin, path: String(url.path[..<end]), kind: kind, variables: variables)
         if let known = capabilities[folder] { return known }
-        let made = tokens.capability(for: url, kind, name: nil, isForPath: false, expires: linker.scope.expires)
+        let made = tokens.capability(
+            for: url, kind, name: nil, isForPath: false, expires: linker.scope.expires, variables: variables)
         capabilities[folder] = made
         return made
     }

@@ -24,7 +24,10 @@ struct ManifestOpening: Sendable {
     /// - Throws: ``VaultError`` as reading does, and with code `invalidResponse` if the manifest cannot be used.
     func open() async throws -> PlayableManifest? {
         try await loader.ready()
-        if let copy = playback.live(id) { return try await current(copy) }
+        if let copy = playback.live(id) {
+            // Another playlist names it, and defines other variables for it.
+            return try await current(copy.variables == scope.variables ? copy : nil)
+        }
         let isUnknown = loader.look { $0.information == nil && $0.mode.allowsRequests }
         if isUnknown, url.query != nil, playback.isLikelyLive(url) { return try await current(nil) }
         return try await stored()
@@ -51,7 +54,7 @@ struct ManifestOpening: Sendable {
             let isNew = reader.source == .fetched && reader.staleness == nil
             let copy = LiveManifest(
                 manifest: manifest, information: reader.information, version: "live-\(reader.entityTag.opaque)",
-                confirmed: isNew ? asked : nil)
+                variables: scope.variables, confirmed: isNew ? asked : nil)
             reader.cancel()
             return try await current(try await keepLive(copy))
         }
@@ -72,7 +75,7 @@ struct ManifestOpening: Sendable {
 
     /// Reads everything; returns nil if it is no manifest.
     private func content(of reader: MediaReader) async throws -> (kind: ManifestKind, bytes: [UInt8])? {
-        var bytes = try await reader.next() ?? []
+        var bytes = try await reader.start() ?? []
         let stated = ManifestDetection.kind(type: reader.information.type, path: url.path)
         guard let kind = ManifestContent.kind(of: bytes) ?? stated else { return nil }
         if reader.information.length ?? 0 > Int64(limits.maxBytes) { throw tooLarge }
@@ -152,7 +155,7 @@ struct ManifestOpening: Sendable {
         guard let kind = ManifestContent.kind(of: bytes) ?? stated else { throw notAManifest }
         return LiveManifest(
             manifest: try await parse(bytes, kind, information), information: information,
-            version: playback.nextVersion(), confirmed: asked)
+            version: playback.nextVersion(), variables: scope.variables, confirmed: asked)
     }
 
     private func body(of response: any OriginResponse, _ length: Int64?) async throws -> [UInt8] {
@@ -207,12 +210,10 @@ struct ManifestOpening: Sendable {
     private func parse(_ bytes: [UInt8], _ kind: ManifestKind, _ information: ContentInformation) async throws
         -> Manifest
     {
-        let (url, limits, variables) = (base(of: information), limits, playback.variables(of: url))
-        return try await loader.pool.run { [playback] in
+        let (url, limits, variables) = (base(of: information), limits, scope.variables)
+        return try await loader.pool.run {
             do throws(ManifestError) {
-                let manifest = try Manifest(bytes, kind: kind, url: url, variables: variables, limits: limits)
-                playback.keepVariables(of: manifest)
-                return manifest
+                return try Manifest(bytes, kind: kind, url: url, variables: variables, limits: limits)
             } catch {
                 throw VaultError(.invalidResponse, "\(url) is a playlist that cannot be used: \(error)")
             }
@@ -241,7 +242,7 @@ struct ManifestOpening: Sendable {
         playback.note(fields, of: resource.key.principal)
         let linker = ManifestLinker(
             scope: scope, base: base(of: information), isDerived: resource.reference.isDerived,
-            principal: resource.key.principal)
+            principal: resource.key.principal, exports: PlaylistVariables(manifest.exports))
         let (tokens, revision) = (TokenIssuer(keyring: loader.store.keyring), loader.store.keyring.revision)
         // Players take a DASH base that begins at the root for one below the manifest.
         let prefix = manifest.kind == .dash ? service : ""

@@ -23,13 +23,65 @@ final class ManifestPlayback: Sendable {
         return ManifestDetection.kind(type: type ?? nil, path: resource.reference.url.path) != nil
     }
 
-    /// Records that a resource is a manifest, because it begins like one.
-    func note(_ resource: NamedResource) {
-        guard let (loader, lease) = try? loaders.use(resource) else { return }
-        defer { withExtendedLifetime(lease) {} }
-        played.withLock { played in
-            _ = played.lock(of: resource.id, owner: loader)
-            played.note(resource.id)
+    /// Returns whether the first bytes of a resource were seen, and are media.
+    func isMedia(_ resource: NamedResource) -> Bool {
+        loaders.loader(of: resource.id).map { $0.hasSeenMedia } ?? false
+    }
+
+    /// Looks at the beginning of a resource, unless that was done, so that its other parts are given as what they are.
+    ///
+    /// If the beginning is not held, it is requested only if neither type nor path says that the resource is media.
+    ///
+    /// - Parameter read: opens a range of the resource.
+    /// - Throws: `CancellationError`.
+    func examine(
+        _ resource: NamedResource, read: @Sendable (RequestedRange) async throws -> MediaReader
+    ) async throws {
+        do {
+            let (loader, lease) = try loaders.use(resource)
+            defer { withExtendedLifetime(lease) {} }
+            try await loader.ready()
+            guard !loader.hasSeenMedia, !isManifest(resource), isWorthExamining(resource, loader) else { return }
+            // Of what is held, the fewest bytes: most of it is media, and nothing more should be fetched for this.
+            var count = loader.look { $0.present.contains(0) } ? ManifestContent.minBytes : MediaReader.chunkBytes
+            while true {
+                let reader = try await read(.closed(first: 0, last: Int64(count - 1)))
+                defer { reader.cancel() }
+                guard let start = try await reader.start() else { return }
+                let needed = ManifestContent.bytesNeeded(after: start)
+                guard start.count >= count, needed > count else { return note(start, of: reader, resource) }
+                count = needed
+            }
+        } catch is VaultError {
+            // Whoever asks for the bytes themselves learns why they are not there.
+        }
+    }
+
+    private func isWorthExamining(_ resource: NamedResource, _ loader: ResourceLoader) -> Bool {
+        loader.look { state in
+            if state.present.contains(0) { return true }
+            let isShort = state.information?.length.map { $0 <= Int64(limits.maxBytes) } ?? true
+            return isShort && state.mode.allowsRequests
+                && !ManifestDetection.isMedia(type: state.information?.type, path: resource.reference.url.path)
+        }
+    }
+
+    /// Records what the first bytes of a resource begin.
+    ///
+    /// - Parameters:
+    ///   - start: the first bytes, as many as a reader gave.
+    ///   - reader: the reader.
+    func note(_ start: [UInt8], of reader: MediaReader, _ resource: NamedResource) {
+        let loader = reader.loader
+        if ManifestContent.kind(of: start) != nil {
+            played.withLock { played in
+                _ = played.lock(of: resource.id, owner: loader)
+                played.note(resource.id)
+            }
+        } else if start.count >= ManifestContent.bytesNeeded(after: start)
+            || reader.information.length.map({ start.count >= $0 }) ?? false
+        {
+            reader.noteMedia()
         }
     }
 
@@ -47,9 +99,12 @@ final class ManifestPlayback: Sendable {
         defer { withExtendedLifetime(lease) {} }
         // One request at a time: the others get what it brought.
         return try await lock(of: resource.id, loader).exclusively {
-            try await ManifestOpening(
+            let manifest = try await ManifestOpening(
                 resource: resource, scope: scope, service: service, loader: loader, playback: self, read: read
             ).open()
+            // A version that only began like a manifest may be replaced by media.
+            if manifest == nil { played.withLock { $0.note(resource.id, isManifest: false) } }
+            return manifest
         }
     }
 
@@ -70,10 +125,6 @@ final class ManifestPlayback: Sendable {
     func keep(_ live: LiveManifest?, of id: ResourceID, at url: MediaURL) {
         played.withLock { $0.keep(live, of: id, at: url) }
     }
-
-    func keepVariables(of manifest: Manifest) { played.withLock { $0.keepVariables(of: manifest) } }
-
-    func variables(of url: MediaURL) -> [String: String] { played.withLock { $0.variables(of: url) } }
 
     func isLikelyLive(_ url: MediaURL) -> Bool { played.withLock { $0.isLikelyLive(url) } }
 

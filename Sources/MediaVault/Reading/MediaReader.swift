@@ -76,6 +76,9 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
 
     deinit { loader.change { $0.removeReader(id) } }
 
+    /// Records that its first bytes are media.
+    func noteMedia() { loader.noteMedia(id) }
+
     /// Returns the reader itself: there is one position.
     public func makeAsyncIterator() -> MediaReader { self }
 

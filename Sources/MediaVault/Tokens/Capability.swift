@@ -4,7 +4,7 @@ import VaultModel
 /// The permission in a playback link: `<expiry>.<depth>.<kind>.<mac>`.
 ///
 /// A fifth field may precede the mac: the name if the URL alone does not name the resource, otherwise a mark of the
-/// single target that the link was created for.
+/// single target that the link was created for. Before the mac there may also be the variables of a playlist.
 struct Capability: Hashable {
     /// Where the URL that the capability opens comes from.
     enum Kind: String {
@@ -24,6 +24,8 @@ struct Capability: Hashable {
     /// 12 bytes under the token key for the single target that the link was created for, if there is no name. Only at
     /// this target does the link open what was stored for a principal.
     let own: [UInt8]?
+    /// What the manifest that named the link defines for the playlists that it names.
+    let variables: PlaylistVariables?
     /// 16 bytes under the token key.
     let mac: [UInt8]
 
@@ -35,13 +37,15 @@ struct Capability: Hashable {
     private static let maxDepth = 8192
 
     init(
-        expiry: Int64, depth: Int, kind: Kind, name: CapabilityName? = nil, own: [UInt8]? = nil, mac: [UInt8]
+        expiry: Int64, depth: Int, kind: Kind, name: CapabilityName? = nil, own: [UInt8]? = nil,
+        variables: PlaylistVariables? = nil, mac: [UInt8]
     ) {
         self.expiry = expiry
         self.depth = depth
         self.kind = kind
         self.name = name
         self.own = own
+        self.variables = variables
         self.mac = mac
     }
 
@@ -49,23 +53,28 @@ struct Capability: Hashable {
     init?(_ text: Substring) {
         let fields = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
             .map(Substring.init)
-        guard fields.count == 4 || fields.count == 5, let expiry = DecimalNumber.exact(fields[0]),
+        guard (4...6).contains(fields.count), let expiry = DecimalNumber.exact(fields[0]),
             let depth = DecimalNumber.exact(fields[1]),
             depth <= Self.maxDepth, let kind = Kind(rawValue: String(fields[2])),
             let mac = Base64.decodeFromURL(String(fields[fields.count - 1])), mac.count == Self.macByteCount
         else { return nil }
-        let extra = fields.count == 5 ? fields[3] : nil
+        var extras = fields[3..<(fields.count - 1)]
+        let variables = extras.last.flatMap { PlaylistVariables($0) }
+        if variables != nil { extras.removeLast() }
+        let extra = extras.first
         let isOwn = extra?.first == Self.targetMarkPrefix
         let own = isOwn ? extra.flatMap { Base64.decodeFromURL(String($0.dropFirst())) } : nil
         let name = isOwn ? nil : extra.flatMap { CapabilityName(String($0)) }
-        guard extra == nil || name != nil || own?.count == Self.ownByteCount else { return nil }
-        self.init(expiry: expiry, depth: Int(depth), kind: kind, name: name, own: own, mac: mac)
+        guard extras.count <= 1, extra == nil || name != nil || own?.count == Self.ownByteCount else { return nil }
+        self.init(
+            expiry: expiry, depth: Int(depth), kind: kind, name: name, own: own, variables: variables, mac: mac)
         guard text == self.text else { return nil }
     }
 
     var text: String {
         "\(expiry).\(depth).\(kind.rawValue)." + (name.map { "\($0.text)." } ?? "")
-            + (own.map { "\(Self.targetMarkPrefix)\(Base64.encodeForURL($0))." } ?? "") + Base64.encodeForURL(mac)
+            + (own.map { "\(Self.targetMarkPrefix)\(Base64.encodeForURL($0))." } ?? "")
+            + (variables.map { "\($0.text)." } ?? "") + Base64.encodeForURL(mac)
     }
 
     /// Returns the input of the mac. Each field is preceded by its length, so different fields never yield the same
@@ -73,7 +82,8 @@ struct Capability: Hashable {
     ///
     /// - Parameters:
     ///   - scope: the folder's prefix, or the single target.
-    ///   - rest: the name; or an empty field, then the mark of the target. A name is never empty.
+    ///   - rest: the name; or an empty field, then the mark of the target. A name is never empty. Then, if there are
+    ///     variables, two empty fields and their bytes.
     static func message(
         epoch: Int64, expiry: Int64, depth: Int, kind: Kind, url: MediaURL, scope: String, rest: [[UInt8]]
     ) -> [UInt8] {
@@ -125,4 +135,44 @@ struct CapabilityName: Hashable {
     var bytes: [UInt8] { Array((contentID ?? "").utf8) + (principal.map { [0] + $0 } ?? []) }
 
     var text: String { Base64.encodeForURL(bytes) }
+}
+
+/// What a multivariant playlist defines for the media playlists that it names (`EXT-X-DEFINE`), as their links carry it.
+///
+/// So it needs no memory: it outlives the service, and another playlist that names the same media playlist defines
+/// nothing for it here.
+struct PlaylistVariables: Hashable {
+    let values: [String: String]
+
+    /// What precedes the text; no name begins with it.
+    private static let prefix: Character = "$"
+    /// The most bytes: a link must still fit into the head of a request.
+    private static let maxBytes = 4096
+
+    /// Nil if there are none, or too many for a link.
+    init?(_ values: [String: String]) {
+        self.values = values
+        guard !values.isEmpty, bytes.count <= Self.maxBytes else { return nil }
+    }
+
+    /// Parses what ``text`` writes.
+    init?(_ text: Substring) {
+        guard text.first == Self.prefix, let bytes = Base64.decodeFromURL(String(text.dropFirst())),
+            bytes.count <= Self.maxBytes, let lines = String(validating: bytes, as: UTF8.self)
+        else { return nil }
+        var values: [String: String] = [:]
+        for line in lines.utf8.split(separator: UInt8(ascii: "\n")) {
+            let sides = line.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+            guard sides.count == 2 else { return nil }
+            values[String(Substring(sides[0]))] = String(Substring(sides[1]))
+        }
+        self.init(values)
+    }
+
+    /// A line for each variable, `name=value`: neither contains an end of a line, and no name an equals sign.
+    var bytes: [UInt8] {
+        values.sorted { $0.key < $1.key }.flatMap { Array("\($0.key)=\($0.value)\n".utf8) }
+    }
+
+    var text: String { "\(Self.prefix)\(Base64.encodeForURL(bytes))" }
 }

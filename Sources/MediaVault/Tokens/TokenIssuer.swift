@@ -62,19 +62,21 @@ public struct TokenIssuer: Sendable {
 
     /// Returns a capability for the folder of a URL's path, or with a name for this URL alone.
     ///
-    /// - Parameter isForPath: whether it is for this target in particular, which opens what was stored for a principal.
+    /// - Parameters:
+    ///   - isForPath: whether it is for this target in particular, which opens what was stored for a principal.
+    ///   - variables: what playlists behind it can import.
     func capability(
-        for url: MediaURL, _ kind: Capability.Kind = .named, name: CapabilityName?, isForPath: Bool, expires: Int64
+        for url: MediaURL, _ kind: Capability.Kind = .named, name: CapabilityName?, isForPath: Bool, expires: Int64,
+        variables: PlaylistVariables? = nil
     ) -> String {
         let depth = Capability.folderDepth(of: url.path)
         let prefix = Capability.prefix(of: url.path, depth: depth) ?? "/"
-        var draft = Capability(expiry: expires, depth: depth, kind: kind, name: name, mac: [])
-        if isForPath, name == nil {
-            draft = Capability(expiry: expires, depth: depth, kind: kind, own: own(of: url, draft), mac: [])
+        func draft(own: [UInt8]?, mac: [UInt8] = []) -> Capability {
+            Capability(
+                expiry: expires, depth: depth, kind: kind, name: name, own: own, variables: variables, mac: mac)
         }
-        return Capability(
-            expiry: expires, depth: depth, kind: kind, name: name, own: draft.own, mac: mac(of: draft, url, prefix)
-        ).text
+        let own = isForPath && name == nil ? own(of: url, draft(own: nil)) : nil
+        return draft(own: own, mac: mac(of: draft(own: own), url, prefix)).text
     }
 
     /// Returns the path and query of the playback link for a URL with a capability.
@@ -122,7 +124,7 @@ public struct TokenIssuer: Sendable {
         }
         let scope = LinkScope(
             url: opened.reference.url, capability: opened.folder == nil ? nil : opened.capability,
-            folder: opened.folder, expires: opened.expires)
+            folder: opened.folder, variables: opened.variables, expires: opened.expires)
         return Admission(reference: opened.reference, scope: scope, revision: revision)
     }
 
@@ -131,7 +133,7 @@ public struct TokenIssuer: Sendable {
     /// If it were stored as it is, its bytes would be stored twice. The capability alone identifies the vault, whether
     /// or not it has expired.
     func resolvingPlaybackLinks(_ reference: MediaReference) -> MediaReference {
-        var outer = PlaybackLink(reference: reference, expires: .max, capability: "", folder: nil)
+        var outer = PlaybackLink(reference: reference, expires: .max, capability: "", folder: nil, variables: [:])
         while let inner = address(within: outer.reference) { outer = outer.leading(to: inner) }
         return outer.reference
     }
@@ -163,7 +165,7 @@ public struct TokenIssuer: Sendable {
             capability.name == nil && !ConstantTime.areEqual(own(of: url, capability), capability.own ?? [])
         return PlaybackLink(
             reference: reference, expires: capability.expiry, capability: capability.text,
-            folder: capability.name == nil ? prefix : nil)
+            folder: capability.name == nil ? prefix : nil, variables: capability.variables?.values ?? [:])
     }
 
     /// Returns whether a text is the admin token, in a time that does not depend on how much of it is correct.
@@ -177,11 +179,12 @@ public struct TokenIssuer: Sendable {
     }
 
     private func mac(of capability: Capability, _ url: MediaURL, _ prefix: String) -> [UInt8] {
+        let variables = capability.variables.map { [[], [], $0.bytes] } ?? []
         guard let name = capability.name else {
             let rest = capability.own.map { [[], $0] } ?? []
-            return token(capability, url, scope: prefix, rest, Capability.macByteCount)
+            return token(capability, url, scope: prefix, rest + variables, Capability.macByteCount)
         }
-        return token(capability, url, scope: url.target, [name.bytes], Capability.macByteCount)
+        return token(capability, url, scope: url.target, [name.bytes] + variables, Capability.macByteCount)
     }
 
     /// Returns the mark that identifies a target within its folder.
@@ -213,6 +216,8 @@ struct PlaybackLink {
     let capability: String
     /// The folder that it opens; nil if it opens a single target, or leads to another link.
     let folder: String?
+    /// What playlists behind it can import.
+    let variables: [String: String]
 
     /// Returns what this link names if its resource is another playback link of the vault.
     func leading(to inner: PlaybackLink) -> PlaybackLink {
@@ -224,7 +229,8 @@ struct PlaybackLink {
         // Passing a link on does not name what it leads to, so the result stays derived if either link is.
         reference.isDerived = reference.isDerived || inner.reference.isDerived
         return PlaybackLink(
-            reference: reference, expires: min(expires, inner.expires), capability: capability, folder: nil)
+            reference: reference, expires: min(expires, inner.expires), capability: capability, folder: nil,
+            variables: inner.variables)
     }
 }
 
@@ -238,6 +244,8 @@ package struct LinkScope: Hashable, Sendable {
     let capability: String?
     /// The folder that it opens; nil if it opens a single target, or leads to another link.
     let folder: String?
+    /// What the manifest that named the link defines for the playlists that it names.
+    var variables: [String: String] = [:]
     /// Seconds since 1970.
     let expires: Int64
 }

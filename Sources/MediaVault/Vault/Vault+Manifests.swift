@@ -3,8 +3,23 @@ extension Vault {
     /// Returns whether a resource is a manifest, as far as that is known without asking its origin.
     package func isManifest(_ resource: NamedResource) -> Bool { manifests.isManifest(resource) }
 
-    /// Records that a resource is a manifest, because it begins like one.
-    package func noteManifest(_ resource: NamedResource) { manifests.note(resource) }
+    /// Returns whether the first bytes of a resource were seen, and are media.
+    package func isMedia(_ resource: NamedResource) -> Bool { manifests.isMedia(resource) }
+
+    /// Records what the first bytes of a resource begin.
+    ///
+    /// - Parameter start: the bytes that ``MediaReader/start()`` of the reader gave.
+    package func note(_ start: [UInt8], of reader: MediaReader, _ resource: NamedResource) {
+        manifests.note(start, of: reader, resource)
+    }
+
+    /// Looks at the beginning of a resource, unless that was done: a player may ask for another part first.
+    ///
+    /// - Throws: `CancellationError`.
+    package func examine(_ resource: NamedResource) async throws {
+        let resource = try await current(resource)
+        try await manifests.examine(resource) { [self] range in try await read(resource, range: range) }
+    }
 
     /// Reads a manifest whole, with playback links in place of its references.
     ///

@@ -13,6 +13,12 @@ package enum ManifestDetection {
         return MediaType.guess(path: path).flatMap { byType[$0] }
     }
 
+    /// Returns whether a media type, or else the path's extension, stands for media.
+    package static func isMedia(type: String?, path: some StringProtocol) -> Bool {
+        type.map(MediaType.isKnownMedia) ?? false
+            || MediaType.guess(path: path).map { byType[$0] == nil } ?? false
+    }
+
     /// Returns whether the path of a URI has the extension of a manifest.
     package static func isNamed(_ uri: ArraySlice<UInt8>) -> Bool {
         let end = uri.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? uri.endIndex

@@ -38,8 +38,8 @@ package struct ManifestReference: Hashable, Sendable {
 package enum ManifestTarget: Hashable, Sendable {
     /// A player would request this URL: lead it through the vault.
     case url(MediaURL)
-    /// A player requests nothing, so the text stays: `data:` contains its resource, and `skd:` names a key to a DRM
-    /// system. A player might find a playlist in what it takes for a segment, whose URIs nobody leads through the vault.
+    /// A player requests nothing, so the text stays: `data:` contains its resource, which is no manifest, and `skd:`
+    /// names a key to a DRM system.
     case inert
     /// A player might open something around the vault, such as a file; write ``refusal`` instead.
     case refused
@@ -53,7 +53,8 @@ package enum ManifestTarget: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - uri: the URI's bytes, without white space around them.
-    ///   - role: what the player uses it for; neither a manifest nor a segment is taken from a `data:` URI.
+    ///   - role: what the player uses it for. A manifest is not taken from a `data:` URI, because nobody would lead the
+    ///     URIs in it through the vault; and some players take media for one that begin like it.
     ///   - resolver: resolves relative references.
     package init(_ uri: ArraySlice<UInt8>, _ role: ManifestReference.Role, _ resolver: inout URLResolver) {
         // Nothing follows an empty reference.
@@ -65,10 +66,30 @@ package enum ManifestTarget: Hashable, Sendable {
             self = (try? resolver.resolve(uri)).map { .url($0) } ?? .refused
             return
         }
-        self = Self.inertSchemes.contains(scheme) && role != .playlist && role != .segment ? .inert : .refused
+        switch scheme {
+        case "skd": self = role == .playlist ? .refused : .inert
+        case "data":
+            let isInert = role != .playlist && (role == .key || !Self.mayContainText(uri))
+            self = isInert ? .inert : .refused
+        default: self = .refused
+        }
     }
 
-    private static let inertSchemes: Set<String> = ["data", "skd"]
+    /// Returns whether a `data:` URI might contain text (RFC 2397), or something that nobody can decode.
+    private static func mayContainText(_ uri: ArraySlice<UInt8>) -> Bool {
+        guard let comma = uri.firstIndex(of: UInt8(ascii: ",")) else { return true }
+        let head = String(decoding: uri[..<comma], as: UTF8.self).lowercased().filter { !$0.isWhitespace }
+        var bytes = PercentEncoding.decoded(Array(uri[(comma + 1)...]))
+        if head.hasSuffix(";base64") {
+            // Whole groups of the beginning are enough.
+            let start = bytes.filter { $0 > 0x20 }.prefix(16)
+            guard let decoded = Base64.decode(String(decoding: start, as: UTF8.self)) else { return true }
+            bytes = decoded
+        } else if head.contains("base64") {
+            return true
+        }
+        return bytes.first.map { $0 != 0 && $0 != 0x1A && $0 != UInt8(ascii: "G") && $0 != UInt8(ascii: "W") } ?? false
+    }
 }
 
 /// The links that stand for references in a rewritten manifest.

@@ -96,7 +96,8 @@ extension DASHRepresentation {
         var base = sibling("BaseURL")
         let text = element.first("BaseURL")?.text ?? ""
         let isInert = DASHBase(url: nil).target(of: text, .data) == .inert
-        base.replaceContent(by: isInert ? text : ManifestTarget.refusal)
+        // Beside the manifest, a path would name a file.
+        base.replaceContent(by: isInert ? text : "data:,")
         return base
     }
 

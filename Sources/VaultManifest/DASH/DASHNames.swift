@@ -17,6 +17,7 @@ enum DASHNames {
     /// The elements that stand once where they stand: of several, one player takes the first, another the last.
     static let once: Set<Substring> = [
         "BitstreamSwitching", "Initialization", "RepresentationIndex", "SegmentBase", "SegmentList", "SegmentTemplate",
+        "SegmentTimeline",
     ]
 
     /// The attributes that are URLs, or that URLs are made of.

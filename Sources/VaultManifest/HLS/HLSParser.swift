@@ -42,10 +42,12 @@ struct HLSParser {
         guard facts.hasBegun else { throw .notAManifest }
     }
 
-    /// Accepts a list without a header, too, as players do, but no page, no JSON, and no tags of HLS.
+    /// Accepts a list without a header, too, as players do, but no page, no JSON, no tags of HLS, and no edit list of mpv.
     private mutating func begin(_ line: HLSLine) throws(ManifestError) {
         let text = bytes[line.content]
-        let isList = !"<{[".utf8.contains(bytes[line.content.lowerBound]) && !text.starts(with: "#EXT-X-".utf8)
+        let isEdits = text.starts(with: "# mpv edl".utf8) { $0.asciiLowercased == $1 }
+        let isList =
+            !"<{[".utf8.contains(bytes[line.content.lowerBound]) && !text.starts(with: "#EXT-X-".utf8) && !isEdits
         guard isList, !hidesTag(line.content) else { throw .notAManifest }
         facts.hasBegun = true
     }

@@ -70,6 +70,10 @@ final class MediaResponder: Sendable {
     private func attempt(
         _ request: MediaRequest, of resource: NamedResource, _ held: HeldMedia?
     ) async throws -> Response? {
+        // Another part than the beginning does not show what it is a part of.
+        if link != nil, !request.showsBeginning {
+            try await watch.during { [vault] in try await vault.examine(resource) }
+        }
         let isManifest = isManifest(resource)
         if isManifest, let response = try await manifest(request, of: resource) { return response }
         if let range = request.immediateRange { return try await single(range, of: resource, held, nil) }
@@ -178,7 +182,7 @@ final class MediaResponder: Sendable {
 
         init(_ reader: MediaReader) async throws {
             self.reader = reader
-            start = reader.range?.lowerBound ?? 0 == 0 ? try await reader.next() : nil
+            start = reader.range?.lowerBound ?? 0 == 0 ? try await reader.start() : nil
         }
     }
 
@@ -189,7 +193,7 @@ final class MediaResponder: Sendable {
     ) async throws -> (opened: OpenedMedia, facts: MediaFacts)? {
         let (opened, took) = try await opened(resource, range, held)
         let reader = opened.reader
-        if opened.start.map({ ManifestContent.kind(of: $0) != nil }) ?? false { vault.noteManifest(resource) }
+        if let start = opened.start { vault.note(start, of: reader, resource) }
         guard !isManifest(resource) else {
             reader.cancel()
             return nil

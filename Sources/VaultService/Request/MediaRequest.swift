@@ -35,6 +35,9 @@ struct MediaRequest: Hashable, Sendable {
         }
     }
 
+    /// Whether an answer with media begins with as many bytes as it takes to see what they are.
+    var showsBeginning: Bool { immediateRange == .whole || immediateRange == .from(0) }
+
     /// The range to open at once; nil if the answer depends on the representation, whose facts must be known first.
     var immediateRange: RequestedRange? {
         guard method == .get, !conditions.hasAny else { return nil }

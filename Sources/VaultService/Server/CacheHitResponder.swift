@@ -35,7 +35,8 @@ struct CacheHitResponder: Sendable {
             let resource = media.link.resource, held.isOneRun(atMost: Self.maxBytes)
         else { return nil }
         let common = head(of: held, resource, admission.now, &shared)
-        guard !common.isManifest, let body = open(held, channel.allocator), !body.beginsManifest(at: held.range)
+        guard !common.isManifest, let body = open(held, channel.allocator),
+            common.isMedia || body.isMedia(at: held.range)
         else { return nil }
         var context = ServiceContext(source: ApplicationRequestContextSource(channel: channel, logger: logger))
         let open = context.begin("GET", admission.route, responder.api.metrics, at: admission.arrival)
@@ -67,7 +68,8 @@ struct CacheHitResponder: Sendable {
         of held: HeldMedia, _ resource: NamedResource, _ now: Int64, _ known: inout CacheHitHead?
     ) -> CacheHitHead {
         if let known, known.isValid(for: held, now: now) { return known }
-        let made = CacheHitHead(held, isManifest: responder.vault.isManifest(resource), now: now)
+        let (vault, isMedia) = (responder.vault, responder.vault.isMedia(resource))
+        let made = CacheHitHead(held, isManifest: vault.isManifest(resource), isMedia: isMedia, now: now)
         known = made
         return made
     }
@@ -80,12 +82,11 @@ struct HeldAnswer {
 }
 
 extension ByteBuffer {
-    /// Whether these bytes of a resource are the beginning of a manifest, whatever its type and path say.
-    fileprivate func beginsManifest(at range: ByteRange) -> Bool {
-        guard range.lowerBound == 0, let first = getInteger(at: readerIndex, as: UInt8.self),
-            ManifestContent.mayBegin(with: first)
-        else { return false }
-        return ManifestContent.kind(of: Array(readableBytesView)) != nil
+    /// Whether these bytes of a resource show that it is media, whatever its type and path say.
+    fileprivate func isMedia(at range: ByteRange) -> Bool {
+        guard range.lowerBound == 0 else { return false }
+        let start = Array(readableBytesView)
+        return start.count >= ManifestContent.bytesNeeded(after: start) && ManifestContent.kind(of: start) == nil
     }
 }
 
@@ -99,12 +100,14 @@ struct CacheHitHead {
     let fields: HTTPFields
     /// Whether it is a manifest, which is never given as it is.
     let isManifest: Bool
+    /// Whether its first bytes were seen to be media.
+    let isMedia: Bool
     private let representation: RepresentationID
     private let second: Int64
 
     /// - Parameter now: seconds since 1970.
-    init(_ held: HeldMedia, isManifest: Bool, now: Int64) {
-        self.isManifest = isManifest
+    init(_ held: HeldMedia, isManifest: Bool, isMedia: Bool, now: Int64) {
+        (self.isManifest, self.isMedia) = (isManifest, isMedia)
         facts = MediaFacts(held, now: now)
         representation = held.representation
         second = now

@@ -30,7 +30,7 @@ struct PlayedManifestTests {
         LiveManifest(
             manifest: try Manifest(Array(text.utf8), kind: .hls, url: url),
             information: ContentInformation(length: nil, type: nil, validators: Validators(), supportsRanges: false),
-            version: "1", confirmed: confirmed)
+            version: "1", variables: [:], confirmed: confirmed)
     }
 
     @Test("A text is given for the link and the keyring that it was made for, until there is another")

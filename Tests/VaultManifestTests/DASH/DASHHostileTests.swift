@@ -34,6 +34,20 @@ struct DASHHostileTests {
         ])
     func remoteElements(text: String) { #expect(Self.error(text) == .remoteElement) }
 
+    @Test(
+        "What may stand once is refused if it stands twice: it would be worked out for every Representation",
+        arguments: [
+            #"<SegmentTemplate media="a"/><SegmentTemplate media="b"/><Representation id="1"/>"#,
+            #"<SegmentList><Initialization sourceURL="a"/><Initialization sourceURL="b"/></SegmentList>"#,
+            "<SegmentList/><SegmentList/>",
+        ])
+    func repeated(set: String) throws {
+        guard case .malformed(_, .element) = Self.error(period: "<AdaptationSet>\(set)</AdaptationSet>") else {
+            Issue.record("it was accepted")
+            return
+        }
+    }
+
     @Test("A manifest that names itself names a file, and is not followed")
     func selfReference() throws {
         let lab = try DASHLab(

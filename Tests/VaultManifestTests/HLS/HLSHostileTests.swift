@@ -79,6 +79,17 @@ struct HLSHostileTests {
                 + "#EXT-X-DATERANGE:CLASS=\"com.apple.hls.preload\",X-URI=\"\(refused)\"\n")
     }
 
+    @Test("A playlist within the URI of a segment is refused, too: some players look into it")
+    func playlistInSegment() throws {
+        for data in [
+            "data:text/plain;base64,I0VYVE0zVQo=", "data:,%23EXTM3U%0Ahttp://evil.example/x.ts", "data:,#EXTM3U",
+            "data:video/mp4;base64,%%%", "data:;base64,PE1QRC8+", "data:nothing",
+        ] {
+            let led = try HLSPlaylist("#EXTM3U\n#EXTINF:1,\n\(data)\n").led
+            #expect(led.text == "#EXTM3U\n#EXTINF:1,\n\(refused)\n", "\(data)")
+        }
+    }
+
     @Test("A key at an intranet address is a reference like any other: whoever requests it decides on the address")
     func intranet() throws {
         let keys = ["http://169.254.169.254/latest", "http://127.0.0.1:22/", "http://[::1]/", "http://2130706433/"]

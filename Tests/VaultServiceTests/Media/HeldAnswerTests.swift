@@ -132,7 +132,7 @@ struct HeldAnswerTests {
             for try await _ in service.vault.download(other) {}
             _ = try await service.ask("GET", other, ["Range": "bytes=0-9"])
             let (one, two) = (try await held(url), try await held(other))
-            let head = CacheHitHead(one, isManifest: false, now: 1_800_000_000)
+            let head = CacheHitHead(one, isManifest: false, isMedia: true, now: 1_800_000_000)
             #expect(head.isValid(for: one, now: 1_800_000_000))
             #expect(!head.isValid(for: one, now: 1_800_000_001))
             #expect(!head.isValid(for: two, now: 1_800_000_000))
