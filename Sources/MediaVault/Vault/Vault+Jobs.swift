@@ -70,7 +70,9 @@ extension Vault {
     /// A reader can verify; only an owner can repair. A repair invalidates what is damaged and fetches only its ranges
     /// again, of the same representation; orphans are adopted or moved to `quarantine/`. Playback continues meanwhile.
     ///
-    /// - Parameter references: the resources to check, titles with all their parts; empty for everything.
+    /// - Parameters:
+    ///   - options: how much is checked, how fast, and whether damage is repaired.
+    ///   - references: the resources to check, titles with all their parts; empty for everything.
     /// - Returns: the progress, reported at most ten times a second; the last element contains the report. Iterating
     ///   throws ``VaultError`` if the index cannot be read, and with code `notHeld` if the vault does not know one of
     ///   the resources.
