@@ -51,10 +51,15 @@ struct TitleExportTests {
     }
 
     /// A vault that holds the lower quality of a title.
-    private static func filled(_ name: String) async throws -> (VaultFixture, Vault, MediaURL) {
+    ///
+    /// - Parameter played: what was played before, and so is a resource of its own.
+    private static func filled(
+        _ name: String, played: String? = nil
+    ) async throws -> (VaultFixture, Vault, MediaURL) {
         let fixture = try await VaultFixture(ScriptedResource(length: 1))
         fixture.origin.answer { answer(to: $0) }
         let (vault, url) = (try await fixture.open(), fixture.origin.url("/films/one/" + name))
+        if let played { for try await _ in try await vault.read(fixture.origin.url("/films/one/" + played)) {} }
         let options = DownloadOptions(selection: RenditionSelection(video: .height(480)))
         for try await _ in vault.download(url, options: options) {}
         return (fixture, vault, url)
@@ -91,7 +96,7 @@ struct TitleExportTests {
 
     @Test("A title that is not complete becomes no folder, and an existing one is not replaced")
     func refused() async throws {
-        let (fixture, vault, url) = try await Self.filled("master.m3u8")
+        let (fixture, vault, url) = try await Self.filled("master.m3u8", played: "low/2.m4s")
         let folder = try TemporaryFolder()
         let taken = await #expect(throws: VaultError.self) {
             try await vault.export(MediaReference(url), to: folder.path, replacing: true)
