@@ -128,7 +128,7 @@ struct TitleDownloadTests {
             return answer
         }
         let vault = try await fixture.open()
-        let one = DownloadOptions(selection: Self.small.selection)
+        let one = DownloadOptions(connections: 1, selection: Self.small.selection)
         await #expect(throws: VaultError.self) { try await Self.download(url, into: vault, one) }
         let title = try #require(try await vault.summary(of: url)?.title)
         #expect(!title.isComplete && title.bytes > 0)
