@@ -20,7 +20,7 @@ package struct SealedResource: Sendable {
     /// The most resources whose rows one statement reads.
     private static let batch = 500
 
-    /// Reads what belongs to rows of `resource`; the result has their order.
+    /// Reads what belongs to rows of `resource`, which are in the order of their ids; so is the result.
     static func fetch(_ rows: [ResourceRow], _ db: Database) throws -> [SealedResource] {
         try stride(from: 0, to: rows.count, by: batch).flatMap { first in
             try fetch(batch: rows[first..<min(first + batch, rows.count)], db)
@@ -31,9 +31,14 @@ package struct SealedResource: Sendable {
         var resources = rows.map { SealedResource(row: $0) }
         let ids = rows.map(\.id)
         let places = Dictionary(zip(ids, resources.indices)) { first, _ in first }
-        try forEach("SELECT * FROM resourceKey WHERE resource IN (?)", ids, db) { row in
-            guard let id = ResourceID(try row.column("resource")), let place = places[id] else { return }
-            resources[place].add(key: row)
+        // The rows of a page lie together here, perhaps with those of parts between them.
+        let keys = try Row.fetchCursor(
+            try db.cachedStatement(sql: "SELECT * FROM resourceKey WHERE resource BETWEEN ? AND ?"),
+            arguments: [ids.first?.data, ids.last?.data])
+        while let row = try keys.next() {
+            if let id = ResourceID(try row.column("resource")), let place = places[id] {
+                resources[place].add(key: row)
+            }
         }
         var owners: [RepresentationID: Int] = [:]
         try forEach("SELECT * FROM representation WHERE resource IN (?)", ids, db) { row in
