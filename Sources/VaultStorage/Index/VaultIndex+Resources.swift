@@ -68,13 +68,14 @@ extension VaultIndex {
     /// Returns whether there is such a resource, even if it does not open.
     package func hasResource(_ id: ResourceID) throws -> Bool { try read { db in try ResourceRow.exists(id, db) } }
 
-    /// Returns the number of resources, of bytes that the index states as held, of segments and of pending deletions.
+    /// Returns the number of resources without the parts of titles, of bytes that the index states as held, of segments
+    /// and of pending deletions.
     ///
     /// Bad blocks are included in the bytes.
     package func totals() throws -> (resources: Int, bytes: Int64, segments: Int, pendingDeletions: Int) {
         try read { db in
             (
-                try Int.fetchOne(db, sql: "SELECT count(*) FROM resource") ?? 0,
+                try (Int.fetchOne(db, sql: "SELECT count(*) FROM resource") ?? 0) - PartRow.count(db),
                 try Int64.fetchOne(
                     db, sql: "SELECT total(length) FROM segment WHERE \(PlainColumn.isSegment)") ?? 0,
                 try Int.fetchOne(db, sql: "SELECT count(*) FROM segment") ?? 0,
@@ -130,6 +131,7 @@ extension VaultIndex {
         if resource.place != nil, let info = resource.serving?.info { return try rewrite(resource, metadata, info) }
         let sealed = try ResourceRow.seal(metadata, of: resource.id, under: try resource.metadataKey())
         let change = { (db: Database) in
+            if case .join(let title)? = link { try Self.require(title, db) }
             try ResourceRow.update(resource.id, metadata: sealed, db)
             if let link { try PartRow.change(link, of: resource.id, db) }
             switch resourceClass {
@@ -185,7 +187,7 @@ extension VaultIndex {
         }
     }
 
-    /// Deletes a resource with its keys and everything it holds.
+    /// Deletes a resource with its keys and everything it holds, and a title with the parts that only it has.
     ///
     /// - Parameter change: changes the settings within the same transaction.
     /// - Returns: the segments that became pending deletions; nil if there is no such resource.
@@ -194,7 +196,8 @@ extension VaultIndex {
     ) throws -> [SegmentDescription]? {
         try write { db in
             guard try ResourceRow.exists(id, db) else { return nil }
-            let segments = try SegmentRow.segments(of: id, db)
+            var segments = try SegmentRow.segments(of: id, db)
+            for part in try PartRow.parts(of: id, db) { segments += try remove(part, of: id, db) }
             try ResourceRow.delete(id, db)
             try PendingErasure.record(db)
             if let change { try changeSettings(db, change) }

@@ -64,7 +64,11 @@ final class SegmentRemoval: Sendable {
                 return true
             }
         }
-        let gone = removed.filter { id in (try? segments.synchronizeName(of: id)) != nil }
+        // One sync makes all removals from a folder durable.
+        let folders = Dictionary(grouping: removed) { $0.bytes.first }
+        let gone = folders.values.filter { ids in
+            ids.first.map { (try? segments.synchronizeName(of: $0)) != nil } ?? false
+        }.flatMap(\.self)
         guard !gone.isEmpty else { return ([], bytes) }
         do {
             try index.forgetPendingDeletions(gone)
