@@ -36,6 +36,9 @@ static inline void cfile_start_writeback(int descriptor, long long offset, long 
     // The value of the flag, which never changes: the C library declares its name only with extensions enabled.
     (void)syscall(SYS_sync_file_range, descriptor, offset, count, 2UL);
 }
+
+/// Makes everything durable that was written to the file system of an open file. Returns 0, or -1 and `errno`.
+static inline int cfile_sync_file_system(int descriptor) { return (int)syscall(SYS_syncfs, descriptor); }
 #endif
 
 #ifdef __GLIBC__

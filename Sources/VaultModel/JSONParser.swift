@@ -96,7 +96,11 @@ package struct JSONParser {
 
     private mutating func string() throws(Failure) -> String {
         position += 1
-        var content: [UInt8] = []
+        var content = plainRun()
+        if next == UInt8(ascii: "\""), content.allSatisfy({ $0 < 0x80 }) {
+            position += 1
+            return String(decoding: content, as: UTF8.self)
+        }
         while let byte = next {
             position += 1
             switch byte {
@@ -109,6 +113,13 @@ package struct JSONParser {
             }
         }
         throw failure
+    }
+
+    /// Takes the bytes up to the next that is special in a string.
+    private mutating func plainRun() -> [UInt8] {
+        let first = position
+        while let byte = next, byte >= 0x20, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") { position += 1 }
+        return Array(bytes[first..<position])
     }
 
     private mutating func escape() throws(Failure) -> Unicode.Scalar {

@@ -2,7 +2,8 @@ import VaultModel
 import VaultStorage
 
 extension KeyAdministration {
-    /// Gives resources new keys and seals all their segments again, in case a resource key may have leaked.
+    /// Gives resources, and titles with all their parts, new keys, and seals all their segments again, in case a
+    /// resource key may have leaked.
     ///
     /// The resources with the newest risk go first: those of an interrupted reseal; then those under the oldest
     /// generation, and among these the ones read last, because their keys were in memory last. It needs free space for

@@ -46,8 +46,11 @@ struct Resealer {
 
     /// Runs the reseal; the last step reported contains the report.
     mutating func run() async throws {
-        let wanted = order.resources
-        let queue = try await blocking { try $0.index.resealQueue().filter { wanted?.contains($0) ?? true } }
+        let named = order.resources
+        let queue = try await blocking { store in
+            let wanted = try named.map { try store.index.withParts($0) }
+            return try store.index.resealQueue().filter { wanted?.contains($0) ?? true }
+        }
         try await count(queue)
         var done: [ResourceID] = []
         var rest = queue[...]
@@ -56,7 +59,15 @@ struct Resealer {
             rest = rest.dropFirst(Self.batch)
         }
         let (log, order, finished) = (keys.log, order, done)
-        try await blocking { try $0.finishResealOrder(order, of: finished, noting: log) }
+        // A title is resealed when all its parts are, except for those that have come or gone meanwhile.
+        let left = Set(queue).subtracting(finished)
+        try await blocking { store in
+            let whole =
+                named == nil
+                ? finished
+                : try finished.filter { id in try store.index.parts(of: id).allSatisfy { !left.contains($0.id) } }
+            try store.finishResealOrder(order, of: whole, noting: log)
+        }
         tell(step(report))
     }
 

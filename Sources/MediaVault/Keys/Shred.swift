@@ -39,12 +39,10 @@ extension KeyAdministration {
         do {
             let (log, resource) = (log, try await loaders.name(reference))
             let subject = log.subject(of: resource.id)
-            // The generation that wrapped the keys of the parts is replaced for the manifest.
-            let parts = try await TitleParts(loaders: loaders).remove(of: resource)
             let bytes = try await loaders.remove(resource) { store, id in
                 try store.shred(id, isQuick: quick, noting: log)
             }
-            return ShreddedTitle(url: "\(reference.url)", bytes: parts + bytes, subject: subject, error: nil)
+            return ShreddedTitle(url: "\(reference.url)", bytes: bytes, subject: subject, error: nil)
         } catch let error as VaultError where [.notHeld, .removed, .invalidURL, .invalidArgument].contains(error.code) {
             return ShreddedTitle(url: "\(reference.url)", bytes: nil, subject: nil, error: error)
         }

@@ -9,15 +9,15 @@ final class LoaderTable: Sendable {
         /// The number of leases.
         var uses = 0
         var idleSince = ContinuousClock.now
-        /// Whether its resource is being removed: then no more leases are given.
-        var isRemoving = false
 
         /// Whether the resource has readers, or something is fetched or written for it.
-        var isInUse: Bool { uses > 0 || isRemoving || !loader.isIdle || loader.joining.withLock(\.isRunning) }
+        var isInUse: Bool { uses > 0 || !loader.isIdle || loader.joining.withLock(\.isRunning) }
     }
 
     private struct State {
         var entries: [ResourceID: Entry] = [:]
+        /// The resources that are being removed: no more leases are given for these.
+        var removing: Set<ResourceID> = []
         /// The error for callers that request a loader; nil if loaders are given out.
         var refusal: VaultError?
     }
@@ -57,9 +57,14 @@ final class LoaderTable: Sendable {
     func loader(of id: ResourceID) -> ResourceLoader? { state.withLock { $0.entries[id]?.loader } }
 
     /// Returns the loaders that read the segments of a resource: its own, and those of the parts in it if it is a pack.
-    func loaders(reading id: ResourceID) -> [ResourceLoader] {
-        state.withLock { $0.entries.filter { $0.key == id || $0.value.loader.record.place?.pack == id } }
-            .values.map(\.loader)
+    func loaders(reading id: ResourceID) -> [ResourceLoader] { loaders(reading: [id]) }
+
+    private func loaders(reading ids: Set<ResourceID>) -> [ResourceLoader] {
+        state.withLock { state in
+            state.entries.filter { id, entry in
+                ids.contains(id) || entry.loader.record.place.map { ids.contains($0.pack) } ?? false
+            }
+        }.values.map(\.loader)
     }
 
     /// Returns the loader of a resource if there is one that may be used, and keeps it for longer.
@@ -67,7 +72,7 @@ final class LoaderTable: Sendable {
     /// It may be one that could not read the index, and holds nothing.
     func loaderInUse(_ id: ResourceID) -> ResourceLoader? {
         state.withLock { state in
-            guard let entry = state.entries[id], !entry.isRemoving else { return nil }
+            guard let entry = state.entries[id], !state.removing.contains(id) else { return nil }
             state.entries[id]?.idleSince = .now
             return entry.loader
         }
@@ -84,7 +89,7 @@ final class LoaderTable: Sendable {
             if let refusal = state.refusal { throw refusal }
             // An id computed before the locator was changed is no longer valid.
             guard resource.locator == environment.store.index.locator else { throw ResourceNames.renaming }
-            if let entry = state.entries[id], entry.isRemoving { throw ResourceRecord.removed }
+            if state.removing.contains(id) { throw ResourceRecord.removed }
             // The mode of a new loader is read under the lock, so that no change of mode misses the loader.
             var entry =
                 state.entries[id].flatMap { $0.loader.isBroken ? nil : $0 }
@@ -143,7 +148,9 @@ final class LoaderTable: Sendable {
     /// Starts joining a resource's segments, unless the resource is being removed or now has another loader.
     func beginJoining(_ id: ResourceID, _ loader: ResourceLoader, now: ContinuousClock.Instant) -> Bool {
         state.withLock { state in
-            guard let entry = state.entries[id], entry.loader === loader, !entry.isRemoving else { return false }
+            guard let entry = state.entries[id], entry.loader === loader, !state.removing.contains(id) else {
+                return false
+            }
             loader.joining.withLock { $0.begin(now: now) }
             return true
         }
@@ -158,10 +165,9 @@ final class LoaderTable: Sendable {
 
     // MARK: Removal
 
-    /// Marks a resource as being removed: no more leases are given.
-    func beginRemoving(_ id: ResourceID) { state.withLock { $0.entries[id]?.isRemoving = true } }
-
-    /// Ends all use of a resource, and removes it from the store.
+    /// Ends all use of a resource, and of the parts of a title, and removes it from the store.
+    ///
+    /// A download of the title ends, too. What its parts share with other titles stays for these.
     ///
     /// - Parameter erase: removes it from the store; may block.
     /// - Returns: the size of the removed files in bytes.
@@ -178,13 +184,16 @@ final class LoaderTable: Sendable {
     ) async throws -> Int64 {
         let (store, pool, id) = (environment.store, environment.pool, resource.id)
         try await requireOwnRows(of: resource)
-        let (_, lease) = try use(resource)
-        let ending = loaders(reading: id)
-        for loader in ending { beginRemoving(loader.record.id) }
-        defer {
-            for loader in ending { remove(loader.record.id) }
-            withExtendedLifetime(lease) {}
+        let (loader, lease) = try use(resource)
+        defer { withExtendedLifetime(lease) {} }
+        let (parts, files) = try await pool.run {
+            // A download of the title adds no more parts.
+            loader.record.isRetired.withLock { $0 = true }
+            return try store.index.contents(of: id)
         }
+        let removing = parts.union(files).union([id])
+        let ending = begin(removing: removing, reading: parts.union([id]))
+        defer { end(removing: removing, ending) }
         for loader in ending { loader.end(with: ResourceRecord.removed) }
         for loader in ending {
             // A resource whose rows do not open can be removed, too.
@@ -198,7 +207,45 @@ final class LoaderTable: Sendable {
         }
         for loader in ending { answers.forget(loader.record.id) }
         guard let bytes else { throw resource.reference.notHeld }
+        // The title is gone, whatever comes of this.
+        try? await leave(resource)
         return bytes
+    }
+
+    /// Gives out no more leases for resources.
+    ///
+    /// - Returns: the loaders that read the segments of those that have some.
+    private func begin(removing ids: Set<ResourceID>, reading owners: Set<ResourceID>) -> [ResourceLoader] {
+        state.withLock { $0.removing.formUnion(ids) }
+        return loaders(reading: owners)
+    }
+
+    /// Lets the loaders of what was shared with a title know that it is gone; one whose rows are gone ends.
+    private func leave(_ title: NamedResource) async throws {
+        let (store, key) = (environment.store, title.key.bytes)
+        for loader in all where loader.record.metadata?.partOf.contains(key) == true {
+            let (record, isPacked) = (loader.record, loader.record.place != nil)
+            let isThere = try await environment.pool.run {
+                guard try isPacked || store.index.hasResource(record.id) else { return false }
+                try record.changeTitles(.leave(title.id)) { $0.partOf.removeAll { $0 == key } }
+                return true
+            }
+            guard !isThere else { continue }
+            // It joined the title while that was being removed.
+            loader.end(with: ResourceRecord.removed)
+            try await environment.pool.run { record.retire() }
+            remove(record.id)
+        }
+    }
+
+    /// Gives out leases again, and removes the loaders that were ended.
+    private func end(removing ids: Set<ResourceID>, _ ended: [ResourceLoader]) {
+        state.withLock { state in
+            for loader in ended where state.entries[loader.record.id]?.loader === loader {
+                state.entries[loader.record.id] = nil
+            }
+            state.removing.subtract(ids)
+        }
     }
 
     /// Requires that the vault has a resource by itself, and not as a file in the pack of a title.

@@ -33,7 +33,7 @@ extension ResourceLoader {
                 return nil
             }
             defer { response.cancel() }
-            guard let bytes = try await body(of: response, length, taking), isUntouched else { return nil }
+            guard let bytes = try await body(of: response, length, taking) else { return nil }
             return SmallFile(
                 bytes: bytes,
                 information: ResponseCheck.information(of: head, asked: request, content: content),
@@ -54,7 +54,7 @@ extension ResourceLoader {
         }
     }
 
-    /// Returns the body; nil if it has another length than was stated.
+    /// Returns the body; nil if it has another length than was stated, or if somebody else begins to use the resource.
     private func body(
         of response: any OriginResponse, _ length: Int64, _ taking: (Int) async throws -> Void
     ) async throws -> [UInt8]? {
@@ -65,6 +65,8 @@ extension ResourceLoader {
             store.countFetched(Int64(more.count))
             bytes += more
             try await taking(more.count)
+            // A player that comes now reads with the loader, and so does the rest of the download.
+            guard isUntouched else { return nil }
         }
         return bytes.count == length ? bytes : nil
     }

@@ -1,6 +1,7 @@
+import VaultModel
 import VaultStorage
 
-/// The resources of a vault, read page by page: memory holds one page at a time.
+/// The resources of a vault, read page by page: memory holds two pages at a time.
 public struct ResourceListing: AsyncSequence, Sendable {
     /// One resource.
     public typealias Element = ResourceSummary
@@ -11,25 +12,19 @@ public struct ResourceListing: AsyncSequence, Sendable {
     let hasParts: Bool
 
     /// Starts at the first resource.
-    public func makeAsyncIterator() -> Iterator { Iterator(store: store, pool: pool, hasParts: hasParts) }
+    public func makeAsyncIterator() -> Iterator { Iterator(listing: self) }
 
     /// Iterates over the resources.
     public struct Iterator: AsyncIteratorProtocol {
-        let store: VaultStore
-        let pool: BlockingPool
-        private let hasParts: Bool
-        private var page: ArraySlice<StoredResource> = []
+        private let listing: ResourceListing
+        /// What was opened of the page, and is not returned yet.
+        private var page: ArraySlice<ResourceSummary> = []
+        /// The page after that one; nil before the first.
+        private var ahead: [SealedResource]?
         private var damagedCount = 0
-        private var last: ResourceID?
         private var isAtEnd = false
 
-        private static let pageSize = 128
-
-        init(store: VaultStore, pool: BlockingPool, hasParts: Bool) {
-            self.store = store
-            self.pool = pool
-            self.hasParts = hasParts
-        }
+        init(listing: ResourceListing) { self.listing = listing }
 
         /// Returns the next resource; nil at the end.
         ///
@@ -37,7 +32,7 @@ public struct ResourceListing: AsyncSequence, Sendable {
         ///   failed authentication and were skipped.
         public mutating func next() async throws -> ResourceSummary? {
             while page.isEmpty, !isAtEnd { try await turnPage() }
-            if let resource = page.popFirst() { return ResourceSummary(resource) }
+            if let resource = page.popFirst() { return resource }
             guard damagedCount > 0 else { return nil }
             defer { damagedCount = 0 }
             throw VaultError(
@@ -48,15 +43,36 @@ public struct ResourceListing: AsyncSequence, Sendable {
                 hint: .repair)
         }
 
+        /// Opens a page on two threads, while a third reads the next page.
         private mutating func turnPage() async throws {
-            let (store, after, hasParts) = (store, last, hasParts)
-            let rows = try await pool.run {
-                try store.index.resources(after: after, limit: Self.pageSize, parts: hasParts)
-            }
-            isAtEnd = rows.count < Self.pageSize
-            last = rows.last?.id
-            page = rows.compactMap(\.resource)[...]
-            damagedCount += rows.count { $0.resource == nil }
+            let listing = listing
+            let rows = if let ahead { ahead } else { try await listing.read(after: nil) }
+            let (middle, end) = (rows.count / 2, rows.last?.id)
+            let isLast = rows.count < ResourceListing.pageSize
+            async let next = isLast ? [] : listing.read(after: end)
+            async let front = listing.open(rows[..<middle])
+            let back = try await listing.open(rows[middle...])
+            page = try await (front + back)[...]
+            ahead = try await next
+            isAtEnd = isLast
+            damagedCount += rows.count - page.count
+        }
+    }
+
+    private static let pageSize = 256
+
+    private func read(after last: ResourceID?) async throws -> [SealedResource] {
+        let (store, hasParts) = (store, hasParts)
+        return try await pool.run {
+            try store.index.sealedResources(after: last, limit: Self.pageSize, parts: hasParts)
+        }
+    }
+
+    /// Returns those resources whose rows open.
+    private func open(_ rows: ArraySlice<SealedResource>) async throws -> [ResourceSummary] {
+        let store = store
+        return try await pool.run {
+            try rows.compactMap { try store.index.openIfSound($0).map { ResourceSummary($0) } }
         }
     }
 }

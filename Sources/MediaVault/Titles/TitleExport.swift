@@ -59,7 +59,6 @@ struct TitleExport {
                     }
                     written += position - here
                 }
-                try await pool.run { try folder.naming { () throws(FileFailure) in try file.synchronize() } }
             }
             try Task.checkCancellation()
             try await pool.run { try folder.finish() }
@@ -131,7 +130,7 @@ private final class ExportFolder: Sendable {
         try naming { () throws(FileFailure) in try fileSystem.createDirectory(temporary) }
     }
 
-    /// Creates a file, which the caller writes and synchronizes.
+    /// Creates a file, which the caller writes.
     func create(_ name: String) throws -> any StoredFile {
         names.withLock { $0.append(name) }
         return try naming { () throws(FileFailure) in try fileSystem.create(temporary + "/" + name) }
@@ -140,15 +139,14 @@ private final class ExportFolder: Sendable {
     /// Adds a file.
     func add(_ name: String, _ bytes: [UInt8]) throws {
         let file = try create(name)
-        try naming { () throws(FileFailure) in
-            try file.write(bytes, at: 0)
-            try file.synchronize()
-        }
+        try naming { () throws(FileFailure) in try file.write(bytes, at: 0) }
     }
 
-    /// Gives the folder its final name.
+    /// Makes all files durable, and gives the folder its final name.
     func finish() throws {
+        let names = names.withLock(\.self)
         try naming { () throws(FileFailure) in
+            try fileSystem.synchronizeFiles(names, in: temporary)
             try fileSystem.synchronizeDirectory(temporary)
             // A folder replaces an empty one at most.
             try fileSystem.rename(temporary, to: path)

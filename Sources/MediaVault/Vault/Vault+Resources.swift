@@ -51,6 +51,12 @@ extension Vault {
         return try await pool.run { try store.index.resource(id).map { ResourceSummary($0) } }
     }
 
+    /// Returns the titles that a resource is a part of; itself if it is a title, or a part of none.
+    package func titles(of id: ResourceID) async throws -> [ResourceID] {
+        let store = store
+        return try await pool.run { try store.index.titles(of: id) }
+    }
+
     /// Returns the sources of the latest answers of a resource: running answers first, then ended ones, latest first.
     package func lastAnswers(of reference: MediaReference) async throws -> [AnswerTrace] {
         let id = try await name(reference).id
@@ -76,8 +82,7 @@ extension Vault {
     public func remove(_ reference: MediaReference) async throws -> Int64 {
         try requireOwner(to: "removes titles")
         let resource = try await name(reference)
-        let parts = try await TitleParts(loaders: loaders).remove(of: resource)
-        return try await parts + loaders.remove(resource) { store, id in try store.remove(id) }
+        return try await loaders.remove(resource) { store, id in try store.remove(id) }
     }
 
     /// Returns whether the key of a removed resource may still be in the index, its log or `catalog.backup`.

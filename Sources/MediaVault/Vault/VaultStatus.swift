@@ -6,7 +6,7 @@ import VaultStorage
 public struct VaultStatus: Hashable, Sendable {
     /// The vault's id, 32 hex digits.
     public let vaultID: String
-    /// The number of resources.
+    /// The number of resources; a title counts as one, with all its parts.
     public let resources: Int
     /// The number of plaintext bytes that are sealed in the vault.
     public let bytes: Int64

@@ -4,6 +4,8 @@ import VaultStorage
 /// The findings of a check about one representation. A pure value. Rows must be added in the order of their first
 /// bytes.
 struct RepresentationLedger {
+    /// The bytes that somebody would miss; nil for all.
+    let used: ByteRanges?
     /// The bytes that can be opened, as far as is known.
     private var good = ByteRanges()
     /// Blocks that failed earlier.
@@ -14,6 +16,8 @@ struct RepresentationLedger {
     private(set) var pending: [DamageClass: Int] = [:]
     /// Damage that has been repaired.
     private(set) var mended: [DamageClass: Int] = [:]
+
+    init(used: ByteRanges? = nil) { self.used = used }
 
     /// Adds a row.
     ///
@@ -31,8 +35,11 @@ struct RepresentationLedger {
     mutating func forget(_ segment: SegmentDescription) { good.subtract(ByteRanges(segment.range)) }
 
     /// Records damage of an admitted segment that loses the bytes of a range.
+    ///
+    /// A bad block that nobody would miss is no damage.
     mutating func note(_ damageClass: DamageClass, losing range: ByteRange) {
         good.subtract(ByteRanges(range))
+        guard damageClass != .block || isMissed(range) else { return }
         note(damageClass, losingUnlessHeld: range)
     }
 
@@ -47,12 +54,19 @@ struct RepresentationLedger {
 
     /// Completes the ledger after the last row: blocks that failed earlier count if nothing has replaced them.
     mutating func finish() {
-        for range in known where !good.gaps(in: range).isEmpty { note(.block, losingUnlessHeld: range) }
+        for range in known where isMissed(range) { note(.block, losingUnlessHeld: range) }
         known = []
     }
 
-    /// The bytes that rows claim and that cannot be opened.
-    var gaps: ByteRanges { lost.subtracting(good) }
+    private func isMissed(_ range: ByteRange) -> Bool { !missed(ByteRanges(range)).isEmpty }
+
+    private func missed(_ ranges: ByteRanges) -> ByteRanges {
+        let lost = ranges.subtracting(good)
+        return used.map { lost.intersection($0) } ?? lost
+    }
+
+    /// The bytes that rows claim, that cannot be opened, and that somebody would miss.
+    var gaps: ByteRanges { missed(lost) }
 
     var isSound: Bool { pending.isEmpty && mended.isEmpty }
 }

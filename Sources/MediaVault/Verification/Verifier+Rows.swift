@@ -90,7 +90,13 @@ extension Verifier {
     private mutating func check(
         _ representation: RepresentationID, of resource: StoredResource
     ) async throws -> RepresentationLedger {
-        var ledger = RepresentationLedger()
+        // The bytes of a file that has left a pack stay in its segments, and nothing reads them.
+        var used: ByteRanges?
+        if resource.metadata.isPack {
+            let parts = try await blocking { try $0.index.packedParts(of: resource).parts }
+            used = ByteRanges(parts.map(\.range))
+        }
+        var ledger = RepresentationLedger(used: used)
         var last: StoredSegment.Place?
         var previous: SegmentDescription?
         while true {

@@ -8,7 +8,9 @@ struct TitleSearch: Sendable {
     let text: String
 
     func finds(_ summary: ResourceSummary) -> Bool {
-        [summary.name, summary.url, summary.url.removingPercentEncoding].compactMap(\.self).contains { place in
+        let isEncoded = summary.url.utf8.contains(UInt8(ascii: "%"))
+        let places = [summary.name, summary.url, isEncoded ? summary.url.removingPercentEncoding : nil]
+        return places.compactMap(\.self).contains { place in
             place.range(of: text, options: [.caseInsensitive, .diacriticInsensitive]) != nil
         }
     }
@@ -27,30 +29,65 @@ struct ListCommand: AsyncParsableCommand {
 
     func run() async throws {
         let opener = try await access.opener()
-        let search = search.map(TitleSearch.init)
         try await opener.reading { vault in
-            var page = json ? "[" : ""
-            var isFirst = true
+            var printer = ListPrinter(isJSON: json, search: search.map(TitleSearch.init))
             var damage: VaultError?
             do {
-                for try await summary in vault.titles() where search?.finds(summary) ?? true {
-                    if json {
-                        page += (isFirst ? "" : ",\n") + (try JSONText.of(ListedDocument(summary)))
-                    } else {
-                        page += (isFirst ? ListTable.heading : "") + ListTable.row(summary)
-                    }
-                    isFirst = false
-                    if page.utf8.count > 32_768 {
-                        try await StandardOutput.shared.write(page)
-                        page = ""
-                    }
-                }
+                for try await summary in vault.titles() { try await printer.add(summary) }
             } catch let error as VaultError where error.code == .integrity {
                 // Reported after the list, which is as complete as possible.
                 damage = error
             }
-            try await StandardOutput.shared.write(page + (json ? "]\n" : ""))
+            try await printer.finish()
             if let damage { throw damage }
+        }
+    }
+}
+
+/// Prints a list by pages, each while the next is being read.
+private struct ListPrinter {
+    let isJSON: Bool
+    let search: TitleSearch?
+    private var page: [ResourceSummary] = []
+    /// The page that is being printed; its value is whether anything was printed so far.
+    private var printing: Task<Bool, any Error>?
+
+    private static let pageSize = 256
+
+    init(isJSON: Bool, search: TitleSearch?) {
+        self.isJSON = isJSON
+        self.search = search
+    }
+
+    /// Adds a title.
+    mutating func add(_ summary: ResourceSummary) async throws {
+        page.append(summary)
+        if page.count == Self.pageSize { try await turnPage() }
+    }
+
+    /// Returns when everything is printed.
+    mutating func finish() async throws {
+        try await turnPage()
+        let hasRows = try await printing?.value ?? false
+        if isJSON { try await StandardOutput.shared.write(hasRows ? "]\n" : "[]\n") }
+    }
+
+    private mutating func turnPage() async throws {
+        let hasRows = try await printing?.value ?? false
+        let (page, search, isJSON) = (page, search, isJSON)
+        self.page = []
+        printing = Task {
+            var text = ""
+            for summary in page where search?.finds(summary) ?? true {
+                let isFirst = !hasRows && text.isEmpty
+                if isJSON {
+                    text += (isFirst ? "[" : ",\n") + (try JSONText.of(ListedDocument(summary)))
+                } else {
+                    text += (isFirst ? ListTable.heading : "") + ListTable.row(summary)
+                }
+            }
+            try await StandardOutput.shared.write(text)
+            return hasRows || !text.isEmpty
         }
     }
 }

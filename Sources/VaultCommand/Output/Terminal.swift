@@ -94,7 +94,9 @@ final class Terminal: Sendable {
 
     /// Replaces control characters with `?`: text from an origin or argument must not control the terminal.
     static func printable(_ text: String) -> String {
-        String(
+        // Long lists are mostly ASCII.
+        guard text.utf8.contains(where: { !(0x20..<0x7F).contains($0) }) else { return text }
+        return String(
             String.UnicodeScalarView(text.unicodeScalars.map { $0.properties.generalCategory == .control ? "?" : $0 }))
     }
 

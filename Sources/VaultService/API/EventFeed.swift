@@ -48,7 +48,15 @@ struct EventFeed: StreamedBody {
         for download in batch.downloads { text += try Self.event("download", download) }
         guard let news = batch.resources else { return text }
         if news.isIncomplete, only == nil { text += try Self.event("many", EmptyDocument()) }
-        return text + (try await states(of: news.resources.filter { only == nil || $0 == only }))
+        return text + (try await states(of: subjects(of: news.resources)))
+    }
+
+    /// Returns which resources the client is told about: titles, and not their parts unless it named one.
+    private func subjects(of changed: Set<ResourceID>) async throws -> Set<ResourceID> {
+        var subjects: Set<ResourceID> = []
+        for id in changed where id != only { subjects.formUnion(try await vault.titles(of: id)) }
+        guard let only else { return subjects }
+        return changed.contains(only) || subjects.contains(only) ? [only] : []
     }
 
     /// Returns the events with the current state of resources.

@@ -24,6 +24,8 @@ package protocol FileSystem: Sendable {
     func remove(_ path: String) throws(FileFailure)
     /// Makes the names in a folder durable: files created, renamed or removed there.
     func synchronizeDirectory(_ path: String) throws(FileFailure)
+    /// Makes the contents of many files of a folder durable together.
+    func synchronizeFiles(_ names: [String], in folder: String) throws(FileFailure)
     /// Returns the size of a file in bytes.
     func size(of path: String) throws(FileFailure) -> Int64
     /// Returns the free bytes of the file system that holds a path.
@@ -37,6 +39,11 @@ package protocol FileSystem: Sendable {
 extension FileSystem {
     /// The default for a file system that does not report its size.
     package func totalBytes(at path: String) throws(FileFailure) -> Int64? { nil }
+
+    /// The default for a system that syncs one file after the other.
+    package func synchronizeFiles(_ names: [String], in folder: String) throws(FileFailure) {
+        for name in names { try open(folder + "/" + name, writable: true).synchronize() }
+    }
 
     /// The default for a file system with one user.
     package func isShared(_ folder: String) throws(FileFailure) -> Bool { false }

@@ -83,6 +83,14 @@ package struct PosixFileSystem: FileSystem {
         guard fsync(folder.number) == 0 else { throw .last("fsync") }
     }
 
+    #if canImport(Glibc)
+    package func synchronizeFiles(_ names: [String], in folder: String) throws(FileFailure) {
+        // Four times as fast as a sync of each of 500 files, even if it writes more than these.
+        let descriptor = try FileDescriptor(opening: folder, O_RDONLY | O_DIRECTORY)
+        guard cfile_sync_file_system(descriptor.number) == 0 else { throw .last("syncfs") }
+    }
+    #endif
+
     package func size(of path: String) throws(FileFailure) -> Int64 {
         var status = stat()
         guard unsafe lstat(path, &status) == 0 else { throw .last("lstat") }

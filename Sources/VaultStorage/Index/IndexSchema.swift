@@ -107,12 +107,17 @@ extension Identifier {
     var data: Data { Data(bytes) }
 
     /// Creates an identifier from a column's bytes; nil if their number is wrong, which the schema forbids.
-    init?(_ data: Data) { self.init(bytes: Array(data)) }
+    init?(_ data: Data) { self.init(bytes: data.array) }
 }
 
 extension [UInt8] {
     /// The bytes as a column stores them.
     var data: Data { Data(self) }
+}
+
+extension Data {
+    /// The bytes of a column; copied at once, not one by one as by `Array(self)`.
+    var array: [UInt8] { unsafe withUnsafeBytes { unsafe Array($0) } }
 }
 
 /// Runs index work and translates SQLite's errors into the vault's.

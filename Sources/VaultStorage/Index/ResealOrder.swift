@@ -6,7 +6,7 @@ package import VaultModel
 package struct ResealOrder: Hashable, Sendable {
     /// The number of the reseal in this vault: each resource records the last one that it went through.
     package let run: Int64
-    /// The resources to reseal; nil means every resource.
+    /// The resources to reseal, titles with all their parts; nil means every resource.
     package let resources: Set<ResourceID>?
     /// The maximum number of bytes per second; nil means no limit.
     package let bytesPerSecond: Int64?

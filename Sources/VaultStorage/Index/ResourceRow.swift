@@ -22,7 +22,7 @@ struct ResourceRow: Sendable {
         guard let id = ResourceID(try row.column("id")) else { return nil }
         self.id = id
         keyNumber = try? row.column("key", in: PlainColumn.numbers)
-        metadata = (try? row.column("metadata") as Data).map { Array($0) }
+        metadata = (try? row.column("metadata") as Data)?.array
         resourceClass = (try? row.column("class")).flatMap { ResourceClass(rawValue: $0) }
         accessed = try? row.column("accessed", in: PlainColumn.hours)
     }
@@ -93,7 +93,7 @@ struct ResourceKeyRow: Hashable, Sendable {
         self.resource = resource
         number = try row.column("number", in: PlainColumn.numbers)
         generation = try row.column("generation", in: PlainColumn.numbers)
-        wrapped = Array(try row.column("wrapped") as Data)
+        wrapped = (try row.column("wrapped") as Data).array
     }
 
     /// Wraps a key; nil if the keyring lacks the generation.
@@ -182,7 +182,7 @@ struct RepresentationRow: Sendable {
         guard let id = RepresentationID(try row.column("id")) else { return nil }
         self.id = id
         resource = (try? row.column("resource")).flatMap { ResourceID($0) }
-        info = (try? row.column("info") as Data).map { Array($0) }
+        info = (try? row.column("info") as Data)?.array
     }
 
     /// Returns the row of a representation; nil if there is none.

@@ -229,6 +229,6 @@ enum SealedDocument {
 
     /// Returns `table ‖ 00 ‖ column ‖ 00 ‖ ids`.
     static func associatedData(_ table: String, _ column: String, _ ids: [UInt8]...) -> [UInt8] {
-        Array(table.utf8) + [0] + Array(column.utf8) + [0] + ids.joined()
+        ids.reduce(Array(table.utf8) + [0] + Array(column.utf8) + [0], +)
     }
 }

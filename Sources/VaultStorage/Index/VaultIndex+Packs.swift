@@ -104,10 +104,14 @@ extension VaultIndex {
         }
     }
 
+    /// The error for what would be stored for a title that is no longer there: nothing would ever remove it.
+    static let removedTitle = VaultError(
+        .removed, "the title was removed while it was being stored; fetch it again")
+
     /// Returns the key in use, as it is in this transaction: a reseal may have replaced it.
     private func metadataKey(ofPack id: ResourceID, _ db: Database) throws -> SharedKey {
         guard let row = try ResourceRow.fetch(id, db) else {
-            throw VaultError(.changed, "the title was removed while it was being stored; fetch it again")
+            throw Self.removedTitle
         }
         return try OpenedResource(row, keyring, db).metadataKey
     }

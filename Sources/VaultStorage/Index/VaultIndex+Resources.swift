@@ -18,16 +18,8 @@ extension VaultIndex {
     }
 
     private func resource(_ row: ResourceRow, _ db: Database) throws -> StoredResource {
-        // An impossible value damages its own row, not the page of results that includes it.
-        try IndexError.translating {
-            let opened = try OpenedResource(row, keyring, db)
-            guard let resourceClass = row.resourceClass, let accessed = row.accessed else { throw IndexError.damaged }
-            return StoredResource(
-                id: row.id, metadata: opened.metadata, resourceClass: resourceClass, keyNumber: opened.keyNumber,
-                keys: opened.keys.mapValues(\.key), generation: opened.keys[opened.keyNumber]?.row.generation ?? 0,
-                accessed: accessed,
-                serving: try opened.metadata.serving.flatMap { try representation($0, of: opened, db) })
-        }
+        guard let sealed = try SealedResource.fetch([row], db).first else { throw IndexError.damaged }
+        return try open(sealed)
     }
 
     /// Returns whether keys, metadata and served information of a resource open, whatever its plain columns hold.
@@ -43,21 +35,6 @@ extension VaultIndex {
         return info.flatMap { RepresentationInfo($0) } != nil
     }
 
-    private func representation(
-        _ id: RepresentationID, of resource: OpenedResource, _ db: Database
-    ) throws -> StoredRepresentation? {
-        guard let row = try RepresentationRow.fetch(id, db), row.resource == resource.id else { return nil }
-        let metadataKey = resource.metadataKey
-        guard
-            let info = row.openInfo(of: resource.id, under: metadataKey.secret).flatMap({ RepresentationInfo($0) })
-        else { throw IndexError.damaged }
-        return StoredRepresentation(
-            id: id, info: info,
-            segments: try SegmentRow.segments(
-                where: "representation = ? AND length > 0 ORDER BY start", [id.data], db),
-            badBlocks: try BadBlocks.fetch(of: id, db))
-    }
-
     /// Returns a page of resources in the order of their ids, after the given one.
     ///
     /// A resource whose rows are damaged is returned as an id only.
@@ -66,22 +43,7 @@ extension VaultIndex {
     package func resources(
         after: ResourceID?, limit: Int, parts: Bool = true
     ) throws -> [(id: ResourceID, resource: StoredResource?)] {
-        try read { db in
-            let condition =
-                try parts || !PartRow.hasTable(db) ? "" : "AND (NOT \(PartRow.isPart) OR \(PartRow.isTitle))"
-            let rows = try Row.fetchAll(
-                try db.cachedStatement(
-                    sql: "SELECT * FROM resource WHERE id > ? \(condition) ORDER BY id LIMIT ?"),
-                arguments: [after?.data ?? Data(), limit])
-            return try rows.map { row in
-                guard let row = try ResourceRow(row) else { throw IndexError.damaged }
-                do {
-                    return (row.id, try self.resource(row, db))
-                } catch let error as VaultError where error.code == .integrity {
-                    return (row.id, nil)
-                }
-            }
-        }
+        try sealedResources(after: after, limit: limit, parts: parts).map { ($0.id, try openIfSound($0)) }
     }
 
     /// Visits all resources by ranges of their ids.
@@ -106,13 +68,14 @@ extension VaultIndex {
     /// Returns whether there is such a resource, even if it does not open.
     package func hasResource(_ id: ResourceID) throws -> Bool { try read { db in try ResourceRow.exists(id, db) } }
 
-    /// Returns the number of resources, of bytes that the index states as held, of segments and of pending deletions.
+    /// Returns the number of resources without the parts of titles, of bytes that the index states as held, of segments
+    /// and of pending deletions.
     ///
     /// Bad blocks are included in the bytes.
     package func totals() throws -> (resources: Int, bytes: Int64, segments: Int, pendingDeletions: Int) {
         try read { db in
             (
-                try Int.fetchOne(db, sql: "SELECT count(*) FROM resource") ?? 0,
+                try (Int.fetchOne(db, sql: "SELECT count(*) FROM resource") ?? 0) - PartRow.count(db),
                 try Int64.fetchOne(
                     db, sql: "SELECT total(length) FROM segment WHERE \(PlainColumn.isSegment)") ?? 0,
                 try Int.fetchOne(db, sql: "SELECT count(*) FROM segment") ?? 0,
@@ -168,6 +131,7 @@ extension VaultIndex {
         if resource.place != nil, let info = resource.serving?.info { return try rewrite(resource, metadata, info) }
         let sealed = try ResourceRow.seal(metadata, of: resource.id, under: try resource.metadataKey())
         let change = { (db: Database) in
+            if case .join(let title)? = link { try Self.require(title, db) }
             try ResourceRow.update(resource.id, metadata: sealed, db)
             if let link { try PartRow.change(link, of: resource.id, db) }
             switch resourceClass {
@@ -223,7 +187,7 @@ extension VaultIndex {
         }
     }
 
-    /// Deletes a resource with its keys and everything it holds.
+    /// Deletes a resource with its keys and everything it holds, and a title with the parts that only it has.
     ///
     /// - Parameter change: changes the settings within the same transaction.
     /// - Returns: the segments that became pending deletions; nil if there is no such resource.
@@ -232,7 +196,8 @@ extension VaultIndex {
     ) throws -> [SegmentDescription]? {
         try write { db in
             guard try ResourceRow.exists(id, db) else { return nil }
-            let segments = try SegmentRow.segments(of: id, db)
+            var segments = try SegmentRow.segments(of: id, db)
+            for part in try PartRow.parts(of: id, db) { segments += try remove(part, of: id, db) }
             try ResourceRow.delete(id, db)
             try PendingErasure.record(db)
             if let change { try changeSettings(db, change) }
@@ -316,9 +281,14 @@ struct OpenedResource {
     ///
     /// - Throws: `RowDecodingError` or ``VaultError`` with code `integrity` if a value is impossible or does not open.
     init(_ row: ResourceRow, _ keyring: Keyring, _ db: Database) throws {
+        try self.init(row, try ResourceKeyRow.fetchAll(of: row.id, db), keyring)
+    }
+
+    /// Opens a resource whose keys were read with it.
+    init(_ row: ResourceRow, _ keyRows: [ResourceKeyRow], _ keyring: Keyring) throws {
         guard let keyNumber = row.keyNumber else { throw IndexError.damaged }
         var keys: [Int: (row: ResourceKeyRow, key: SharedKey)] = [:]
-        for wrapped in try ResourceKeyRow.fetchAll(of: row.id, db) {
+        for wrapped in keyRows {
             guard let key = try wrapped.key(keyring) else {
                 throw VaultError(
                     .integrity,

@@ -34,6 +34,35 @@ enum PartRow {
     /// The SQL condition for a row of `resource` that is a title with parts.
     static let isTitle = "EXISTS (SELECT 1 FROM part WHERE part.title = resource.id)"
 
+    /// Returns the number of resources that are parts of titles, and no titles.
+    static func count(_ db: Database) throws -> Int {
+        guard try hasTable(db) else { return 0 }
+        return try Int.fetchOne(
+            db, sql: "SELECT count(DISTINCT resource) FROM part WHERE resource NOT IN (SELECT title FROM part)") ?? 0
+    }
+
+    /// The SQL condition for a row of `resource` that may be evicted by itself, with the parts that only it has.
+    ///
+    /// Parts go with their titles. Titles that are parts of each other would never go then: each of them may go first,
+    /// but not if one that it is a part of is pinned.
+    static let isUnit = """
+        (NOT \(isPart) OR (\(isTitle) AND NOT EXISTS (
+            WITH RECURSIVE
+                above(id) AS (SELECT title FROM part WHERE part.resource = resource.id
+                    UNION SELECT part.title FROM part JOIN above ON part.resource = above.id),
+                below(id) AS (SELECT part.resource FROM part WHERE part.title = resource.id
+                    UNION SELECT part.resource FROM part JOIN below ON part.title = below.id)
+            SELECT 1 FROM above JOIN resource AS owner ON owner.id = above.id
+            WHERE owner.class = 'pinned' OR above.id NOT IN below)))
+        """
+
+    /// Returns whether a resource may be evicted by itself: ``isUnit``.
+    static func isUnit(_ id: ResourceID, _ db: Database) throws -> Bool {
+        guard try hasTable(db) else { return true }
+        let statement = try db.cachedStatement(sql: "SELECT \(isUnit) FROM resource WHERE id = ?")
+        return try Bool.fetchOne(statement, arguments: [id.data]) ?? false
+    }
+
     static func change(_ link: TitleLink, of part: ResourceID, _ db: Database) throws {
         switch link {
         case .join(let title):
@@ -75,6 +104,26 @@ extension VaultIndex {
         try read { db in try PartRow.parts(of: title, db) }
     }
 
+    /// Returns what a person would call a resource: the titles that it is a part of, or lies in a pack of; itself if it
+    /// is a title, or a part of none.
+    package func titles(of id: ResourceID) throws -> [ResourceID] {
+        try read { db in
+            guard try PartRow.hasTable(db) else { return [id] }
+            let own = try db.cachedStatement(sql: "SELECT title FROM part WHERE resource = ?")
+            let places = try [id] + PackedPartRow.fetch(id, db).map(\.pack)
+            let titles = try Set(places.flatMap { try Data.fetchAll(own, arguments: [$0.data]) })
+                .compactMap { ResourceID($0) }
+            return try titles.isEmpty || !PartRow.parts(of: id, db).isEmpty ? [id] + titles : titles
+        }
+    }
+
+    /// Returns resources, and the parts of those that are titles.
+    package func withParts(_ ids: Set<ResourceID>) throws -> Set<ResourceID> {
+        try read { db in
+            try ids.reduce(into: ids) { all, id in all.formUnion(try PartRow.parts(of: id, db).map(\.id)) }
+        }
+    }
+
     /// Returns the number of bytes that the index states as held of several resources, and of their segments.
     package func totals(of ids: [ResourceID]) throws -> (bytes: Int64, segments: Int) {
         try read { db in
@@ -109,6 +158,13 @@ extension VaultIndex {
         }
     }
 
+    /// Requires that a title is there.
+    ///
+    /// - Throws: ``VaultError`` with code `removed`.
+    static func require(_ title: ResourceID, _ db: Database) throws {
+        guard try ResourceRow.exists(title, db) else { throw removedTitle }
+    }
+
     /// Adds the rows of `part` for the titles that a resource names.
     func link(_ part: ResourceID, to metadata: ResourceMetadata, _ db: Database) throws {
         for key in metadata.partOf {
@@ -117,17 +173,38 @@ extension VaultIndex {
         }
     }
 
-    /// Lets a part leave a title that is evicted, in its sealed metadata, too.
+    /// Lets a part leave a title that is evicted or removed, in its sealed metadata, too.
     ///
-    /// - Parameter cacheKey: the cache key of the title's manifest; nil if its rows do not open.
-    func leave(_ title: ResourceID, cacheKey: [UInt8]?, _ part: ResourceID, _ db: Database) throws {
+    /// - Returns: whether its sealed metadata named the title.
+    @discardableResult
+    func leave(_ title: ResourceID, _ part: ResourceID, _ db: Database) throws -> Bool {
         try PartRow.change(.leave(title), of: part, db)
-        guard let cacheKey, var opened = try? opened(part, db), opened.metadata.partOf.contains(cacheKey) else {
-            return
-        }
-        opened.metadata.partOf.removeAll { $0 == cacheKey }
+        guard var opened = try? opened(part, db) else { return false }
+        let left = opened.metadata.partOf.filter { keyring.resourceID(cacheKey: $0, locator: locator) != title }
+        guard left.count < opened.metadata.partOf.count else { return false }
+        opened.metadata.partOf = left
         let sealed = try ResourceRow.seal(opened.metadata, of: part, under: opened.metadataKey.secret)
         try ResourceRow.update(part, metadata: sealed, db)
+        return true
+    }
+
+    /// Removes a part of a title that is removed; one that another title has, too, only leaves it.
+    ///
+    /// - Returns: the segments that became pending deletions.
+    func remove(_ part: TitlePart, of title: ResourceID, _ db: Database) throws -> [SegmentDescription] {
+        // What is removed is named by a sealed record, not only by a row.
+        guard try leave(title, part.id, db), part.isOnlyHere else { return [] }
+        let segments = try SegmentRow.segments(of: part.id, db)
+        try ResourceRow.delete(part.id, db)
+        return segments
+    }
+
+    /// Returns the parts that only this title has, and the files that lie in its packs.
+    package func contents(of title: ResourceID) throws -> (parts: Set<ResourceID>, files: Set<ResourceID>) {
+        try read { db in
+            let parts = Set(try PartRow.parts(of: title, db).filter(\.isOnlyHere).map(\.id))
+            return (parts, Set(try parts.flatMap { try PackedPartRow.fetch(in: $0, db).map(\.id) }))
+        }
     }
 
     /// Adds the rows of `part` to a rebuilt index, as the parts themselves name their titles.

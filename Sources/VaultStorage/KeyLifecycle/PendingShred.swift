@@ -3,7 +3,8 @@ package import VaultModel
 
 // Permanent removal: first the index deletes the keys, then the keyring destroys what wrapped them.
 extension VaultStore {
-    /// Deletes a resource with its keys, and records in the same transaction that its receipt is pending.
+    /// Deletes a resource with its keys, and a title with the parts that only it has; records in the same transaction
+    /// that its receipt is pending.
     ///
     /// Copies of the keys remain in the log and in `catalog.backup` until ``finishShreds(noting:)``.
     ///
@@ -12,13 +13,13 @@ extension VaultStore {
     package func shred(_ id: ResourceID, isQuick: Bool, noting log: AuditLog) throws -> Int64? {
         guard let subject = log.subject(of: id) else { throw IndexError.damaged }
         let pending = PendingShred(subject: subject, isQuick: isQuick, after: try log.lastSequence())
-        if let held = try index.candidate(id)?.segments { quota.account.track(held) }
         let removed = try withDiskSpace(orReserve: true) {
             try index.remove(id) { settings in settings.add(pending) }
         }
         guard let removed else { return nil }
         noteChange()
         changes.note(id)
+        quota.account.track(removed)
         // Files that cannot be removed now stay on the list; no key opens them any more.
         _ = try? removal.removeFiles(of: removed.map(\.id))
         return removed.reduce(0) { $0 + $1.diskSize }

@@ -142,7 +142,7 @@ extension VaultIndex {
     package func resealBacklog(of order: ResealOrder?) throws -> ResealBacklog? {
         var backlog = ResealBacklog(isDue: order != nil)
         if let named = order?.resources {
-            for id in named {
+            for id in try withParts(named) {
                 try read { db in try count("id = ?", [id.data], order, into: &backlog, db) }
             }
         } else {

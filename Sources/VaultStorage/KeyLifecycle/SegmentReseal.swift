@@ -165,16 +165,16 @@ extension VaultStore {
 
     /// Finishes an order: erases old keys from the index, its log and the backup, and writes receipts.
     ///
-    /// - Parameter finished: the resources that have new keys. If the order names resources, each gets a receipt;
-    ///   otherwise there is one receipt for all.
+    /// - Parameter finished: the resources that have new keys, titles with all their parts. If the order names
+    ///   resources, each of these gets a receipt; otherwise there is one receipt for all.
     /// - Throws: ``VaultError`` if an old key may remain: then the order stays.
     package func finishResealOrder(
         _ order: ResealOrder, of finished: [ResourceID], noting log: AuditLog
     ) throws {
         try erasure.erase()
         let receipts = try log.receipts(after: order.after)
-        if order.resources != nil {
-            for id in finished where !order.isNoted(log.subject(of: id), in: receipts) {
+        if let named = order.resources {
+            for id in finished where named.contains(id) && !order.isNoted(log.subject(of: id), in: receipts) {
                 try log.note(.reseal, subject: id)
             }
         } else if !order.isNoted(nil, in: receipts) {

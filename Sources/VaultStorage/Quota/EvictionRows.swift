@@ -27,8 +27,8 @@ extension VaultIndex {
 
     /// Returns resources that may be evicted, in the order of eviction.
     ///
-    /// Only resources that hold bytes are returned, unless `time` is given. Parts go with their titles, so they are not
-    /// returned.
+    /// Only resources that hold bytes are returned, unless `time` is given, and only those that may be evicted by
+    /// themselves: ``PartRow/isUnit``.
     ///
     /// - Parameters:
     ///   - place: only resources after this place.
@@ -36,15 +36,16 @@ extension VaultIndex {
     func evictable(limit: Int, after place: EvictionPosition?, readBefore time: Int64? = nil) throws
         -> [EvictionPosition]
     {
-        let condition =
-            time == nil
-            ? """
-            class IN ('cache', 'download') AND EXISTS (SELECT 1 FROM representation AS r
-                JOIN segment AS s ON s.representation = r.id WHERE r.resource = resource.id)
-            """
-            : "class = 'cache' AND accessed <= ?"
-        return try read { db in
-            let units = try PartRow.hasTable(db) ? "AND NOT \(PartRow.isPart)" : ""
+        try read { db in
+            let hasParts = try PartRow.hasTable(db)
+            let (titles, units) = hasParts ? ("OR \(PartRow.isTitle)", "AND \(PartRow.isUnit)") : ("", "")
+            let condition =
+                time == nil
+                ? """
+                class IN ('cache', 'download') AND (EXISTS (SELECT 1 FROM representation AS r
+                    JOIN segment AS s ON s.representation = r.id WHERE r.resource = resource.id) \(titles))
+                """
+                : "class = 'cache' AND accessed <= ?"
             return try Row.fetchAll(
                 db,
                 sql: """
@@ -95,11 +96,12 @@ extension VaultIndex {
         try read { db in try Self.candidate(id, db) }
     }
 
-    /// Returns what is evicted together: a resource, or a title with its parts; nil as ``candidate(_:)``.
+    /// Returns what is evicted together: a resource, or a title with its parts; nil as ``candidate(_:)``, and for a part
+    /// that goes with its title.
     func unit(_ id: ResourceID) throws -> EvictionPlan.Candidate? { try read { db in try Self.unit(id, db) } }
 
     private static func unit(_ id: ResourceID, _ db: Database) throws -> EvictionPlan.Candidate? {
-        guard let own = try candidate(id, db) else { return nil }
+        guard let own = try candidate(id, db), try PartRow.isUnit(id, db) else { return nil }
         let parts = try PartRow.parts(of: id, db)
         guard !parts.isEmpty else { return own }
         return EvictionPlan.Candidate(
@@ -139,12 +141,11 @@ extension VaultIndex {
                 else { continue }
                 for segment in victim.segments { try PendingDeletion.insert(segment.id, db) }
                 evicted.append(victim)
-                let cacheKey = victim.parts.isEmpty ? nil : try opened(victim.resource, db)?.metadata.cacheKey
                 for part in victim.parts {
                     if part.isOnlyHere {
                         try ResourceRow.delete(part.id, db)
                     } else {
-                        try leave(victim.resource, cacheKey: cacheKey, part.id, db)
+                        try leave(victim.resource, part.id, db)
                     }
                 }
                 guard victim.isWhole, now.resourceClass == .cache, hasNoOwnMode(victim.resource, db) else { continue }

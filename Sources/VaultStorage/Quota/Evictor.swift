@@ -100,7 +100,7 @@ final class Evictor: Sendable {
         let forget = use.withLock { $0 }.forget
         let (victims, resources) = try freeingSpace { try index.evict(plan.victims, forget: forget) }
         let parts = victims.flatMap(\.parts)
-        didEvict(victims.map(\.resource) + parts.map(\.id), resources + parts.count)
+        didEvict(victims.map(\.resource), resources + parts.count)
         let segments = victims.flatMap(\.segments)
         let bytes = try removeFiles(segments.map(\.id))
         let gone = EvictionCounters(resources: resources, segments: segments.count, bytes: bytes)

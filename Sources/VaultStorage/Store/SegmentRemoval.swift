@@ -5,8 +5,8 @@ final class SegmentRemoval: Sendable {
     private let index: VaultIndex
     private let segments: any SegmentStore
     private let account: QuotaAccount
-    /// Held while files are removed, so that each is subtracted once.
-    private let removing = Locked(())
+    /// The segments whose files are being removed, each by one caller, so that it is subtracted once.
+    private let removing = Locked(Set<SegmentID>())
     /// Segments that were given up while the index took no writes: they serve nothing, and their rows must go.
     private let abandoned = Locked(Set<SegmentID>())
 
@@ -54,17 +54,21 @@ final class SegmentRemoval: Sendable {
     ///   files that are no longer in their folder.
     @discardableResult
     func removeFiles(of ids: [SegmentID]) throws -> (stillListed: [SegmentID], bytes: Int64) {
+        let mine = removing.withLock { removing in ids.filter { removing.insert($0).inserted } }
+        defer { removing.withLock { $0.subtract(mine) } }
         var bytes: Int64 = 0
-        let removed = removing.withLock { _ in
-            ids.filter { id in
-                // Measured just before the removal: a file that is already gone no longer counts.
-                let size = diskSize(of: id)
-                guard (try? segments.remove(id)) != nil else { return false }
-                bytes += account.remove(id, size: size)
-                return true
-            }
+        let removed = mine.filter { id in
+            // Measured just before the removal: a file that is already gone no longer counts.
+            let size = diskSize(of: id)
+            guard (try? segments.remove(id)) != nil else { return false }
+            bytes += account.remove(id, size: size)
+            return true
         }
-        let gone = removed.filter { id in (try? segments.synchronizeName(of: id)) != nil }
+        // One sync makes all removals from a folder durable.
+        let folders = Dictionary(grouping: removed) { $0.bytes.first }
+        let gone = folders.values.filter { ids in
+            ids.first.map { (try? segments.synchronizeName(of: $0)) != nil } ?? false
+        }.flatMap(\.self)
         guard !gone.isEmpty else { return ([], bytes) }
         do {
             try index.forgetPendingDeletions(gone)

@@ -300,7 +300,8 @@ package final class VaultStore: Sendable {
         resource.serving = serving
     }
 
-    /// Removes a resource with everything it holds, its metadata and its keys.
+    /// Removes a resource with everything it holds, its metadata and its keys, and a title with the parts that only it
+    /// has.
     ///
     /// They are also erased from the index's log and from `catalog.backup`. If there was an erasure within the last
     /// minute, this one is left pending: ``hasPendingErasure()``.
@@ -308,10 +309,10 @@ package final class VaultStore: Sendable {
     /// - Returns: the bytes of its files; nil if there is no such resource.
     /// - Throws: ``VaultError`` if a copy of the sealed key may remain; erasing is retried until it is gone.
     package func remove(_ id: ResourceID) throws -> Int64? {
-        if let held = try index.candidate(id)?.segments { quota.account.track(held) }
         guard let segments = try withDiskSpace(orReserve: true, { try index.remove(id) }) else { return nil }
         noteChange()
         changes.note(id)
+        quota.account.track(segments)
         // Files that cannot be removed now stay on the list.
         _ = try? removal.removeFiles(of: segments.map(\.id))
         do {

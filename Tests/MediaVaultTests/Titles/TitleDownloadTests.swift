@@ -1,3 +1,4 @@
+import Foundation
 import MediaVault
 import OriginTestSupport
 import Testing
@@ -276,8 +277,7 @@ struct TitleDownloadTests {
         try await Self.download(url, into: vault)
         try await Self.download(sound, into: vault)
         try await vault.remove(MediaReference(url))
-        // The playlist, and a pack of its own segments.
-        #expect(try await vault.status().resources == 2)
+        #expect(try await vault.status().resources == 1)
         #expect(try await vault.summary(of: sound)?.isPart == false)
         fixture.origin.stop()
         #expect(try await Self.held(in: vault, fixture) == 3)
@@ -312,6 +312,7 @@ struct TitleDownloadTests {
         let vault = try await fixture.open()
         try await Self.download(url, into: vault)
         try await Self.download(fixture.origin.url("/de-1.ts"), into: vault)
+        func size(_ file: URL) -> Int { (try? file.resourceValues(forKeys: [.fileSizeKey]))?.fileSize ?? 0 }
         func report() async throws -> VerifyReport? {
             var report: VerifyReport?
             for try await step in vault.verify(of: [MediaReference(url)]) { report = step.report ?? report }
@@ -319,6 +320,12 @@ struct TitleDownloadTests {
         }
         let held = try #require(try await vault.summary(of: url)?.title?.bytes)
         #expect(try await report()?.bytesOpened == held)
+        #expect(try await report()?.isSound == true)
+        // The largest file is the pack.
+        let pack = try #require(fixture.segmentFiles.max { size($0) < size($1) })
+        try fixture.change(pack.path) { $0[1000] ^= 1 }
+        let damaged = try await report()
+        #expect(damaged?.damage == [.block: 1] && damaged?.resources.map(\.url) == ["\(url)"])
         let error = await #expect(throws: VaultError.self) {
             for try await _ in vault.verify(of: [MediaReference(fixture.origin.url("/unknown"))]) {}
         }

@@ -64,6 +64,34 @@ struct EventFeedTests {
         }
     }
 
+    @Test("The parts of a title are reported as changes of the title")
+    func parts() async throws {
+        let list = Array("#EXTM3U\n#EXTINF:4,\n1.ts\n#EXTINF:4,\n2.ts\n#EXT-X-ENDLIST\n".utf8)
+        let origin = try ScriptedOrigin(title)
+        defer { origin.stop() }
+        origin.answer { request in
+            guard request.target.hasSuffix("m3u8") else {
+                return ScriptedResource(seed: 3, length: 50_000, contentType: "video/mp2t").answer(to: request)
+            }
+            return ScriptedAnswer(
+                200, fields: ["Content-Type": "application/vnd.apple.mpegurl", "Content-Length": "\(list.count)"],
+                body: request.method == "GET" ? [.bytes(list)] : [])
+        }
+        let url = origin.url("/list.m3u8")
+        try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
+            var events = try await follow(service)
+            for try await _ in service.vault.download(url) {}
+            let done = try await events.first("resource", ChangeDocument.self) {
+                $0.resource.title?.isComplete == true
+            }
+            #expect(done?.resource.url == url.absoluteString)
+            try await service.vault.remove(MediaReference(url))
+            _ = try await events.first("removed", RemovedDocument.self) { $0.id == done?.id }
+            let told = events.seen.filter { ["resource", "removed"].contains($0.name) }
+            #expect(told.count > 1 && told.allSatisfy { $0.data.contains(done?.id ?? "none") })
+        }
+    }
+
     @Test("A service that shuts down ends the stream properly, and does not wait for its clients")
     func end() async throws {
         let test = try await TestVault()

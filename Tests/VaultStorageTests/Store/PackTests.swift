@@ -69,6 +69,93 @@ struct PackTests {
         try store.close()
     }
 
+    /// A title with a pack, two parts with rows of their own, and one that another title has, too.
+    private func title(in store: VaultStore) throws -> (title: ResourceID, pack: ResourceID, shared: ResourceID) {
+        let titles = try ["master.m3u8", "other.m3u8"].map { try store.addMedia($0, length: 10).id }
+        let pack = try files.store(in: store)
+        var shared = pack.id
+        for (number, owners) in [titles.prefix(1), titles.prefix(1), titles.prefix(2)].enumerated() {
+            var part = try store.addMedia("large-\(number)", length: 50_000)
+            _ = try store.store(SeededGenerator.bytes(50_000, seed: 5), at: 0, of: part)
+            for owner in owners {
+                let key = try #require(try store.index.resource(owner)?.metadata.cacheKey)
+                try store.changeTitles(of: &part, .join(owner)) { $0.partOf.append(key) }
+            }
+            shared = part.id
+        }
+        return (titles[0], pack.id, shared)
+    }
+
+    @Test("A title goes with its parts in one transaction; what another one has stays, and files are owed")
+    func removedTitle() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        let (title, pack, shared) = try self.title(in: store)
+        #expect(try store.index.parts(of: title).count == 4)
+        let segments = try #require(try store.index.remove(title))
+        // As after a power loss before the first file is removed.
+        #expect(segments.count == 3)
+        let totals = try store.index.totals()
+        #expect(totals.pendingDeletions == 3 && totals.segments == 1 && totals.resources == 1)
+        #expect(try store.index.resource(pack) == nil && files.count(in: store) == 0)
+        #expect(try store.index.resource(shared)?.metadata.partOf.count == 1)
+        #expect(try TemporaryFolder.files(below: vault.folder + "/segments").count == 4)
+        try store.close()
+        let again = try vault.open()
+        #expect(try again.index.totals().pendingDeletions == 0)
+        #expect(try TemporaryFolder.files(below: vault.folder + "/segments").count == 1)
+        try again.close()
+    }
+
+    @Test("Removing many files syncs each folder once")
+    func removalSyncs() throws {
+        let vault = try TemporaryVault()
+        let disk = vault.simulatedFileSystem()
+        let store = try vault.open(fileSystem: disk)
+        let film = try store.addMedia("film", length: 600_000)
+        for start in 0..<600 {
+            _ = try store.store(SeededGenerator.bytes(10, seed: 1), at: Int64(start * 1000), of: film)
+        }
+        let before = disk.count(.synchronizeDirectory, of: "/segments/")
+        _ = try store.remove(film.id)
+        let synced = disk.count(.synchronizeDirectory, of: "/segments/") - before
+        #expect(synced > 100 && synced <= 256)
+        #expect(try store.index.totals().pendingDeletions == 0)
+        try store.close()
+    }
+
+    @Test("A part is not evicted by itself, not even as a title, unless its title is a part of it, too")
+    func evictable() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        var titles = try ["a", "b", "c"].map { try store.addMedia($0, length: 10_000, resourceClass: .download) }
+        for title in titles { _ = try store.store(SeededGenerator.bytes(10_000, seed: 1), at: 0, of: title) }
+        func evictable() throws -> Set<ResourceID> {
+            Set(try store.index.evictable(limit: 9, after: nil).map(\.resource))
+        }
+        func link(_ part: Int, to title: Int) throws {
+            let key = titles[title].metadata.cacheKey
+            try store.changeTitles(of: &titles[part], .join(titles[title].id)) { $0.partOf.append(key) }
+        }
+        let ids = titles.map(\.id)
+        #expect(try evictable() == Set(ids))
+        // A circle of three.
+        try link(1, to: 0)
+        #expect(try evictable() == [ids[0], ids[2]])
+        try link(2, to: 1)
+        #expect(try evictable() == [ids[0]])
+        try link(0, to: 2)
+        #expect(try evictable() == Set(ids))
+        try store.setClass(.pinned, of: ids[1])
+        #expect(try evictable().isEmpty, "each is a part of the pinned one")
+        try store.setClass(.download, of: ids[1])
+        store.quota.enforce(StorageLimits(maxSize: 1, evictsDownloads: true))
+        // What one leaves to another changes what goes with that one, which is looked at again the next time.
+        for _ in 0..<3 { _ = try store.quota.prune(store.quota.limits) }
+        #expect(try store.index.totals().segments == 0)
+        try store.close()
+    }
+
     @Test("A file that becomes a resource of its own keeps its titles and class; nothing else may take its place")
     func unpacked() throws {
         let vault = try TemporaryVault()

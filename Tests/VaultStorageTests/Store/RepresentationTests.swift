@@ -57,15 +57,20 @@ struct RepresentationTests {
     func titles() throws {
         let vault = try TemporaryVault()
         let store = try vault.open()
-        for name in ["one", "two", "three"] {
+        var own: [ResourceID: ByteRanges] = [:]
+        for (number, name) in ["one", "two", "three"].enumerated() {
             let resource = try store.addMedia(name, length: 100_000)
-            _ = try store.store(Array(Self.bytes[..<1000]), at: 0, of: resource)
+            for start in [2000, Int64(number)] {
+                _ = try store.store(Array(Self.bytes[..<1000]), at: start, of: resource)
+            }
+            own[resource.id] = ByteRanges([Int64(number)..<Int64(number) + 1000, 2000..<3000])
         }
-        #expect(try store.index.totals().segments == 3)
-        #expect(try store.index.totals().bytes == 3000)
+        #expect(try store.index.totals().segments == 6)
+        #expect(try store.index.totals().bytes == 6000)
         let page = try store.index.resources(after: nil, limit: 2)
         let rest = try store.index.resources(after: page.last?.id, limit: 2)
         #expect(Set((page + rest).compactMap { $0.resource?.metadata.url }).count == 3)
+        for (id, resource) in page + rest { #expect(resource?.serving?.held == own[id]) }
         #expect(rest.count == 1)
     }
 

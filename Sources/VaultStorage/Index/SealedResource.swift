@@ -1,0 +1,161 @@
+import GRDB
+import VaultCrypto
+package import VaultModel
+
+/// The rows of a resource and of what it holds, as they were read.
+///
+/// The rows of many resources are read together, and opened without the database: several at a time, and while the next
+/// are being read.
+package struct SealedResource: Sendable {
+    let row: ResourceRow
+    private(set) var keys: [ResourceKeyRow] = []
+    private(set) var representations: [RepresentationID: RepresentationRow] = [:]
+    private(set) var segments: [RepresentationID: [SegmentDescription]] = [:]
+    private(set) var badBlocks: [SegmentID: Set<Int>] = [:]
+    /// Whether a row of its keys or bad blocks holds an impossible value.
+    private(set) var isDamaged = false
+
+    package var id: ResourceID { row.id }
+
+    /// The most resources whose rows one statement reads.
+    private static let batch = 500
+
+    /// Reads what belongs to rows of `resource`, which are in the order of their ids; so is the result.
+    static func fetch(_ rows: [ResourceRow], _ db: Database) throws -> [SealedResource] {
+        try stride(from: 0, to: rows.count, by: batch).flatMap { first in
+            try fetch(batch: rows[first..<min(first + batch, rows.count)], db)
+        }
+    }
+
+    private static func fetch(batch rows: ArraySlice<ResourceRow>, _ db: Database) throws -> [SealedResource] {
+        var resources = rows.map { SealedResource(row: $0) }
+        let ids = rows.map(\.id)
+        let places = Dictionary(zip(ids, resources.indices)) { first, _ in first }
+        // The rows of a page lie together here, perhaps with those of parts between them.
+        let keys = try Row.fetchCursor(
+            try db.cachedStatement(sql: "SELECT * FROM resourceKey WHERE resource BETWEEN ? AND ?"),
+            arguments: [ids.first?.data, ids.last?.data])
+        while let row = try keys.next() {
+            if let id = ResourceID(try row.column("resource")), let place = places[id] {
+                resources[place].add(key: row)
+            }
+        }
+        var owners: [RepresentationID: Int] = [:]
+        try forEach("SELECT * FROM representation WHERE resource IN (?)", ids, db) { row in
+            guard let representation = try? RepresentationRow(row), let id = representation.resource,
+                let place = places[id]
+            else { return }
+            resources[place].representations[representation.id] = representation
+            owners[representation.id] = place
+        }
+        let representations = Array(owners.keys)
+        try forEach(
+            "SELECT * FROM segment WHERE representation IN (?) AND length > 0 ORDER BY representation, start",
+            representations, db
+        ) { row in
+            guard let segment = (try? SegmentRow(row))?.description, let place = owners[segment.representation]
+            else { return }
+            resources[place].segments[segment.representation, default: []].append(segment)
+        }
+        try forEach(
+            """
+            SELECT badBlock.segment, badBlock.block, segment.representation
+            FROM badBlock JOIN segment ON segment.id = badBlock.segment WHERE segment.representation IN (?)
+            """, representations, db
+        ) { row in
+            guard let id = RepresentationID(try row.column("representation")), let place = owners[id] else { return }
+            resources[place].add(badBlock: row)
+        }
+        return resources
+    }
+
+    private mutating func add(key row: Row) {
+        do { keys.append(try ResourceKeyRow(row)) } catch { isDamaged = true }
+    }
+
+    private mutating func add(badBlock row: Row) {
+        do {
+            guard let segment = SegmentID(try row.column("segment")) else { return }
+            badBlocks[segment, default: []].insert(try row.column("block"))
+        } catch {
+            isDamaged = true
+        }
+    }
+
+    /// Visits the rows that a statement selects; its `(?)` becomes the list of ids.
+    private static func forEach<Kind>(
+        _ sql: String, _ ids: [Identifier<Kind>], _ db: Database, _ body: (Row) throws -> Void
+    ) throws {
+        guard !ids.isEmpty else { return }
+        let list = databaseQuestionMarks(count: ids.count)
+        let statement = try db.cachedStatement(sql: sql.replacing("(?)", with: "(\(list))"))
+        // A cursor copies no row.
+        let rows = try Row.fetchCursor(statement, arguments: StatementArguments(ids.map(\.data)))
+        while let row = try rows.next() { try body(row) }
+    }
+}
+
+extension VaultIndex {
+    /// Reads the rows of a page of resources in the order of their ids, after the given one.
+    ///
+    /// - Parameter parts: whether parts of titles are read, too.
+    package func sealedResources(after: ResourceID?, limit: Int, parts: Bool = true) throws -> [SealedResource] {
+        try read { db in
+            let condition =
+                try parts || !PartRow.hasTable(db) ? "" : "AND (NOT \(PartRow.isPart) OR \(PartRow.isTitle))"
+            let statement = try db.cachedStatement(
+                sql: "SELECT * FROM resource WHERE id > ? \(condition) ORDER BY id LIMIT ?")
+            let cursor = try Row.fetchCursor(statement, arguments: [after?.data ?? [UInt8]().data, limit])
+            var rows: [ResourceRow] = []
+            while let row = try cursor.next() {
+                guard let row = try ResourceRow(row) else { throw IndexError.damaged }
+                rows.append(row)
+            }
+            return try SealedResource.fetch(rows, db)
+        }
+    }
+
+    /// Opens the rows of a resource, without the database.
+    ///
+    /// - Throws: ``VaultError`` with code `integrity` if they do not open.
+    func open(_ sealed: SealedResource) throws -> StoredResource {
+        // An impossible value damages its own resource, not the page that includes it.
+        try IndexError.translating {
+            guard !sealed.isDamaged else { throw IndexError.damaged }
+            let opened = try OpenedResource(sealed.row, sealed.keys, keyring)
+            guard let resourceClass = sealed.row.resourceClass, let accessed = sealed.row.accessed else {
+                throw IndexError.damaged
+            }
+            return StoredResource(
+                id: sealed.id, metadata: opened.metadata, resourceClass: resourceClass, keyNumber: opened.keyNumber,
+                keys: opened.keys.mapValues(\.key), generation: opened.keys[opened.keyNumber]?.row.generation ?? 0,
+                accessed: accessed,
+                serving: try opened.metadata.serving.flatMap { try sealed.representation($0, of: opened) })
+        }
+    }
+
+    /// Opens the rows of a resource; nil if they do not open.
+    package func openIfSound(_ sealed: SealedResource) throws -> StoredResource? {
+        do {
+            return try open(sealed)
+        } catch let error as VaultError where error.code == .integrity {
+            return nil
+        }
+    }
+}
+
+extension SealedResource {
+    fileprivate func representation(
+        _ id: RepresentationID, of resource: OpenedResource
+    ) throws -> StoredRepresentation? {
+        guard let row = representations[id] else { return nil }
+        let metadataKey = resource.metadataKey
+        guard
+            let info = row.openInfo(of: resource.id, under: metadataKey.secret).flatMap({ RepresentationInfo($0) })
+        else { throw IndexError.damaged }
+        let segments = segments[id] ?? []
+        let own = Set(badBlocks.isEmpty ? [] : segments.map(\.id))
+        return StoredRepresentation(
+            id: id, info: info, segments: segments, badBlocks: badBlocks.filter { own.contains($0.key) })
+    }
+}
