@@ -125,10 +125,14 @@ extension VaultIndex {
 
     /// Adds a resource with a new random key, wrapped under the current generation.
     ///
-    /// - Parameter isUnpacked: whether it takes the place of a file that lies in a pack.
-    /// - Throws: ``VaultError`` with code `changed` if such a file was recorded unexpectedly.
+    /// - Parameters:
+    ///   - isUnpacked: whether it takes the place of a file that lies in a pack.
+    ///   - title: the title without which it is not added; nil if it may stand by itself.
+    /// - Throws: ``VaultError`` with code `changed` if such a file was recorded unexpectedly, `removed` if the title is
+    ///   gone.
     package func addResource(
-        _ id: ResourceID, metadata: ResourceMetadata, resourceClass: ResourceClass, now: Int64, isUnpacked: Bool = false
+        _ id: ResourceID, metadata: ResourceMetadata, resourceClass: ResourceClass, now: Int64,
+        isUnpacked: Bool = false, of title: ResourceID? = nil
     ) throws -> StoredResource {
         let key = SharedKey(try SecureRandom.key("resource key"))
         let number = 1
@@ -140,6 +144,7 @@ extension VaultIndex {
             let wrapped = try ResourceKeyRow(
                 wrapping: key.secret, of: id, number: number, generation: keyring.currentGeneration, keyring)
             guard let wrapped else { throw IndexError.damaged }
+            if let title { try Self.require(title, db) }
             if isUnpacked { try Self.unpack(id, db) }
             guard try PackedPartRow.fetch(id, db).isEmpty else {
                 throw VaultError(.changed, "the resource was just stored with its title; open it again")
@@ -168,6 +173,7 @@ extension VaultIndex {
         if resource.place != nil, let info = resource.serving?.info { return try rewrite(resource, metadata, info) }
         let sealed = try ResourceRow.seal(metadata, of: resource.id, under: try resource.metadataKey())
         let change = { (db: Database) in
+            if case .join(let title)? = link { try Self.require(title, db) }
             try ResourceRow.update(resource.id, metadata: sealed, db)
             if let link { try PartRow.change(link, of: resource.id, db) }
             switch resourceClass {
