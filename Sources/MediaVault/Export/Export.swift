@@ -62,10 +62,16 @@ final class ExportFile: Sendable {
             } else {
                 try fileSystem.move(temporary, toUnused: path)
             }
-            try fileSystem.synchronizeDirectory(PosixFileSystem.folder(of: path))
+            try Self.synchronizeFolder(of: path, fileSystem)
         } catch {
             throw error.kind == .alreadyExists ? Self.taken(path) : Self.failure(error, path)
         }
+    }
+
+    /// Makes the name of a file or a folder durable, in a folder that the caller may have named by a symbolic link.
+    static func synchronizeFolder(of path: String, _ fileSystem: any FileSystem) throws(FileFailure) {
+        let folder = PosixFileSystem.folder(of: path)
+        try fileSystem.synchronizeDirectory(fileSystem.isLink(folder) ? folder + "/." : folder)
     }
 
     /// Removes the temporary file.

@@ -80,8 +80,8 @@ extension Title {
             "audio": .string(selection.audio.rawValue),
             "subtitles": .string(selection.subtitles.rawValue),
             "renditions": .array(renditions.map { .object($0.record.members) }),
-            "duration": duration.map { .integer($0) } ?? .null, "resources": .integer(Int64(resources)),
-            "bytes": .integer(bytes), "complete": .bool(isComplete), "fetched": .integer(fetched),
+            "duration": duration.map { .bounded($0) } ?? .null, "resources": .bounded(Int64(resources)),
+            "bytes": .bounded(bytes), "complete": .bool(isComplete), "fetched": .bounded(fetched),
         ])
     }
 }
@@ -104,7 +104,7 @@ extension Rendition {
     fileprivate var record: JSONObject {
         var record = JSONObject(["id": .string(id), "kind": .string(kind.rawValue)])
         func text(_ value: String?) -> JSONValue? { value.map { .string(String($0.prefix(Self.maxText))) } }
-        func number(_ value: Int?) -> JSONValue? { value.map { .integer(min(Int64($0), JSONValue.largestInteger)) } }
+        func number(_ value: Int?) -> JSONValue? { value.map { .bounded(Int64($0)) } }
         (record["language"], record["name"], record["codecs"]) = (text(language), text(name), text(codecs))
         (record["bandwidth"], record["width"], record["height"]) = (number(bandwidth), number(width), number(height))
         if isDefault { record["default"] = .bool(true) }
@@ -114,4 +114,9 @@ extension Rendition {
 
     /// The most characters of a text that are recorded.
     private static var maxText: Int { 200 }
+}
+
+extension JSONValue {
+    /// The nearest integer that a record can have: with another one, the whole record could not be read again.
+    fileprivate static func bounded(_ number: Int64) -> JSONValue { .integer(min(max(0, number), largestInteger)) }
 }

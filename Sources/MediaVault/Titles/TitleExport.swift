@@ -150,7 +150,7 @@ private final class ExportFolder: Sendable {
             try fileSystem.synchronizeDirectory(temporary)
             // A folder replaces an empty one at most.
             try fileSystem.rename(temporary, to: path)
-            try fileSystem.synchronizeDirectory(PosixFileSystem.folder(of: path))
+            try ExportFile.synchronizeFolder(of: path, fileSystem)
         }
     }
 

@@ -174,6 +174,7 @@ final class TitleJob: Sendable {
     private func write(_ record: Title, named name: String? = nil, to title: Manifested) async throws {
         let (owner, given) = (title.loader.record, options.name)
         try await title.loader.pool.run {
+            guard !owner.isRetired.withLock({ $0 }) else { throw ResourceRecord.removed }
             try owner.changeTitles { metadata in
                 metadata.title = record.record
                 metadata.name = given ?? metadata.name ?? name.flatMap(MediaName.cleaned)
@@ -276,9 +277,7 @@ final class TitleJob: Sendable {
         let (record, owner, resourceClass) = (loader.record, title.resource, title.resourceClass)
         let (store, key) = (loader.store, owner.key.bytes)
         return try await loader.pool.run {
-            // Another title's copy may have been found first.
-            let titles = try record.place == nil ? [key] : store.index.resource(record.id)?.metadata.partOf ?? []
-            guard !titles.contains(key) else {
+            guard record.place != nil, try !store.index.hasWholeCopy(of: record.id, for: key) else {
                 try record.join(owner, as: resourceClass)
                 return nil
             }

@@ -68,6 +68,37 @@ extension Verifier {
         return missing.byteCount
     }
 
+    /// Copies a range of a file into a pack, from the copy that is read.
+    func copy(_ range: ByteRange, of part: PackedPart, to pack: StoredResource) async throws {
+        let (store, id, url) = (store, part.id, try MediaURL(part.metadata.url))
+        let (loader, lease) = try loaders.use(pack)
+        defer { withExtendedLifetime(lease) {} }
+        try await loader.ready()
+        let record = loader.record
+        guard let representation = record.representation else { throw ResourceRecord.removed }
+        let segment = try await pool.run {
+            var source = try ExportSource(store, id, url)
+            var bytes: [UInt8] = []
+            while bytes.count < range.length {
+                bytes += try source.bytes(at: range.lowerBound + Int64(bytes.count), of: store)
+            }
+            let start = part.range.lowerBound + range.lowerBound
+            var writer = try record.beginSegment(at: start, of: representation, WriteEstimate())
+            try writer.append(bytes.prefix(Int(range.length)), in: store, WriteEstimate())
+            return try store.close(writer)
+        }
+        guard let segment, segment.length == range.length else {
+            throw VaultError(.diskFull, "\(url) could not be stored; free some space and verify again")
+        }
+        for loader in loaders.loaders(reading: pack.id) {
+            let own = loader.record.place?.moved(segment) ?? segment
+            loader.change { state in
+                state.map.put(own)
+                return Effects()
+            }
+        }
+    }
+
     private func refetch(_ range: ByteRange, by loader: ResourceLoader) async throws {
         let reader = loader.change { state in
             let id = state.addReader(range)

@@ -47,21 +47,34 @@ extension Verifier {
             let ledger = try await check(representation, of: resource)
             if !ledger.isSound { try await settle(ledger, of: representation, resource) }
         }
-        if resource.metadata.isPack { try await checkParts(of: resource) }
+        try await checkParts(of: resource)
+        try await checkLinks(of: resource)
     }
 
-    /// Checks that the rows of the files in a pack open; a repair deletes those that do not.
+    /// Checks that the rows of the files in a pack open, and that no other resource has any; a repair deletes those
+    /// that do not.
     private mutating func checkParts(of pack: StoredResource) async throws {
         let count = try await blocking { try $0.index.packedParts(of: pack).unopened }
         guard count > 0 else { return }
+        if options.repairs { try await blocking { try $0.index.dropUnopenedParts(of: pack) } }
+        note(count, of: pack, "rows of \(count) parts do not open; repair it, and fetch the title again")
+    }
+
+    /// Checks that a resource is linked to the titles that it names; a repair links it to these and no others.
+    private mutating func checkLinks(of resource: StoredResource) async throws {
+        let count = try await blocking { try $0.index.wrongLinks(of: resource.id) }
+        guard count > 0 else { return }
+        if options.repairs { try await blocking { try $0.index.mendLinks(of: resource.id) } }
+        note(count, of: resource, "it is not listed with the titles that it is a part of; repair it")
+    }
+
+    private mutating func note(_ count: Int, of resource: StoredResource, _ problem: String) {
         let repairs = options.repairs
-        if repairs { try await blocking { try $0.index.dropUnopenedParts(of: pack) } }
         report.note(.row, count, isMended: repairs)
         report.name(
             DamagedResource(
-                id: pack.id.hex, url: (try? MediaURL(pack.metadata.url))?.description, damage: [.row: count],
-                ranges: [], isRepaired: repairs,
-                problem: repairs ? nil : "rows of \(count) parts do not open; repair it, and fetch the title again"))
+                id: resource.id.hex, url: (try? MediaURL(resource.metadata.url))?.description, damage: [.row: count],
+                ranges: [], isRepaired: repairs, problem: repairs ? nil : problem))
     }
 
     /// Removes a resource that no key of the keyring opens, if repairs are requested; one that a rebuild brings back
@@ -222,8 +235,13 @@ extension Verifier {
         if options.repairs { try await invalidate(id, for: failure, of: resource.id) }
     }
 
-    /// Checks rows that belong to no resource: nothing opens the segments that they name.
+    /// Checks rows that belong to no resource: nothing opens the segments and the files that they name.
     mutating func checkStrandedRows() async throws {
+        let parts = try await blocking { try $0.index.strayPartCount() }
+        if parts > 0 {
+            if options.repairs { try await blocking { try $0.index.dropStrayParts() } }
+            report.note(.row, parts, isMended: options.repairs)
+        }
         var last: SegmentID?
         while true {
             let after = last

@@ -232,7 +232,8 @@ extension Verifier {
         }
     }
 
-    /// Fetches the damaged files of a pack again, each from its own URL; bytes that no file names are not missed.
+    /// Fetches the damaged files of a pack again, each from its own URL, or copies them from another title's pack; bytes
+    /// that no file names are not missed.
     private mutating func mend(_ gaps: ByteRanges, ofPack pack: StoredResource) async throws -> String? {
         var problem: String?
         for part in try await blocking({ try $0.index.packedParts(of: pack).parts }) {
@@ -240,11 +241,31 @@ extension Verifier {
                 run.lowerBound - part.range.lowerBound..<run.upperBound - part.range.lowerBound
             }
             guard !lost.isEmpty, let resource = try await blocking({ try $0.index.resource(part.id) }),
-                resource.place?.pack == pack.id, let version = resource.serving?.id
+                let place = resource.place, let version = resource.serving?.id
             else { continue }
-            let failure: String? = try await mend(ByteRanges(lost), of: version, resource)
+            let failure: String? =
+                place.pack == pack.id
+                ? try await mend(ByteRanges(lost), of: version, resource)
+                : try await copy(lost, of: part, from: resource, to: pack)
             problem = problem ?? failure
         }
         return problem
+    }
+
+    /// Copies what is damaged of a file from another title's pack; returns why that failed, or nil if it succeeded.
+    private func copy(
+        _ lost: [ByteRange], of part: PackedPart, from other: StoredResource, to pack: StoredResource
+    ) async throws -> String? {
+        let (own, theirs) = (part.info.information, other.serving?.info.information)
+        guard own.validators.canVerify, own.validators == theirs?.validators, own.length == theirs?.length else {
+            return "another title has another version of a damaged part; fetch the title again"
+        }
+        do {
+            for range in lost { try await copy(range, of: part, to: pack) }
+            return nil
+        } catch let error as VaultError {
+            try Task.checkCancellation()
+            return error.message
+        }
     }
 }

@@ -104,6 +104,22 @@ struct PackedPartRow: Sendable {
             .compactMap { PackedPartRow($0) }
     }
 
+    /// The SQL condition for a row whose pack is no resource.
+    static let isStray = "NOT EXISTS (SELECT 1 FROM resource WHERE resource.id = packedPart.pack)"
+
+    /// Returns the number of rows whose pack is no resource.
+    static func countStray(_ db: Database) throws -> Int {
+        guard try hasTable(db) else { return 0 }
+        return try Int.fetchOne(db, sql: "SELECT count(*) FROM packedPart WHERE \(isStray)") ?? 0
+    }
+
+    /// Returns the number of rows of a pack, impossible ones included.
+    static func count(in pack: ResourceID, _ db: Database) throws -> Int {
+        guard try hasTable(db) else { return 0 }
+        let statement = try db.cachedStatement(sql: "SELECT count(*) FROM packedPart WHERE pack = ?")
+        return try Int.fetchOne(statement, arguments: [pack.data]) ?? 0
+    }
+
     /// Adds the row, in place of an older one of the same file in the same pack.
     func insert(_ db: Database) throws {
         let statement = try db.cachedStatement(sql: "INSERT OR REPLACE INTO packedPart VALUES (?, ?, ?)")

@@ -121,6 +121,9 @@ extension ResourceMetadata {
         }
     }
 
+    /// Whether ``partOf`` has every title that was added to it.
+    var namesAllTitles: Bool { partOf.count < Self.maxTitles }
+
     /// The most titles that share a part; of more, the latest count.
     private static let maxTitles = 64
 }

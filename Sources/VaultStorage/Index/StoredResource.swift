@@ -38,6 +38,12 @@ extension StoredResource {
         return resource
     }
 
+    /// Whether every byte of it is held, as far as the index states.
+    var isWhole: Bool {
+        guard let serving, let length = serving.info.information.length else { return false }
+        return serving.held.gaps(in: 0..<length).isEmpty
+    }
+
     /// Returns the key that seals the resource's metadata and the information on its representations.
     func metadataKey() throws -> SecretKey {
         guard let key = keys[keyNumber] else { throw IndexError.damaged }

@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 import VaultCrypto
-import VaultModel
+package import VaultModel
 
 extension ResourceMetadata {
     /// How the cache key of a pack begins; that of no URL or content id does.
@@ -21,24 +21,43 @@ extension VaultIndex {
 
     /// Returns a file that lies in a pack as if it were a resource of its own; nil if no pack has it.
     ///
+    /// Of several copies it is the first that is whole, else the first that opens.
+    ///
     /// - Throws: ``VaultError`` with code `integrity` if its rows do not open.
     func packedResource(_ id: ResourceID, _ db: Database) throws -> StoredResource? {
         let rows = try PackedPartRow.fetch(id, db)
-        var found: StoredResource?
-        for row in rows {
-            do {
-                guard let copy = try IndexError.translating({ try resource(row, db) }) else { continue }
-                if found == nil { found = copy } else { found?.metadata.partOf += copy.metadata.partOf }
-            } catch let error as VaultError where error.code == .integrity {
-                // Another title may have a sound copy.
-            }
+        guard !rows.isEmpty else { return nil }
+        let copies = try rows.compactMap { try copy($0, db) }
+        guard var found = copies.first(where: \.isWhole) ?? copies.first else {
+            throw VaultError(
+                .integrity, "the row of a part of a title is damaged; repair the vault, and fetch the title again",
+                hint: .repair)
         }
-        guard found != nil || rows.isEmpty else { throw IndexError.damaged }
+        found.metadata.partOf = copies.flatMap(\.metadata.partOf)
         return found
     }
 
-    private func resource(_ row: PackedPartRow, _ db: Database) throws -> StoredResource? {
-        guard let packRow = try ResourceRow.fetch(row.pack, db) else { return nil }
+    /// Returns whether a title has a copy of a file of its own that is whole.
+    package func hasWholeCopy(of id: ResourceID, for title: [UInt8]) throws -> Bool {
+        try read { db in
+            try PackedPartRow.fetch(id, db).contains { row in
+                guard let copy = try copy(row, db) else { return false }
+                return copy.isWhole && copy.metadata.partOf.contains(title)
+            }
+        }
+    }
+
+    /// Returns the copy of a file that a row names; nil if it does not open.
+    private func copy(_ row: PackedPartRow, _ db: Database) throws -> StoredResource? {
+        do {
+            return try IndexError.translating { try resource(row, db) }
+        } catch let error as VaultError where error.code == .integrity {
+            return nil
+        }
+    }
+
+    private func resource(_ row: PackedPartRow, _ db: Database) throws -> StoredResource {
+        guard let packRow = try ResourceRow.fetch(row.pack, db) else { throw IndexError.damaged }
         let pack = try OpenedResource(packRow, keyring, db)
         guard let resourceClass = packRow.resourceClass, let accessed = packRow.accessed,
             let representation = pack.metadata.serving,
@@ -56,23 +75,35 @@ extension VaultIndex {
                 representation.data, part.range.lowerBound - SegmentDescription.maxBytes, part.range.upperBound,
                 part.range.lowerBound,
             ], db)
-        let badBlocks = try segments.map { ($0.id, try BadBlocks.fetch(of: $0.id, db)) }.filter { !$0.1.isEmpty }
+        let badBlocks = try segments.reduce(into: [:]) { $0[$1.id] = try BadBlocks.fetch(of: $1.id, db) }
         return StoredResource(
             id: row.id, metadata: part.metadata, resourceClass: resourceClass, keyNumber: pack.keyNumber,
             keys: pack.keys.mapValues(\.key), generation: pack.keys[pack.keyNumber]?.row.generation ?? 0,
             accessed: accessed,
             serving: StoredRepresentation(
                 id: part.version, info: part.info, segments: segments.map(place.moved),
-                badBlocks: Dictionary(uniqueKeysWithValues: badBlocks), window: 0..<part.range.length),
+                badBlocks: badBlocks, window: 0..<part.range.length),
             place: place)
     }
 
-    /// Returns the files in a pack, and the number of rows that do not open.
+    /// Returns the files in a pack, and the number of rows that do not open: all that name a resource that is no pack.
     package func packedParts(of pack: StoredResource) throws -> (parts: [PackedPart], unopened: Int) {
         let key = try pack.metadataKey()
-        let rows = try read { db in try PackedPartRow.fetch(in: pack.id, db) }
-        let parts = rows.compactMap { $0.open(under: key) }
-        return (parts, rows.count - parts.count)
+        let (rows, count) = try read { db in
+            (try PackedPartRow.fetch(in: pack.id, db), try PackedPartRow.count(in: pack.id, db))
+        }
+        let parts = pack.metadata.isPack ? rows.compactMap { $0.open(under: key) } : []
+        return (parts, count - parts.count)
+    }
+
+    /// Returns the number of rows of files whose pack the index does not have.
+    package func strayPartCount() throws -> Int {
+        try read { db in try PackedPartRow.countStray(db) }
+    }
+
+    /// Deletes the rows of files whose pack the index does not have.
+    package func dropStrayParts() throws {
+        try write { db in try db.execute(sql: "DELETE FROM packedPart WHERE \(PackedPartRow.isStray)") }
     }
 
     // MARK: Writing
@@ -125,9 +156,12 @@ extension VaultIndex {
     package func dropUnopenedParts(of pack: StoredResource) throws {
         try write { db in
             let key = try metadataKey(ofPack: pack.id, db)
-            for row in try PackedPartRow.fetch(in: pack.id, db) where row.open(under: key.secret) == nil {
-                try row.delete(db)
+            let sound = try PackedPartRow.fetch(in: pack.id, db).filter {
+                pack.metadata.isPack && $0.open(under: key.secret) != nil
             }
+            // Rows with impossible values go, too.
+            try db.execute(sql: "DELETE FROM packedPart WHERE pack = ?", arguments: [pack.id.data])
+            for row in sound { try row.insert(db) }
         }
     }
 

@@ -88,10 +88,14 @@ extension VaultIndex {
 
     /// Adds a resource with a new random key, wrapped under the current generation.
     ///
-    /// - Parameter isUnpacked: whether it takes the place of a file that lies in a pack.
-    /// - Throws: ``VaultError`` with code `changed` if such a file was recorded unexpectedly.
+    /// - Parameters:
+    ///   - isUnpacked: whether it takes the place of a file that lies in a pack.
+    ///   - title: the title without which it is not added; nil if it may stand by itself.
+    /// - Throws: ``VaultError`` with code `changed` if such a file was recorded unexpectedly, `removed` if the title is
+    ///   gone.
     package func addResource(
-        _ id: ResourceID, metadata: ResourceMetadata, resourceClass: ResourceClass, now: Int64, isUnpacked: Bool = false
+        _ id: ResourceID, metadata: ResourceMetadata, resourceClass: ResourceClass, now: Int64,
+        isUnpacked: Bool = false, of title: ResourceID? = nil
     ) throws -> StoredResource {
         let key = SharedKey(try SecureRandom.key("resource key"))
         let number = 1
@@ -103,6 +107,7 @@ extension VaultIndex {
             let wrapped = try ResourceKeyRow(
                 wrapping: key.secret, of: id, number: number, generation: keyring.currentGeneration, keyring)
             guard let wrapped else { throw IndexError.damaged }
+            if let title { try Self.require(title, db) }
             if isUnpacked { try Self.unpack(id, db) }
             guard try PackedPartRow.fetch(id, db).isEmpty else {
                 throw VaultError(.changed, "the resource was just stored with its title; open it again")

@@ -80,6 +80,14 @@ enum PartRow {
         }
     }
 
+    /// Returns the titles that a resource is linked to.
+    static func titles(of part: ResourceID, _ db: Database) throws -> Set<ResourceID> {
+        Set(
+            try Data.fetchAll(
+                db.cachedStatement(sql: "SELECT title FROM part WHERE resource = ?"), arguments: [part.data]
+            ).compactMap { ResourceID($0) })
+    }
+
     /// Returns the parts of a title.
     static func parts(of title: ResourceID, _ db: Database) throws -> [TitlePart] {
         guard try hasTable(db) else { return [] }
@@ -207,8 +215,38 @@ extension VaultIndex {
         }
     }
 
-    /// Adds the rows of `part` to a rebuilt index, as the parts themselves name their titles.
-    func linkParts() throws {
+    /// Returns how many rows of `part` a resource lacks, or has too many, compared with the titles that it names.
+    package func wrongLinks(of id: ResourceID) throws -> Int {
+        try read { db in
+            let (missing, extra) = try linkErrors(of: id, db)
+            return missing.count + extra.count
+        }
+    }
+
+    /// Makes the rows of `part` for a resource as the titles that it names.
+    package func mendLinks(of id: ResourceID) throws {
+        try write { db in
+            let (missing, extra) = try linkErrors(of: id, db)
+            for title in missing { try PartRow.change(.join(title), of: id, db) }
+            for title in extra { try PartRow.change(.leave(title), of: id, db) }
+        }
+    }
+
+    private func linkErrors(
+        of id: ResourceID, _ db: Database
+    ) throws -> (missing: Set<ResourceID>, extra: Set<ResourceID>) {
+        guard try PartRow.hasTable(db), let metadata = try opened(id, db)?.metadata else { return ([], []) }
+        let named = Set(metadata.partOf.compactMap { keyring.resourceID(cacheKey: $0, locator: locator) })
+        let linked = try PartRow.titles(of: id, db)
+        return (
+            try named.subtracting(linked).filter { try $0 != id && ResourceRow.exists($0, db) },
+            // Of very many titles, the metadata name the latest alone.
+            metadata.namesAllTitles ? linked.subtracting(named) : []
+        )
+    }
+
+    /// Adds the rows of `part` that are missing, as the parts themselves name their titles.
+    package func linkParts() throws {
         var links: [(title: ResourceID, part: ResourceID)] = []
         try forEachPage { db, before, last in
             let rows = try Row.fetchAll(
@@ -221,6 +259,7 @@ extension VaultIndex {
                 links += titles.map { ($0, row.id) }
             }
         }
+        guard !links.isEmpty else { return }
         try write { db in
             for (title, part) in links { try PartRow.change(.join(title), of: part, db) }
         }

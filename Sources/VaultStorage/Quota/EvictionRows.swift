@@ -98,17 +98,30 @@ extension VaultIndex {
 
     /// Returns what is evicted together: a resource, or a title with its parts; nil as ``candidate(_:)``, and for a part
     /// that goes with its title.
-    func unit(_ id: ResourceID) throws -> EvictionPlan.Candidate? { try read { db in try Self.unit(id, db) } }
+    func unit(_ id: ResourceID) throws -> EvictionPlan.Candidate? { try read { db in try unit(id, db) } }
 
-    private static func unit(_ id: ResourceID, _ db: Database) throws -> EvictionPlan.Candidate? {
-        guard let own = try candidate(id, db), try PartRow.isUnit(id, db) else { return nil }
-        let parts = try PartRow.parts(of: id, db)
-        guard !parts.isEmpty else { return own }
+    private func unit(_ id: ResourceID, _ db: Database) throws -> EvictionPlan.Candidate? {
+        guard let own = try Self.candidate(id, db), try PartRow.isUnit(id, db) else { return nil }
+        let linked = try PartRow.parts(of: id, db)
+        guard !linked.isEmpty else { return own }
+        let cacheKey = try opened(id, db)?.metadata.cacheKey
+        let parts = try linked.map { part in
+            TitlePart(part.id, isOnlyHere: try part.isOnlyHere && goes(part.id, withTitle: cacheKey, db))
+        }
         return EvictionPlan.Candidate(
             resource: id, resourceClass: own.resourceClass, accessed: own.accessed,
             segments: try parts.filter(\.isOnlyHere).reduce(into: own.segments) {
                 $0 += try SegmentRow.segments(of: $1.id, db)
             }, parts: parts)
+    }
+
+    /// Returns whether a part goes with its title: it is not pinned by itself, and its sealed record names the title.
+    ///
+    /// - Parameter cacheKey: the cache key of the title; nil if its rows do not open.
+    private func goes(_ part: ResourceID, withTitle cacheKey: [UInt8]?, _ db: Database) throws -> Bool {
+        guard try ResourceRow.fetch(part, db)?.resourceClass != .pinned else { return false }
+        guard let cacheKey, let metadata = try opened(part, db)?.metadata else { return true }
+        return metadata.partOf.contains(cacheKey)
     }
 
     private static func candidate(_ id: ResourceID, _ db: Database) throws -> EvictionPlan.Candidate? {
@@ -135,7 +148,7 @@ extension VaultIndex {
             var evicted: [EvictionPlan.Victim] = []
             var resources = 0
             for victim in victims {
-                guard let now = try Self.unit(victim.resource, db), now.resourceClass != .pinned,
+                guard let now = try unit(victim.resource, db), now.resourceClass != .pinned,
                     now.accessed <= victim.accessed, now.parts == victim.parts, forget(victim.resource),
                     victim.parts.allSatisfy({ forget($0.id) })
                 else { continue }

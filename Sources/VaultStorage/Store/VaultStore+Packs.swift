@@ -12,16 +12,19 @@ extension VaultStore {
     ///   - title: the cache key of the title's manifest.
     ///   - url: the URL of the manifest.
     ///   - resourceClass: the class of the title.
+    /// - Throws: ``VaultError`` with code `removed` if the vault does not have the title: nothing would remove the pack.
     package func addPack(
         of title: [UInt8], url: String, resourceClass: ResourceClass
     ) throws -> StoredResource {
         let key = ResourceMetadata.packKey(try SecureRandom.bytes(16, "pack"))
-        guard let id = keyring.resourceID(cacheKey: key, locator: index.locator) else { throw IndexError.damaged }
+        guard let id = keyring.resourceID(cacheKey: key, locator: index.locator),
+            let titleID = keyring.resourceID(cacheKey: title, locator: index.locator)
+        else { throw IndexError.damaged }
         var metadata = ResourceMetadata(url: url, cacheKey: key, created: now())
         metadata.partOf = [title]
         noteChange()
         var pack = try withDiskSpace {
-            try index.addResource(id, metadata: metadata, resourceClass: resourceClass, now: now())
+            try index.addResource(id, metadata: metadata, resourceClass: resourceClass, now: now(), of: titleID)
         }
         try startRepresentation(
             ContentInformation(length: nil, type: nil, validators: Validators(), supportsRanges: true), of: &pack)

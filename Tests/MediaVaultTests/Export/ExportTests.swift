@@ -54,6 +54,17 @@ struct ExportTests {
         #expect(fixture.origin.exchanges.count == asked)
     }
 
+    @Test("A title is exported into a folder that is named by a symbolic link")
+    func throughLink() async throws {
+        let (fixture, vault) = try await VaultFixture.filled(ScriptedResource(length: 10_000))
+        try FileManager.default.createDirectory(atPath: folder.path + "/real", withIntermediateDirectories: false)
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.path + "/link", withDestinationPath: folder.path + "/real")
+        try await vault.export(MediaReference(fixture.url), to: folder.path + "/link/film.mp4")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path + "/real") == ["film.mp4"])
+        await vault.close()
+    }
+
     @Test("A title with a gap is not exported, and the error reports how much is missing and where")
     func hole() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 400_000))

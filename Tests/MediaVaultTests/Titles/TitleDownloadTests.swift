@@ -394,4 +394,20 @@ struct TitleDownloadTests {
         #expect(try await vault.summary(of: fixture.url)?.resourceClass != "download")
         await vault.close()
     }
+
+    @Test("A manifest that claims to play for ages is recorded so that it can be read again")
+    func longest() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: 5000, contentType: "video/mp2t"))
+        let part = fixture.resource
+        let list = "#EXTM3U\n" + String(repeating: "#EXTINF:999999999,\n1.ts\n", count: 20_000) + "#EXT-X-ENDLIST\n"
+        fixture.origin.answer { request in
+            request.target.hasSuffix(".ts") ? part.answer(to: request) : Self.text(list, request)
+        }
+        let vault = try await fixture.open()
+        let url = fixture.origin.url("/ages.m3u8")
+        try await Self.download(url, into: vault, DownloadOptions())
+        let title = try #require(try await vault.summary(of: url)?.title)
+        #expect(title.isComplete && (title.duration ?? 0) > 1 << 52)
+        await vault.close()
+    }
 }

@@ -1,3 +1,5 @@
+import Foundation
+import GRDB
 import OriginTestSupport
 import Testing
 import VaultManifest
@@ -107,6 +109,38 @@ struct TitleEvictionTests {
         let held = try await Self.held(fixture, vault)
         #expect(held.starts(with: Self.all[..<3]) && held.count < Self.all.count)
         reader.cancel()
+        await vault.close()
+    }
+
+    @Test("A part that was pinned by itself stays when its title is evicted")
+    func pinnedPart() async throws {
+        let (fixture, vault) = try await Self.filled()
+        let part = MediaReference(fixture.origin.url("/shared.ts"))
+        try await vault.remove(MediaReference(fixture.origin.url("/b.m3u8")))
+        try await vault.pin(part)
+        let used = try await vault.status().used
+        _ = try await vault.prune(StorageLimits(maxSize: used - 1, evictsDownloads: true))
+        let left = ["shared.ts", "c.m3u8", "c-1.ts", "c-2.ts"]
+        #expect(try await Self.held(fixture, vault) == left)
+        let summary = try #require(try await vault.summary(of: part))
+        #expect(summary.resourceClass == "pinned" && !summary.isPart)
+        await vault.close()
+    }
+
+    @Test("A film that was only linked to a title, by whoever can change files, stays when the title is evicted")
+    func linkedFilm() async throws {
+        let (fixture, vault) = try await Self.filled()
+        let film = fixture.origin.url("/film.ts")
+        for try await _ in try await vault.read(film) {}
+        let title = try await vault.id(of: MediaReference(fixture.origin.url("/a.m3u8")))
+        let id = try await vault.id(of: MediaReference(film))
+        try vault.store.index.write { db in
+            try db.execute(sql: "INSERT INTO part VALUES (?, ?)", arguments: [Data(title.bytes), Data(id.bytes)])
+        }
+        let used = try await vault.status().used
+        _ = try await vault.prune(StorageLimits(maxSize: used - 1, evictsDownloads: true))
+        #expect(try await Self.held(fixture, vault) == Array(Self.all[2...]))
+        #expect(try await vault.summary(of: film)?.isComplete == true)
         await vault.close()
     }
 }

@@ -94,6 +94,19 @@ struct TitleExportTests {
         await vault.close()
     }
 
+    @Test("A title is exported into a folder that is named by a symbolic link")
+    func throughLink() async throws {
+        let (fixture, vault, url) = try await Self.filled("master.m3u8")
+        defer { withExtendedLifetime(fixture) {} }
+        let folder = try TemporaryFolder()
+        try FileManager.default.createDirectory(atPath: folder.path + "/real", withIntermediateDirectories: false)
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.path + "/link", withDestinationPath: folder.path + "/real")
+        try await vault.export(MediaReference(url), to: folder.path + "/link/film")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path + "/real") == ["film"])
+        await vault.close()
+    }
+
     @Test("A title that is not complete becomes no folder, and an existing one is not replaced")
     func refused() async throws {
         let (fixture, vault, url) = try await Self.filled("master.m3u8", played: "low/2.m4s")

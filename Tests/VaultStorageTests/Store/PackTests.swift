@@ -23,7 +23,7 @@ struct PackTests {
         let again = try vault.open()
         try files.check(again)
         let totals = try again.index.totals()
-        #expect(totals.resources == 1 && totals.segments == 1)
+        #expect(totals.segments == 1)
         let file = try #require(try again.index.resource(PackedFiles.id(of: "2.ts", in: again)))
         #expect(file.place?.pack == pack.id && file.resourceClass == .download)
         #expect(file.metadata.partOf == [PackedFiles.title] && file.metadata.url == "http://origin.example/2.ts")
@@ -38,7 +38,7 @@ struct PackTests {
     func checkpoint() throws {
         let vault = try TemporaryVault()
         let store = try vault.open()
-        let pack = try store.addPack(of: PackedFiles.title, url: "http://origin.example/x", resourceClass: .download)
+        let pack = try PackedFiles.addPack(to: store)
         var writer = try store.beginSegment(at: 0, of: pack)
         var waiting: [PackedPart] = []
         for index in 0..<3 {
@@ -180,7 +180,7 @@ struct PackTests {
         let vault = try TemporaryVault()
         let store = try vault.open()
         let own = try store.addMedia("1.ts", length: 5)
-        let pack = try store.addPack(of: PackedFiles.title, url: "http://origin.example/x", resourceClass: .download)
+        let pack = try PackedFiles.addPack(to: store)
         var writer = try store.beginSegment(at: 0, of: pack)
         var waiting = [try files.part(0, at: 0, in: store)]
         try writer.append(files.contents[0][...])
@@ -222,6 +222,17 @@ struct PackTests {
         try #expect(store.index.resource(id)?.serving?.held == ByteRanges(0..<70_001))
         let bytes = try store.read(try #require(try store.index.resource(id))).sorted { $0.start < $1.start }
         #expect(bytes.flatMap(\.bytes) == files.contents[3])
+        try store.close()
+    }
+
+    @Test("Nothing is packed for a title that is not there, because nothing would ever remove it")
+    func withoutTitle() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        let error = #expect(throws: VaultError.self) {
+            try store.addPack(of: PackedFiles.title, url: "http://origin.example/x", resourceClass: .download)
+        }
+        #expect(try error?.code == .removed && store.index.totals().resources == 0)
         try store.close()
     }
 
@@ -340,6 +351,36 @@ struct PackTests {
         try again.close()
     }
 
+    @Test("An index that names a segment twice gives the right bytes, or none")
+    func twice() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        let pack = try files.store(in: store)
+        let segment = try #require(try store.index.resource(pack.id)?.serving?.segments.first)
+        try store.invalidate(segment, for: .badBlock(0))
+        try store.close()
+        let queue = try DatabaseQueue(path: vault.folder + "/index.sqlite")
+        try queue.writeWithoutTransaction { db in
+            try db.execute(
+                sql: """
+                    PRAGMA writable_schema = ON;
+                    CREATE TABLE twice (representation, start, id, number,
+                        PRIMARY KEY (representation, start, id, number)) WITHOUT ROWID;
+                    INSERT INTO twice SELECT representation, start, id, 1 FROM segment;
+                    INSERT INTO twice SELECT representation, start, id, 2 FROM segment;
+                    UPDATE sqlite_master SET rootpage = (SELECT rootpage FROM sqlite_master WHERE name = 'twice')
+                        WHERE name = 'segmentByPlace';
+                    DELETE FROM sqlite_master WHERE name = 'twice';
+                    """)
+        }
+        try queue.close()
+        let again = try vault.open()
+        let last = try #require(try again.index.resource(PackedFiles.id(of: "5.ts", in: again)))
+        #expect(last.serving?.segments.count == 2, "the premise")
+        #expect(try again.read(last).allSatisfy { $0.bytes == files.contents[4] })
+        try again.close()
+    }
+
     @Test("A pack that was cut short loses the files at its end, and gives no wrong byte")
     func cut() throws {
         let vault = try TemporaryVault()
@@ -384,7 +425,7 @@ struct PackTests {
             }
         }
         disk.observe { losePower("before \($0.operation)") }
-        let pack = try store.addPack(of: PackedFiles.title, url: "http://origin.example/x", resourceClass: .download)
+        let pack = try PackedFiles.addPack(to: store)
         var waiting: [PackedPart] = []
         var writer = try store.beginSegment(at: 0, of: pack)
         for index in files.names.indices {

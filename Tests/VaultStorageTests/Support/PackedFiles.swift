@@ -36,9 +36,19 @@ struct PackedFiles {
         return try #require(PackedPart(Self.id(of: names[index], in: store), metadata, info, at: offset))
     }
 
+    /// Adds an empty pack, and the manifest of its title unless it is there.
+    static func addPack(to store: VaultStore, title: [UInt8] = title) throws -> StoredResource {
+        let id = try #require(store.keyring.resourceID(cacheKey: title, locator: store.index.locator))
+        let url = "http://origin.example/master.m3u8"
+        if try !store.index.hasResource(id) {
+            _ = try store.addResource(id, url: url, cacheKey: title, resourceClass: .download)
+        }
+        return try store.addPack(of: title, url: url, resourceClass: .download)
+    }
+
     /// Writes all files into a new pack.
     func store(in store: VaultStore, title: [UInt8] = title) throws -> StoredResource {
-        let pack = try store.addPack(of: title, url: "http://origin.example/master.m3u8", resourceClass: .download)
+        let pack = try Self.addPack(to: store, title: title)
         var writer = try store.beginSegment(at: 0, of: pack)
         var waiting: [PackedPart] = []
         for index in names.indices {
