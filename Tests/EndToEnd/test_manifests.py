@@ -1,6 +1,8 @@
 """HLS and DASH play through the vault as they do directly, again without the origin, and nothing is requested around
 the vault."""
 
+import contextlib
+import itertools
 import json
 import os
 import re
@@ -9,8 +11,8 @@ import time
 import urllib.parse
 
 from harness import client, players, sessions
-from harness.case import Settings, VaultCase, each
-from harness.manifests import DASH, HLS, KEY, SUBTITLES, Manifests
+from harness.case import IS_NIGHT, Settings, VaultCase, each
+from harness.manifests import CHOICES, DASH, HLS, KEY, PART, SUBTITLES, Manifests
 from harness.media import TITLE
 from harness.pages import Browser, PageServer
 
@@ -19,7 +21,7 @@ PLAYERS = {"mpv": sessions.Mpv, "VLC": sessions.VLC, "GStreamer": sessions.GStre
            "Chromium": lambda: sessions.Chromium(Settings.browser_python)}
 # What players cannot do directly with nginx either.
 UNABLE = {
-    ("mpv", "dash-list"),  # hangs if it is told to start at 3 s
+    *(("mpv", name) for name in ("dash-list", "dash-on-demand")),  # hangs if it is told to start at 3 s
     ("VLC", "dash-periods"),  # decodes other sound each time
     ("GStreamer", "dash-periods"),  # stops with an error between the periods
     ("GStreamer", "hls-aes"),  # plays other frames from a seek on each time
@@ -30,8 +32,9 @@ BRIEFLY = [*(("mpv", name) for name in ("hls-master", "dash-template")),
            *(("VLC", name) for name in ("hls-master", "dash-packager")),
            *(("GStreamer", name) for name in ("hls-ts", "hls-master", "dash-template")),
            *(("Chromium", name) for name in ("hls-ts", "hls-aes"))]
-IS_NIGHT = os.environ.get("MEDIAVAULT_PLAYERS") == "all"
 PLAYED = [(who, name) for who in PLAYERS for name in HLS | DASH if (who, name) not in UNABLE] if IS_NIGHT else BRIEFLY
+CHOSEN = [(who, name) for who in PLAYERS for name in CHOICES if (who, name) != ("Chromium", "dash-choices")
+          and (IS_NIGHT or who in ("VLC", "GStreamer"))]
 
 # Plays the DASH title of one file for each stream, with Media Source Extensions.
 _PLAY_DASH = """
@@ -94,6 +97,15 @@ class ManifestCase(VaultCase):
     def address(self, name):
         return self.vault.address(self.origin.url(self.titles.target(name)))
 
+    def without_origin(self):
+        """Stops the origin until the check ends, and yields each mode in which titles play then."""
+        self.addCleanup(self.origin.start)
+        self.addCleanup(self.vault.result, "config", "unset", "mode")
+        self.origin.stop()
+        for mode in ("online", "offline"):
+            self.vault.result("config", "set", "mode", mode)
+            yield f"without the origin, {mode}"
+
     def assert_only_the_vault_asked(self):
         agents = {item.agent.partition("/")[0] for item in self.origin.requests()}
         self.assertEqual(agents, {"MediaVault"}, "something was requested around the vault")
@@ -103,21 +115,21 @@ class Frames(ManifestCase):
     @each(*HLS, *DASH)
     def test_decodes(self, name):
         """ffmpeg decodes {} through the vault to the same frames as directly, after a seek too, and again without the
-        origin"""
+        origin, online and offline"""
         expected = [players.decoded_frames(self.direct(name), *seek) for seek in ((), SEEK)]
         self.assertGreater(players.frame_count(expected[0][1]), 300)
         address = self.address(name)
-        for attempt in ("through the vault", "without the origin"):
+        for attempt in itertools.chain(["through the vault"], self.without_origin()):
             for seek, (code, frames) in zip(((), SEEK), expected):
                 seen = players.decoded_frames(address, *seek)
                 self.assertEqual(seen[0], code, attempt)
                 self.assertTrue(seen[1] == frames, f"the frames differ {attempt}")
-            self.origin.stop()
-        self.origin.start()
         self.assert_only_the_vault_asked()
 
 
-class Players(ManifestCase):
+class PlayerCase(ManifestCase):
+    """Checks with players, each of them started once."""
+
     @classmethod
     def prepare(cls):
         super().prepare()
@@ -138,20 +150,43 @@ class Players(ManifestCase):
             return {step: shown if step in ("start", "whole") else shown and shown[0] for step, shown in seen.items()}
         return seen
 
+
+class Players(PlayerCase):
     @each(*map(" ".join, PLAYED))
     def test_plays(self, pair):
-        """{}: start, seek, stop and resume give the same result as directly, and again without the origin"""
+        """{}: start, seek, stop and resume give the same result as directly, and again without the origin, online and
+        offline"""
         who, name = pair.split()
         expected = self.session(who, self.direct(name))
         self.assertTrue(any(expected.values()), "the player plays nothing directly either")
         address = self.address(name)
-        self.assertEqual(self.session(who, address), expected, "the player sees something else through the vault")
-        self.origin.stop()
-        try:
-            self.assertEqual(self.session(who, address), expected, "the player sees something else without the origin")
-        finally:
-            self.origin.start()
+        for attempt in itertools.chain(["through the vault"], self.without_origin()):
+            self.assertEqual(self.session(who, address), expected, f"the player sees something else {attempt}")
         self.assert_only_the_vault_asked()
+
+
+class Chosen(PlayerCase):
+    @each(*map(" ".join, CHOSEN))
+    def test_plays(self, pair):
+        """{}: of a title of which one of three qualities and one of two languages was fetched, only these are chosen
+        without the origin, from start to end, after seeks and after a stop, and nothing that is missing is requested"""
+        who, name = pair.split()
+        expected = self.session(who, f"http://127.0.0.1:{self.straight.port}/{self.titles.part(name)}")
+        self.assertTrue(any(expected.values()), "the player plays nothing directly either")
+        url = self.origin.url(self.titles.target(name))
+        self.vault.result("fetch", "--video", "480", "--audio", "de", url)
+        address, refused = self.vault.address(url), self.refused()
+        for attempt in self.without_origin():
+            self.assertEqual(self.session(who, address), expected, f"the player sees something else {attempt}")
+            self.assertEqual(self.refused(), refused, attempt)
+
+    def refused(self):
+        """Returns how many requests for media have failed."""
+        token = self.vault.result("token").decode().strip()
+        text = client.get(f"http://127.0.0.1:{self.vault.service.port}/metrics",
+                          headers={"Authorization": f"Bearer {token}"}).body.decode()
+        found = re.findall(r'^mediavault_answers_total\{route="media",status="(\d+)"\} (\d+)$', text, re.MULTILINE)
+        return sum(int(count) for status, count in found if not status.startswith("2"))
 
 
 class Pages(ManifestCase):
@@ -246,7 +281,7 @@ class Live(VaultCase):
     def prepare(cls):
         cls.titles = Manifests(cls.media)
         cls.parts = sorted(path for path in cls.titles.files("hls-ts") if path.endswith(".ts"))
-        cls.vault = cls.served_vault()
+        cls.straight, cls.vault = cls.new_origin(), cls.served_vault()
 
     def broadcast(self):
         """Returns an origin that has all segments, and a playlist with the first three of them."""
@@ -258,6 +293,27 @@ class Live(VaultCase):
                    headers={"Cache-Control": "max-age=3600"})
         self.show(origin, 0)
         return origin
+
+    @contextlib.contextmanager
+    def sliding(self, origin):
+        """Slides the window to the end of the film meanwhile."""
+        last = len(self.parts) - self.WINDOW
+
+        def slide():
+            for first in range(1, last + 1):
+                time.sleep(1.2)
+                self.show(origin, first, ends=first == last)
+
+        slider = threading.Thread(target=slide)
+        slider.start()
+        try:
+            yield
+        finally:
+            slider.join()
+
+    def whole(self):
+        """Returns where the whole film can be played directly."""
+        return f"http://127.0.0.1:{self.straight.port}/{self.titles.target('hls-ts')}"
 
     def show(self, origin, first, ends=False):
         """Shows the window from this segment on."""
@@ -286,23 +342,31 @@ class Live(VaultCase):
         """ffmpeg plays a broadcast to its end to the same frames as the whole film; then the playlist is kept"""
         origin = self.broadcast()
         address = self.vault.address(origin.url("live/index.m3u8"))
-        last = len(self.parts) - self.WINDOW
-
-        def slide():
-            for first in range(1, last + 1):
-                time.sleep(1.2)
-                self.show(origin, first, ends=first == last)
-
-        slider = threading.Thread(target=slide)
-        slider.start()
-        code, frames = players.decoded_frames(address, "-live_start_index", "0")
-        slider.join()
+        with self.sliding(origin):
+            code, frames = players.decoded_frames(address, "-live_start_index", "0")
         self.assertEqual(code, 0)
-        straight = self.new_origin()
-        _, expected = players.decoded_frames(f"http://127.0.0.1:{straight.port}/{self.titles.target('hls-ts')}")
+        _, expected = players.decoded_frames(self.whole())
         self.assertTrue(frames == expected, "the frames differ")
         client.get(address)
         self.assertIn(origin.url("live/index.m3u8"), self.listed())
+
+    @each(*(PLAYERS if IS_NIGHT else ()))
+    def test_players(self, who):
+        """{} plays a broadcast to its end, and then what it saw of the last window again without the origin, online and
+        offline"""
+        player = PLAYERS[who]()
+        self.addCleanup(player.close)
+        origin = self.broadcast()
+        address = self.vault.address(origin.url("live/index.m3u8"))
+        window = self.WINDOW * PART
+        with self.sliding(origin):
+            self.assertGreater(player.seconds(address), window - 1)
+        client.get(address)  # so the vault knows of the end
+        origin.stop()
+        self.addCleanup(self.vault.result, "config", "unset", "mode")
+        for mode in ("online", "offline"):
+            self.vault.result("config", "set", "mode", mode)
+            self.assertGreater(player.seconds(address), window - PART - 1, mode)  # GStreamer may miss the last segment
 
 
 class Hostile(VaultCase):

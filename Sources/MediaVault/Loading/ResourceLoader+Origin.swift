@@ -138,6 +138,21 @@ extension ResourceLoader {
         }
     }
 
+    /// Returns whether the origin still provides the resource, or another version of it, and says so now: that it
+    /// answered lately does not count, because the network may have gone since.
+    func isProvided(within patience: Duration) async throws -> Bool {
+        guard contact.verdict(now: .now) != false else { return false }
+        let (verdict, _) = try await revalidator.verdict(
+            within: patience, inconclusiveLifetime: OriginReachability.doubted
+        ) {
+            await self.revalidate()
+        }
+        switch verdict {
+        case .confirmed, .changed, .stale(.unverifiable, _): return true
+        case .stale, .refused: return false
+        }
+    }
+
     private func revalidate() async -> Revalidation.Verdict {
         do {
             let verdict = try await askOriginIfSame()

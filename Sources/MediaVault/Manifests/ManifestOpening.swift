@@ -58,19 +58,24 @@ struct ManifestOpening: Sendable {
             reader.cancel()
             return try await current(try await keepLive(copy))
         }
-        let held = try await offersOnlyHeld(reader.staleness) ? title?.heldPart(of: manifest) : nil
+        let held = try await heldPart(of: manifest, reader.staleness)
         return try await give(
             held ?? manifest, reader.information, version: reader.entityTag.opaque + (held == nil ? "" : "-held"),
             source: reader.source, bypass: reader.bypass, staleness: reader.staleness,
             originStatus: reader.originStatus)
     }
 
-    /// Whether a title that was fetched is offered as far as it is held: a player would stall on the rest.
-    private func offersOnlyHeld(_ staleness: Staleness?) async throws -> Bool {
-        guard loader.record.title != nil else { return false }
-        let (mode, moment) = loader.look { ($0.mode, $0.retry.policy.moment) }
-        guard mode.allowsRequests, mode != .preferVault, staleness == nil else { return true }
-        return try await loader.reachOrigin(within: moment) == false
+    /// Returns the part of a fetched title that is held, unless its origin confirms now that the rest can be had: a
+    /// player would stall on it.
+    ///
+    /// - Returns: nil to offer all of the manifest.
+    private func heldPart(of manifest: Manifest, _ staleness: Staleness?) async throws -> Manifest? {
+        guard let held = loader.record.title?.heldPart(of: manifest),
+            held.references.count < manifest.references.count
+        else { return nil }
+        let (mode, patience) = loader.look { ($0.mode, $0.retry.policy.staleTimeLimit) }
+        guard mode.allowsRequests, mode != .preferVault, staleness == nil else { return held }
+        return try await loader.isProvided(within: patience) ? nil : held
     }
 
     /// Reads everything; returns nil if it is no manifest.

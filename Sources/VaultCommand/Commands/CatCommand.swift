@@ -63,7 +63,7 @@ struct CatCommand: AsyncParsableCommand {
 struct ExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
-        abstract: "Write a title's plaintext to a file, if the title is complete.",
+        abstract: "Write a complete title to a file, or an HLS or DASH title to a folder.",
         discussion: """
             An HLS or DASH title becomes a new folder: play index.m3u8 or manifest.mpd in it. The origin is never \
             contacted. If bytes are missing, nothing is created and the exit code is 6.

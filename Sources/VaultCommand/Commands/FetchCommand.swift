@@ -120,9 +120,10 @@ struct TitleFetch: Sendable {
         return "; \(ByteCount.text(size - document.bytes)) of \(ByteCount.text(size)) are missing"
     }
 
-    /// Returns the display name of a title: the last part of its path, and its position among several.
+    /// Returns the display name of a title: the one given, else the last part of its path; and its position among
+    /// several.
     private func name(of url: MediaURL) -> String {
-        let name = url.path.split(separator: "/").last.map(String.init) ?? url.host
+        let name = options.name ?? url.path.split(separator: "/").last.map(String.init) ?? url.host
         return count > 1 ? "\(number)/\(count) \(name)" : name
     }
 }

@@ -214,7 +214,7 @@ enum TitleText {
             ].compactMap(\.self)
             return words.isEmpty ? rendition.id : words.joined(separator: " ")
         }
-        return texts.isEmpty ? "none to choose" : texts.joined(separator: ", ")
+        return texts.isEmpty ? (kind == .subtitles ? "none fetched" : "none to choose") : texts.joined(separator: ", ")
     }
 
     private static func distinct(_ texts: [String]) -> [String] {

@@ -6,14 +6,15 @@ extension RenditionSelection.Video: RawRepresentable, Codable {
     /// The tallest picture that can be asked for, in pixels.
     private static let maxHeight: Int64 = 100_000
 
-    /// Reads `best`, `worst`, `all` or a height such as `480`; nil for anything else.
+    /// Reads `best`, `worst`, `all` or a height such as `480` or `480p`; nil for anything else.
     public init?(rawValue: String) {
         switch rawValue {
         case "best": self = .best
         case "worst": self = .worst
         case "all": self = .all
         default:
-            guard let height = DecimalNumber.exact(rawValue), (1...Self.maxHeight).contains(height) else { return nil }
+            let lines = rawValue.hasSuffix("p") ? String(rawValue.dropLast()) : rawValue
+            guard let height = DecimalNumber.exact(lines), (1...Self.maxHeight).contains(height) else { return nil }
             self = .height(Int(height))
         }
     }

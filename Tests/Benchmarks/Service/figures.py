@@ -5,14 +5,17 @@ import os
 import statistics
 
 from harness import client
+from harness.delaying_origin import DelayingOrigin
 from harness.vault import Vault
 from harness.waiting import eventually, settled
 
+import hls_title
 import measuring
 from programs import Program
 from servers import BOUND
 
 READERS, IDLE = 50, 1000
+FAR = 0.02  # seconds
 MIB = 1 << 20
 
 
@@ -22,6 +25,7 @@ class Sizes:
     film: int = 512 * MIB
     fills: int = 5
     starts: int = 100
+    pictures: int = 25
     ranges: int = 5
     range_seconds: int = 5
     keys: int = 100_000
@@ -29,7 +33,8 @@ class Sizes:
 
     @classmethod
     def quick(cls):
-        return cls(film=128 * MIB, fills=3, starts=30, ranges=3, range_seconds=2, keys=20_000, reseals=(64, 3))
+        return cls(
+            film=128 * MIB, fills=3, starts=30, pictures=15, ranges=3, range_seconds=2, keys=20_000, reseals=(64, 3))
 
 
 class BoundVault(Vault):
@@ -122,6 +127,39 @@ class Bench:
         shown = [f"{1e3 * statistics.median(side):.2f} ms" for side in seconds]
         later = 1e3 * statistics.median(own - others for own, others in zip(*seconds))
         return *shown, f"{later:.2f} ms", "<= 5 ms", later <= 5
+
+    def first_picture(self):
+        """first picture of a cold HLS title in ffmpeg: service ÷ straight"""
+        hls_title.make(self.servers.media)
+        return self._picture(lambda path: self.servers.url("plain", path))
+
+    def first_picture_far(self):
+        """the same, origin 20 ms away: service ÷ straight"""
+        hls_title.make(self.servers.media)
+        origin = DelayingOrigin(hls_title.Files(self.servers.media), FAR)
+        try:
+            return self._picture(lambda path: f"http://127.0.0.1:{origin.port}/{path}")
+        finally:
+            origin.stop()
+
+    def _picture(self, url):
+        """Compares first pictures; each title is requested once."""
+        vault = self.served_vault()
+
+        def fresh():
+            self._queries += 1
+            return url(f"copy-{self._queries}/{hls_title.MANIFEST}")
+
+        warming, *addresses = (vault.address(fresh()) for _ in range(1 + self.sizes.pictures))
+        measuring.first_picture_seconds(warming)
+        measuring.first_picture_seconds(fresh())
+        seconds = measuring.pairs(
+            self.sizes.pictures, lambda: measuring.first_picture_seconds(addresses.pop()),
+            lambda: measuring.first_picture_seconds(fresh()))
+        vault.stop()
+        ratio = measuring.median_ratio(*seconds)
+        shown = [f"{1e3 * statistics.median(side):.0f} ms" for side in seconds]
+        return *shown, f"{ratio:.2f}", "<= 1.2", ratio <= 1.2
 
     def warm_ranges(self):
         """warm, 8 clients × random 256 KiB: service ÷ nginx slice on gocryptfs"""
@@ -248,4 +286,5 @@ FIGURES = {
     "e": Bench.paused_readers, "f": Bench.warm_ranges_of_rclone, "g": Bench.short_range, "h": Bench.idle_clients,
     "i": Bench.rewrap, "j": Bench.rewrap_traffic, "k": Bench.list_keys, "l": Bench.reseal, "m": Bench.warm_reader,
     "n": Bench.rewrite, "o": Bench.rewrite_long, "p": Bench.rewrite_timeline, "q": Bench.rewrite_list,
+    "r": Bench.first_picture, "s": Bench.first_picture_far,
 }

@@ -68,6 +68,18 @@ def first_byte_seconds(address):
     return seconds
 
 
+def first_picture_seconds(address):
+    """Returns how long ffmpeg takes from its start to the first decoded picture of an HLS title."""
+    started = time.perf_counter()
+    done = subprocess.run(
+        ["ffmpeg", "-v", "error", "-nostdin", "-i", address, "-frames:v", "1", "-f", "framemd5", "-"],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    seconds = time.perf_counter() - started
+    if done.returncode != 0 or not re.search(r"^0,", done.stdout, re.MULTILINE):
+        raise RuntimeError(f"ffmpeg shows no picture: {done.stderr[-400:]}")
+    return seconds
+
+
 def random_ranges(address, size, script, seconds, clients=8):
     """Returns how many random ranges per second the clients get together, measured by wrk."""
     return float(_wrk(address, size, script, seconds, clients, RANGE, r"Requests/sec:\s+([\d.]+)")[1])

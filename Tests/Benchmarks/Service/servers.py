@@ -27,7 +27,10 @@ http {{
   proxy_cache_path {sealed}/cache levels=1:2 keys_zone=sealed:10m max_size=100g use_temp_path=off;
   proxy_cache_path {folder}/cache levels=1:2 keys_zone=bare:10m max_size=100g use_temp_path=off;
   proxy_cache_valid 200 206 1h; proxy_http_version 1.1;
-  server {{ listen 127.0.0.1:{plain}; root {media}; access_log off; }}
+  server {{
+    listen 127.0.0.1:{plain}; root {media}; access_log off;
+    location ~ ^/copy-[0-9]+/(.+)$ {{ alias {media}/$1; }} # relative references drop the query
+  }}
   server {{ listen 127.0.0.1:{shaped}; root {media}; access_log off; limit_rate 200m; }}
   server {{
     listen 127.0.0.1:{http2} ssl http2; root {media}; access_log {folder}/http2.log protocols;

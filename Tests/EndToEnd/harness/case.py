@@ -14,6 +14,7 @@ from .waiting import eventually
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), os.pardir, os.pardir, os.pardir))
 SEED = int(os.environ.get("MEDIAVAULT_SEED", "20261121"))
+IS_NIGHT = os.environ.get("MEDIAVAULT_PLAYERS") == "all"  # every player with everything; by day with a part of it
 
 
 class Settings:

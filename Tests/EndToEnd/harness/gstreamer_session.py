@@ -1,6 +1,7 @@
 """Plays a URL with GStreamer's playbin as a player does, and prints what it saw as JSON. Run by sessions.GStreamer.
 
     gstreamer_session.py URL SECOND...
+    gstreamer_session.py URL              only plays it; prints the number of pictures
 """
 
 import hashlib
@@ -145,6 +146,15 @@ def session(url, seconds):
     return seen
 
 
+def pictures(url):
+    """Plays from wherever the player starts by itself; returns the number of pictures."""
+    player = Player(url).open()
+    player.play_to_end()
+    player.stop()
+    return len(player.sinks["video-sink"].pieces)
+
+
 if __name__ == "__main__":
     Gst.init(None)
-    print(json.dumps(session(sys.argv[1], [int(second) for second in sys.argv[2:]])))
+    seconds = [int(second) for second in sys.argv[2:]]
+    print(json.dumps(session(sys.argv[1], seconds) if seconds else pictures(sys.argv[1])))

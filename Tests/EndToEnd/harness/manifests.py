@@ -80,6 +80,12 @@ HLS = {
 DASH = {
     "dash-template": "manifest.mpd", "dash-timeline": "manifest.mpd", "dash-list": "manifest.mpd",
     "dash-on-demand": "manifest.mpd", "dash-periods": "manifest.mpd", "dash-packager": "manifest.mpd"}
+# Titles of three qualities and two languages; beside each, a manifest of the part that a viewer of 480 lines and German
+# fetches.
+CHOICES = {"hls-choices": "master.m3u8", "dash-choices": "manifest.mpd"}
+PARTS = {"hls-choices": "part.m3u8", "dash-choices": "part.mpd"}
+_QUALITIES = {180: "320x180", 360: "640x360", 720: "1280x720"}
+_LANGUAGES = ("en", "de")
 
 
 def _ffmpeg(folder, *arguments):
@@ -132,6 +138,45 @@ def _make(name, folder, film):
         _make_periods(folder, film)
     elif name in ("hls-packager", "dash-packager"):
         _make_packaged(folder, film)
+    elif name in CHOICES:
+        _make_choices(name, folder)
+
+
+def _make_choices(name, folder):
+    streams = []
+    for lines, size in _QUALITIES.items():
+        streams.append((f"{lines}.mp4", "-f", "lavfi", "-i", f"testsrc2=s={size}:r=25:d={SECONDS}", "-c:v", "libx264",
+                        "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-g", "50", "-keyint_min", "50",
+                        "-sc_threshold", "0", "-bf", "0"))
+    for number, language in enumerate(_LANGUAGES):
+        streams.append((f"{language}.mp4", "-f", "lavfi", "-i", f"anoisesrc=c=pink:r=48000:d={SECONDS}:seed={number}",
+                        "-c:a", "aac", "-b:a", "64k"))
+    for file, *options in streams:
+        _ffmpeg(folder, *options, *_REPEATABLE, file)
+    if name == "dash-choices":
+        for manifest, chosen in ((PARTS[name], (1, 4)), (CHOICES[name], range(len(streams)))):
+            inputs = [part for number in chosen for part in ("-i", streams[number][0])]
+            maps = [part for place in range(len(chosen)) for part in ("-map", str(place))]
+            is_part = len(chosen) < len(streams)
+            sets = "id=0,streams=0 id=1,streams=1" if is_part else "id=0,streams=0,1,2 id=1,streams=3 id=2,streams=4"
+            languages = ("de",) if is_part else _LANGUAGES
+            named = [part for number, language in enumerate(languages)
+                     for part in (f"-metadata:s:a:{number}", f"language={language}")]
+            media = manifest.partition(".")[0]
+            _ffmpeg(folder, *inputs, *maps, *named, "-c", "copy", *_REPEATABLE, *_DASH, "-use_template", "1",
+                    "-use_timeline", "1", "-init_seg_name", f"{media}-$RepresentationID$.m4s", "-media_seg_name",
+                    f"{media}-$RepresentationID$-$Number$.m4s", "-adaptation_sets", sets, manifest)
+        return
+    for file, *_ in streams:
+        os.makedirs(os.path.join(folder, file[:-4]))
+        _hls(os.path.join(folder, file[:-4]), os.path.join(os.pardir, file))
+    sounds = [f'#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="sound",NAME="{language}",LANGUAGE="{language}",AUTOSELECT=YES,'
+              f'DEFAULT={"NO" if number else "YES"},URI="{language}/index.m3u8"'
+              for number, language in enumerate(_LANGUAGES)]
+    pictures = [f'#EXT-X-STREAM-INF:BANDWIDTH={1000 * lines},RESOLUTION={size},CODECS="avc1.42c01f,mp4a.40.2",'
+                f'AUDIO="sound"\n{lines}/index.m3u8' for lines, size in _QUALITIES.items()]
+    _write(folder, CHOICES[name], "\n".join(["#EXTM3U", *sounds, *pictures, ""]))
+    _write(folder, PARTS[name], "\n".join(["#EXTM3U", sounds[1], pictures[1], ""]))
 
 
 def _boxes(path):
@@ -225,7 +270,11 @@ class Manifests:
     def target(self, name):
         """Returns the path of a title's manifest at the origin."""
         self.path(name)
-        return f"{self.FOLDER}/{name}/{(HLS | DASH)[name]}"
+        return f"{self.FOLDER}/{name}/{(HLS | DASH | CHOICES)[name]}"
+
+    def part(self, name):
+        """Returns the path of the manifest that names only a part of a title."""
+        return os.path.join(os.path.dirname(self.target(name)), PARTS[name])
 
     def files(self, name):
         """Returns the paths of all files of a title."""

@@ -7,6 +7,7 @@ frames, of samples, of bytes. None stands for what the player cannot do.
 import hashlib
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -19,6 +20,7 @@ from . import players
 from .nginx_origin import free_port
 from .waiting import eventually
 
+RATE = 25  # pictures per second, in all media
 SECONDS = (9, 3)  # positions to seek to, in this order
 _STOPPED = SECONDS[-1]  # the position at which a player stops and resumes
 _NOBODY = 65_534
@@ -74,14 +76,22 @@ class Mpv(Player):
             "resume": self._decoded(address, f"--start={_STOPPED + 1}", "--length=1"),
             "whole": self._decoded(address)}
 
+    def seconds(self, address):
+        """Returns how many seconds it plays from wherever it starts by itself, to the end."""
+        return len(re.findall(rb"^0,", self._frames(address)[1], re.MULTILINE)) / RATE
+
     def _decoded(self, address, *options):
-        """Returns count and checksum of the frames. If mpv demuxes on its own thread, its timestamps differ from run to
-        run at any address; so this option is off."""
+        """Returns count and checksum of the frames."""
+        code, frames = self._frames(address, *options)
+        count = players.frame_count(frames)
+        return (count, _digest(frames)) if code == 0 and count else None
+
+    def _frames(self, address, *options):
+        """Returns the exit code and the frames. If mpv demuxes on its own thread, its timestamps differ from run to run
+        at any address; so this option is off."""
         done = _run("mpv", "--no-config", "--no-terminal", "--demuxer-thread=no", "--of=framemd5", "--ovc=rawvideo",
                     "--oac=pcm_s16le", f"--o={self.path('frames')}", *options, address)
-        frames = self.taken("frames")
-        count = players.frame_count(frames)
-        return (count, _digest(frames)) if done.returncode == 0 and count else None
+        return done.returncode, self.taken("frames")
 
     def _by_hand(self, address):
         mpv = players.Mpv(address, self.path("control"), "--pause")  # without --pause, discarded sound plays too fast
@@ -110,6 +120,11 @@ class VLC(Player):
             os.chown(self.folder, _NOBODY, _NOBODY)
             self._prefix = ("setpriv", f"--reuid={_NOBODY}", f"--regid={_NOBODY}", "--clear-groups")
         self._environment = {**os.environ, "HOME": self.folder}
+
+    def seconds(self, address):
+        """Returns how many seconds it plays from wherever it starts by itself, to the end."""
+        samples, rate = self._samples(address)
+        return len(samples) / rate if rate else 0
 
     def short_session(self, address):
         """Returns what a session sees, without the sound after each seek, which takes long."""
@@ -224,11 +239,23 @@ class _Control:
 
 class GStreamer(Player):
     def session(self, address):
+        return self._run(address, *map(str, SECONDS))
+
+    def seconds(self, address):
+        """Returns how many seconds it plays from wherever it starts by itself, to the end."""
+        return self._run(address) / RATE
+
+    def _run(self, *arguments):
         script = os.path.join(os.path.dirname(__file__), "gstreamer_session.py")
-        done = _run("/usr/bin/python3", script, address, *map(str, SECONDS))  # the Python that python3-gi belongs to
-        if done.returncode != 0:
-            raise AssertionError(f"GStreamer: {done.stderr.decode().strip().splitlines()[-1]}")
-        return json.loads(done.stdout)
+        # One time in hundreds GStreamer itself is ended by a signal as it stops playing DASH: it gets a second chance.
+        for _ in range(2):
+            done = _run("/usr/bin/python3", script, *arguments)  # the Python that python3-gi belongs to
+            if done.returncode == 0:
+                return json.loads(done.stdout)
+            if done.returncode > 0:
+                break
+        said = done.stderr.decode().strip().splitlines() or [""]
+        raise AssertionError(f"GStreamer exited {done.returncode}: {said[-1]}")
 
 
 class Chromium(Player):
@@ -241,11 +268,18 @@ class Chromium(Player):
             [python, script], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def session(self, address):
-        print(json.dumps({"address": address, "seconds": SECONDS}), file=self._process.stdin, flush=True)
+        return self._asked(address=address, seconds=SECONDS) or {"start": None}
+
+    def seconds(self, address):
+        """Returns how many seconds it plays from wherever it starts by itself, to the end."""
+        return self._asked(address=address) or 0
+
+    def _asked(self, **request):
+        print(json.dumps(request), file=self._process.stdin, flush=True)
         told = json.loads(self._process.stdout.readline() or '{"error": "the browser has ended"}')
         if "error" in told:
             raise AssertionError(f"Chromium: {told['error']}")
-        return told["seen"] or {"start": None}
+        return told["seen"]
 
     def close(self):
         self._process.stdin.close()

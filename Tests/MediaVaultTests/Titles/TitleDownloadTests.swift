@@ -242,6 +242,31 @@ struct TitleDownloadTests {
         await later.close()
     }
 
+    @Test(
+        "If the origin goes, or refuses, right after the fetch, a player is offered only what is held",
+        arguments: [true, false])
+    func goesAfterFetch(isGone: Bool) async throws {
+        let (fixture, url) = try await Self.fixture()
+        let vault = try await fixture.open()
+        try await Self.download(url, into: vault)
+        if isGone { fixture.origin.stop() } else { fixture.origin.answer { _ in ScriptedAnswer(403) } }
+        let lines = try await Self.offered(url, by: vault)
+        #expect(lines.count == 2 && lines.contains { $0.contains("854x480") })
+        await vault.close()
+    }
+
+    @Test("A title that is held as a whole is offered without a question to its origin")
+    func asksNothing() async throws {
+        let (fixture, url) = try await Self.fixture()
+        let vault = try await fixture.open()
+        let all = RenditionSelection(video: .all, audio: .all, subtitles: .all)
+        try await Self.download(url, into: vault, DownloadOptions(connections: 3, selection: all))
+        let count = fixture.origin.exchanges.count
+        #expect(try await Self.offered(url, by: vault).count == 4)
+        #expect(fixture.origin.exchanges.count == count)
+        await vault.close()
+    }
+
     @Test("Without a selection, the manifest alone is fetched")
     func alone() async throws {
         let (fixture, url) = try await Self.fixture()

@@ -98,7 +98,8 @@ struct TitlePlanTests {
         for subtitles in ["default", "none", "all", "zh-Hant"] {
             #expect(RenditionSelection.Subtitles(rawValue: subtitles)?.rawValue == subtitles)
         }
-        for wrong in ["", "0", "-1", "480p", "100001", "9999999999999999999999"] {
+        #expect(RenditionSelection.Video(rawValue: "480p") == .height(480), "as lists show it")
+        for wrong in ["", "0", "-1", "p", "480pp", "100001", "9999999999999999999999"] {
             #expect(RenditionSelection.Video(rawValue: wrong) == nil, "\(wrong)")
         }
         for wrong in ["", ",", "en,", "e n", "ä", String(repeating: "a", count: 36)] {
