@@ -14,6 +14,9 @@ public struct ContentInformation: Hashable, Sendable {
     public var supportsRanges: Bool
     /// The URL that the bytes came from, if a redirect led there: the references in a manifest are relative to it.
     public var location: MediaURL?
+    /// The hosts of the bytes that came from addresses that are not public; nil if that is unknown, as in vaults that
+    /// an older version wrote.
+    package var privateHosts: Set<String>?
 
     /// Creates content information from what an origin sent.
     public init(

@@ -140,7 +140,8 @@ struct Fetch {
         }
         var information = ResponseCheck.information(of: head, asked: asked, content: verdict.content)
         switch (verdict, known) {
-        case (.current(let content), let known?):
+        case (.current(let content), var known?):
+            known.privateHosts = try await noteHosts(of: information, known)
             if case .unsatisfiable = content {
             } else {
                 switch share(from: head.connection) {
@@ -202,6 +203,16 @@ struct Fetch {
     private func learn(
         _ news: ContentInformation, _ content: ResponseContent, _ known: ContentInformation, _ asked: OriginRequest
     ) async throws {
+    /// Records where more bytes of the representation come from, before any reader gets one of them.
+    private func noteHosts(of news: ContentInformation, _ known: ContentInformation) async throws -> Set<String>? {
+        let isConfirmed = known.validators != Validators() || loader.look(\.present.isEmpty)
+        let hosts = known.privateHosts(with: news, isConfirmed: isConfirmed)
+        guard hosts != known.privateHosts, var information = loader.look({ $0.information }) else { return hosts }
+        information.privateHosts = hosts
+        try await loader.learn(information)
+        return hosts
+    }
+
         var information = known
         information.length = known.length ?? news.length
         if case .unsatisfiable(nil) = content, known.length == nil, let first = asked.first,

@@ -24,7 +24,9 @@ struct ManifestOpening: Sendable {
     /// - Throws: ``VaultError`` as reading does, and with code `invalidResponse` if the manifest cannot be used.
     func open() async throws -> PlayableManifest? {
         try await loader.ready()
-        if let copy = playback.live(id) {
+        let live = playback.live(id)
+        try await loader.admit(resource.reference, copy: live?.information)
+        if let copy = live {
             // Another playlist names it, and defines other variables for it.
             return try await current(copy.variables == scope.variables ? copy : nil)
         }
@@ -230,6 +232,7 @@ struct ManifestOpening: Sendable {
         let known = playback.text(of: id, for: scope, at: service).flatMap { $0.version == version ? $0.manifest : nil }
         let text: RewrittenManifest
         if let known { text = known } else { text = try await rewrite(manifest, information, version) }
+        guard loader.mayGive(information, for: resource.reference) else { throw loader.privateAddress(at: 0) }
         return PlayableManifest(
             text: text, information: information, source: source, bypass: bypass, staleness: staleness,
             originStatus: originStatus)

@@ -144,6 +144,7 @@ final class TitleJob: Sendable {
             let resource = try await loaders.name(reach.reference(to: url))
             let (loader, lease) = try loaders.use(resource)
             defer { withExtendedLifetime(lease) {} }
+            try await loader.admit(resource.reference)
             try await download(loader, for: title) { _ in }
             let store = loader.store
             let list = try await loader.pool.run {
@@ -242,6 +243,10 @@ final class TitleJob: Sendable {
             defer { withExtendedLifetime(lease) {} }
             try await loader.ready()
             let small: SmallFile?
+            try await loader.admit(part)
+            if options.requiresMedia, try await removesPage(loader, of: part) {
+                return try await fetch(number, part, of: title, pack, report: report)
+            }
             let isWhole = loader.look { $0.information?.length != nil && $0.missing.isEmpty }
             if isWhole {
                 small = try await keep(loader, for: title)

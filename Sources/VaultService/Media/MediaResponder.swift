@@ -226,7 +226,7 @@ final class MediaResponder: Sendable {
         return (value, .now - start)
     }
 
-    private func held() async throws -> [ByteRange] { (try? await vault.summary(of: reference))?.held ?? [] }
+    private func held() async throws -> [ByteRange] { (try? await vault.heldRanges(of: reference)) ?? [] }
 
     private static let changed = VaultError(.changed, "the resource changed at its origin meanwhile; try again")
 
