@@ -12,6 +12,7 @@ struct ManifestOpening: Sendable {
     let service: String
     let loader: ResourceLoader
     let playback: ManifestPlayback
+    let seat: ManifestSeat
     /// Opens the resource for reading, whole.
     let read: @Sendable () async throws -> MediaReader
 
@@ -83,6 +84,7 @@ struct ManifestOpening: Sendable {
         if reader.information.length ?? 0 > Int64(limits.maxBytes) { throw tooLarge }
         while let more = try await reader.next() {
             guard bytes.count + more.count <= limits.maxBytes else { throw tooLarge }
+            guard try await seat.mayTake(bytes.count + more.count) else { throw tooSlow }
             bytes += more
         }
         // A reader whose task is cancelled ends as if it were complete.
@@ -165,6 +167,7 @@ struct ManifestOpening: Sendable {
         while let more = try await response.nextBytes() {
             loader.store.countFetched(Int64(more.count))
             guard bytes.count + more.count <= limits.maxBytes else { throw tooLarge }
+            guard try await seat.mayTake(bytes.count + more.count) else { throw tooSlow }
             bytes += more
         }
         guard length.map({ $0 == bytes.count }) ?? true else {
@@ -263,6 +266,11 @@ struct ManifestOpening: Sendable {
         VaultError(
             .invalidResponse,
             "\(url) is a playlist that cannot be used: \(ManifestError.tooLarge(limit: limits.maxBytes))")
+    }
+
+    private var tooSlow: VaultError {
+        VaultError(
+            .unreachable, "\(url) is a large playlist that arrives slowly, and other large ones wait; try again later")
     }
 
     private var notAManifest: VaultError {

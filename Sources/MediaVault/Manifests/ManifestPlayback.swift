@@ -8,6 +8,7 @@ import VaultStorage
 final class ManifestPlayback: Sendable {
     let limits: ManifestLimits
     private let loaders: LoaderTable
+    let room = ManifestRoom()
     private let played = Locked(PlayedManifests())
     private let versions = Atomic(0)
 
@@ -100,7 +101,8 @@ final class ManifestPlayback: Sendable {
         // One request at a time: the others get what it brought.
         return try await lock(of: resource.id, loader).exclusively {
             let manifest = try await ManifestOpening(
-                resource: resource, scope: scope, service: service, loader: loader, playback: self, read: read
+                resource: resource, scope: scope, service: service, loader: loader, playback: self,
+                seat: ManifestSeat(in: room), read: read
             ).open()
             // A version that only began like a manifest may be replaced by media.
             if manifest == nil { played.withLock { $0.note(resource.id, isManifest: false) } }

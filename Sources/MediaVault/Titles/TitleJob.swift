@@ -139,7 +139,7 @@ final class TitleJob: Sendable {
         _ urls: [MediaURL], _ reach: TitleReach, of title: Manifested, variables: [String: String]
     ) async throws -> [HeldManifest] {
         var lists: [HeldManifest] = []
-        var count = 0
+        var (count, weight) = (0, 0)
         for url in urls {
             let resource = try await loaders.name(reach.reference(to: url))
             let (loader, lease) = try loaders.use(resource)
@@ -160,7 +160,8 @@ final class TitleJob: Sendable {
                 throw VaultError(.invalidResponse, "\(url) names further playlists, which no title may")
             }
             count += references.count
-            guard count <= ManifestLimits.standard.maxReferences else {
+            weight += list.manifest.weight
+            guard count <= ManifestLimits.standard.maxReferences, weight <= TitlePlan.maxWeight else {
                 throw VaultError(
                     .invalidResponse,
                     "\(title.url) names more than \(ManifestLimits.standard.maxReferences) resources; choose less of it"
