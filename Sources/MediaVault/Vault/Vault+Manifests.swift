@@ -15,10 +15,13 @@ extension Vault {
 
     /// Looks at the beginning of a resource, unless that was done: a player may ask for another part first.
     ///
+    /// - Parameter count: how many bytes of the beginning are wanted anyway, at least one; nil if none are.
     /// - Throws: `CancellationError`.
-    package func examine(_ resource: NamedResource) async throws {
+    package func examine(_ resource: NamedResource, wanting count: Int64? = nil) async throws {
         let resource = try await current(resource)
-        try await manifests.examine(resource) { [self] range in try await read(resource, range: range) }
+        try await manifests.examine(resource, wanting: count) { [self] range in
+            try await read(resource, range: range)
+        }
     }
 
     /// Reads a manifest whole, with playback links in place of its references.

@@ -70,9 +70,9 @@ final class MediaResponder: Sendable {
     private func attempt(
         _ request: MediaRequest, of resource: NamedResource, _ held: HeldMedia?
     ) async throws -> Response? {
-        // Another part than the beginning does not show what it is a part of.
+        // Another part than the beginning, or too little of that, does not show what it is a part of.
         if link != nil, !request.showsBeginning {
-            try await watch.during { [vault] in try await vault.examine(resource) }
+            try await watch.during { [vault] in try await vault.examine(resource, wanting: request.beginning) }
         }
         let isManifest = isManifest(resource)
         if isManifest, let response = try await manifest(request, of: resource) { return response }
