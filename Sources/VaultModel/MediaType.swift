@@ -133,6 +133,17 @@ extension MediaType {
         return !documents.contains(name)
     }
 
+    /// Returns whether a media type is that of a web page.
+    package static func isPage(_ type: String) -> Bool {
+        ["text/html", "application/xhtml+xml"].contains(type.prefix { $0 != ";" }.trimmingBlanks().lowercased())
+    }
+
+    /// Returns whether bytes begin like a web page, whatever their type says.
+    package static func beginsPage(_ bytes: some Sequence<UInt8>) -> Bool {
+        let text = bytes.prefix(64).drop { $0 <= 0x20 || $0 == 0xEF || $0 == 0xBB || $0 == 0xBF }
+        return ["<!doctype html", "<html"].contains { text.starts(with: $0.utf8) { $0.asciiLowercased == $1 } }
+    }
+
     private static let timedText: Set<String> = ["text/vtt", "text/srt", "text/x-ssa"]
     private static let documents: Set<String> = [
         "application/gzip", "application/javascript", "application/json", "application/pdf",

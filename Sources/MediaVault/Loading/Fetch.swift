@@ -134,6 +134,9 @@ struct Fetch {
         if case .current(.whole) = verdict, try await loader.isFromNodeWithWeakTag(head, asked: asked) {
             throw AskAgain()
         }
+        if case .changed = verdict, let known, loader.isPage(head, inPlaceOf: known) {
+            throw OriginFailure(.invalidResponse, "it sent a web page in place of media")
+        }
         if case .changed(let content) = verdict, try await loader.isFromOtherNode(head, content) {
             if case .whole = content, asked.ifRange != nil { throw AskAgain() }
             return try await takeIn(loader.heard(head), asked: asked, at: time)
@@ -200,9 +203,6 @@ struct Fetch {
         return content
     }
 
-    private func learn(
-        _ news: ContentInformation, _ content: ResponseContent, _ known: ContentInformation, _ asked: OriginRequest
-    ) async throws {
     /// Records where more bytes of the representation come from, before any reader gets one of them.
     private func noteHosts(of news: ContentInformation, _ known: ContentInformation) async throws -> Set<String>? {
         let isConfirmed = known.validators != Validators() || loader.look(\.present.isEmpty)
@@ -213,6 +213,9 @@ struct Fetch {
         return hosts
     }
 
+    private func learn(
+        _ news: ContentInformation, _ content: ResponseContent, _ known: ContentInformation, _ asked: OriginRequest
+    ) async throws {
         var information = known
         information.length = known.length ?? news.length
         if case .unsatisfiable(nil) = content, known.length == nil, let first = asked.first,

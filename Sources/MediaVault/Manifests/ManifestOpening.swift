@@ -232,10 +232,10 @@ struct ManifestOpening: Sendable {
         _ manifest: Manifest, _ information: ContentInformation, version: String, source: MediaReader.Source,
         bypass: BypassReason?, staleness: Staleness?, originStatus: Int?
     ) async throws -> PlayableManifest {
+        guard loader.mayGive(information, for: resource.reference) else { throw loader.privateAddress(at: 0) }
         let known = playback.text(of: id, for: scope, at: service).flatMap { $0.version == version ? $0.manifest : nil }
         let text: RewrittenManifest
         if let known { text = known } else { text = try await rewrite(manifest, information, version) }
-        guard loader.mayGive(information, for: resource.reference) else { throw loader.privateAddress(at: 0) }
         return PlayableManifest(
             text: text, information: information, source: source, bypass: bypass, staleness: staleness,
             originStatus: originStatus)

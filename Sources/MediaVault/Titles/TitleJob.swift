@@ -243,11 +243,11 @@ final class TitleJob: Sendable {
             let (loader, lease) = try await loaders.use(part)
             defer { withExtendedLifetime(lease) {} }
             try await loader.ready()
-            let small: SmallFile?
             try await loader.admit(part)
             if options.requiresMedia, try await removesPage(loader, of: part) {
                 return try await fetch(number, part, of: title, pack, report: report)
             }
+            let small: SmallFile?
             let isWhole = loader.look { $0.information?.length != nil && $0.missing.isEmpty }
             if isWhole {
                 small = try await keep(loader, for: title)
@@ -274,6 +274,39 @@ final class TitleJob: Sendable {
         }
     }
 
+    /// Removes a page that was played in place of a part, such as that of a login, so that the part is fetched again.
+    ///
+    /// - Returns: whether there was one.
+    /// - Throws: ``VaultError`` with code `notMedia` if there is one that was not only played.
+    private func removesPage(_ loader: ResourceLoader, of part: MediaReference) async throws -> Bool {
+        guard let page = try await heldPage(loader) else { return false }
+        let (store, id) = (loader.store, loader.record.id)
+        let isOnlyPlayed = try await loader.pool.run {
+            try store.index.resource(id).map { $0.resourceClass == .cache && $0.place == nil } ?? true
+        }
+        guard isOnlyPlayed else { throw page }
+        do {
+            _ = try await loaders.remove(part) { store, id in try store.remove(id) }
+        } catch let error as VaultError where error.code == .notHeld {
+            // Nothing of it was stored; what the loader knows is forgotten with it.
+            loaders.remove(id)
+        }
+        return true
+    }
+
+    /// Returns the error for a page that is held, or begun, in place of a part; nil if there is none.
+    private func heldPage(_ loader: ResourceLoader) async throws -> VaultError? {
+        guard let information = loader.look({ $0.information }) else { return nil }
+        if let page = loader.page(information) { return page }
+        let isHeld = loader.look { $0.information?.length != nil && $0.missing.isEmpty }
+        guard isHeld, (1...ResourceLoader.maxPageBytes).contains(information.length ?? 0) else { return nil }
+        return try await loader.pool.run {
+            // What is not durable yet came a moment ago, and was looked at then.
+            guard var source = try? ExportSource(loader.store, loader.record.id, loader.url) else { return nil }
+            return loader.page(beginning: try source.bytes(at: 0, of: loader.store))
+        }
+    }
+
     /// Keeps a part that is held. Segments do not change; the manifest would name others.
     ///
     /// - Returns: the part if it lies in the packs of other titles alone: each title has a copy of its own, so that none
@@ -297,7 +330,9 @@ final class TitleJob: Sendable {
         _ number: Int, _ loader: ResourceLoader, report: @escaping @Sendable () -> Void
     ) async throws -> SmallFile? {
         var arrived: Int64 = 0
-        return try await loader.fetchIfSmall(limit: PackedPart.maxBytes) { count in
+        return try await loader.fetchIfSmall(
+            limit: PackedPart.maxBytes, refusingPages: options.requiresMedia
+        ) { count in
             arrived += Int64(count)
             work.withLock { [arrived] in $0.tally.note(number, held: arrived, length: nil) }
             report()
