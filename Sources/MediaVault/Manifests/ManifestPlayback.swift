@@ -32,26 +32,24 @@ final class ManifestPlayback: Sendable {
     /// Looks at the beginning of a resource, unless that was done, so that its other parts are given as what they are.
     ///
     /// If the beginning is not held, it is requested only if neither type nor path says that the resource is media, or
-    /// if some of it is wanted anyway.
+    /// if too little of it was.
     ///
     /// - Parameters:
-    ///   - wanted: how many bytes of the beginning are wanted anyway; nil if none are.
+    ///   - isBegun: whether the first bytes are there, but were too few.
     ///   - read: opens a range of the resource.
     /// - Throws: `CancellationError`.
     func examine(
-        _ resource: NamedResource, wanting wanted: Int64? = nil,
+        _ resource: NamedResource, isBegun: Bool = false,
         read: @Sendable (RequestedRange) async throws -> MediaReader
     ) async throws {
         do {
             let (loader, lease) = try loaders.use(resource)
             defer { withExtendedLifetime(lease) {} }
             try await loader.ready()
-            guard !loader.hasSeenMedia, !isManifest(resource),
-                wanted != nil || isWorthExamining(resource, loader)
+            guard !loader.hasSeenMedia, !isManifest(resource), isBegun || isWorthExamining(resource, loader)
             else { return }
             // Of what is held, the fewest bytes: most of it is media, and nothing more should be fetched for this.
             var count = loader.look { $0.present.contains(0) } ? ManifestContent.minBytes : MediaReader.chunkBytes
-            if let wanted { count = min(count, max(ManifestContent.minBytes, Int(clamping: wanted))) }
             while true {
                 let reader = try await read(.closed(first: 0, last: Int64(count - 1)))
                 defer { reader.cancel() }

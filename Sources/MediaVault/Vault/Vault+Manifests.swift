@@ -15,11 +15,11 @@ extension Vault {
 
     /// Looks at the beginning of a resource, unless that was done: a player may ask for another part first.
     ///
-    /// - Parameter count: how many bytes of the beginning are wanted anyway, at least one; nil if none are.
+    /// - Parameter isBegun: whether the first bytes are there, but were too few.
     /// - Throws: `CancellationError`.
-    package func examine(_ resource: NamedResource, wanting count: Int64? = nil) async throws {
+    package func examine(_ resource: NamedResource, isBegun: Bool = false) async throws {
         let resource = try await current(resource)
-        try await manifests.examine(resource, wanting: count) { [self] range in
+        try await manifests.examine(resource, isBegun: isBegun) { [self] range in
             try await read(resource, range: range)
         }
     }

@@ -70,9 +70,9 @@ final class MediaResponder: Sendable {
     private func attempt(
         _ request: MediaRequest, of resource: NamedResource, _ held: HeldMedia?
     ) async throws -> Response? {
-        // Another part than the beginning, or too little of that, does not show what it is a part of.
+        // Another part than the beginning does not show what it is a part of.
         if link != nil, !request.showsBeginning {
-            try await watch.during { [vault] in try await vault.examine(resource, wanting: request.beginning) }
+            try await watch.during { [vault] in try await vault.examine(resource) }
         }
         let isManifest = isManifest(resource)
         if isManifest, let response = try await manifest(request, of: resource) { return response }
@@ -193,7 +193,13 @@ final class MediaResponder: Sendable {
     ) async throws -> (opened: OpenedMedia, facts: MediaFacts)? {
         let (opened, took) = try await opened(resource, range, held)
         let reader = opened.reader
-        if let start = opened.start { vault.note(start, of: reader, resource) }
+        if let start = opened.start {
+            vault.note(start, of: reader, resource)
+            // Too little of the beginning does not show it either.
+            if link != nil, !isManifest(resource), !vault.isMedia(resource) {
+                try await watch.during { [vault] in try await vault.examine(resource, isBegun: true) }
+            }
+        }
         guard !isManifest(resource) else {
             reader.cancel()
             return nil

@@ -38,21 +38,6 @@ struct MediaRequest: Hashable, Sendable {
     /// Whether an answer with media begins with as many bytes as it takes to see what they are.
     var showsBeginning: Bool { immediateRange == .whole || immediateRange == .from(0) }
 
-    /// How many bytes are wanted from the beginning of a representation that is not wanted whole; nil if none are, or if
-    /// their number depends on the representation.
-    var beginning: Int64? {
-        let ranges: [RequestedRange] =
-            switch wanted {
-            case .single(let range): [range]
-            case .several(let ranges): ranges
-            case .whole, .nothing: []
-            }
-        return ranges.compactMap { range in
-            guard case .closed(first: 0, last: let last) = range else { return nil }
-            return min(last, ContentInformation.maxBytes) + 1
-        }.min()
-    }
-
     /// The range to open at once; nil if the answer depends on the representation, whose facts must be known first.
     var immediateRange: RequestedRange? {
         guard method == .get, !conditions.hasAny else { return nil }
