@@ -146,6 +146,10 @@ final class TitleJob: Sendable {
             defer { withExtendedLifetime(lease) {} }
             try await loader.admit(resource.reference)
             try await download(loader, for: title) { _ in }
+            if options.requiresMedia, let page = loader.look({ $0.information }).flatMap(loader.page) {
+                _ = try? await loaders.remove(resource) { store, id in try store.remove(id) }
+                throw page
+            }
             let store = loader.store
             let list = try await loader.pool.run {
                 try HeldManifest(resource, in: store, as: .hls, variables: variables)

@@ -429,6 +429,26 @@ struct TitleDownloadTests {
         await vault.close()
     }
 
+    @Test("A page in place of a media playlist is refused and named, and nothing of it is kept")
+    func pageAsPlaylist() async throws {
+        let (fixture, url) = try await Self.fixture()
+        fixture.origin.answer { request in
+            request.target == "/480.m3u8" ? Self.page("text/html", to: request) : Self.answer(to: request)
+        }
+        let vault = try await fixture.open()
+        var options = Self.small
+        options.requiresMedia = true
+        for _ in 0..<2 {
+            let error = await #expect(throws: VaultError.self) { try await Self.download(url, into: vault, options) }
+            #expect(error?.code == .notMedia && error?.message.contains("/480.m3u8") == true)
+            #expect(try await vault.summary(of: fixture.origin.url("/480.m3u8")) == nil)
+        }
+        fixture.origin.answer { Self.answer(to: $0) }
+        try await Self.download(url, into: vault, options)
+        #expect(try await vault.summary(of: url)?.title?.isComplete == true)
+        await vault.close()
+    }
+
     @Test("Without the requirement of media, a page is a part like any other; a key of 16 bytes is always one")
     func anyPart() async throws {
         let (fixture, url) = try await Self.fixture()
