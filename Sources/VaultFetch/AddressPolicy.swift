@@ -28,11 +28,9 @@ struct AddressPolicy: Sendable {
     /// Returns the failure for an address that is refused; nil if it is allowed.
     func refusal(of address: NetworkAddress, port: Int) -> OriginFailure? {
         if ownListeners.contain(address, port: port) { return Self.isOwn }
-        return allowsPrivate || address.isPublic ? nil : Self.privateAddress
+        return allowsPrivate || address.isPublic ? nil : .privateAddress
     }
 
-    static let privateAddress = OriginFailure(
-        .invalidResponse, "it leads to a private address whose host is not in the setting allow-host")
     static let isOwn = OriginFailure(.invalidResponse, "it leads back to this service")
     /// The failure for an address that is not an IP address.
     static let notAnIPAddress = OriginFailure(.invalidResponse, "it leads to an address that is not an IP address")
@@ -49,6 +47,8 @@ final class AddressGuard {
     private let policy: AddressPolicy
     /// The failure of the last refused address.
     private(set) var refusal: OriginFailure?
+    /// Whether the request is sent to an address that is not public.
+    private(set) var isPrivate = false
     /// Whether the request is sent on a connection that has carried others.
     private(set) var isReused = false
     /// Whether the reused connection is not fit for the request.
@@ -76,6 +76,7 @@ final class AddressGuard {
             let ends = unsafe (NetworkAddress(String(cString: remote)), NetworkAddress(String(cString: local)))
             let guardian = unsafe Unmanaged<AddressGuard>.fromOpaque(context).takeUnretainedValue()
             guard guardian.allows(ends.0, port: Int(remotePort)) else { return CURL_PREREQFUNC_ABORT }
+            guardian.isPrivate = !(ends.0?.isPublic ?? false)
             let isFit = guardian.isFit(from: (ends.1, Int(localPort)), to: (ends.0, Int(remotePort)))
             return isFit ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
         }

@@ -65,6 +65,14 @@ final class CurlTransfer {
         try addresses.watch(self.handle)
     }
 
+    /// The hosts at private addresses that the request was sent to, on this hop and those before it.
+    private var privateHosts: Set<String> {
+        addresses.isPrivate ? hop.privateHosts.union([url.host]) : hop.privateHosts
+    }
+
+    /// Returns the hop that a redirect of this one leads to.
+    func nextHop(to target: MediaURL) -> Hop { hop.following(to: target, privateHosts: privateHosts) }
+
     /// Wakes the reader if this hop has received something since the last call.
     func deliver() {
         guard hasNews else { return }
@@ -181,6 +189,7 @@ final class CurlTransfer {
                 // The round trip is known now; the window of a reused connection is narrow already.
                 SocketWindow.narrow(tried, at: handle.localPort)
                 head.location = hop.count > 0 ? url.withoutCredentials : nil
+                head.privateHosts = privateHosts
                 head.connection = connections.number(port: handle.localPort, isNew: !tried.isEmpty)
                 transfer.receive(head: head)
             }
@@ -217,6 +226,10 @@ final class CurlTransfer {
 extension OriginFailure {
     /// No response, not even a refusal: the origin may be behind a connection that is down for a while.
     package static let noResponse = OriginFailure(.unreachable, "no response in time")
+
+    /// The answer would come from an address that the request may not be sent to.
+    package static let privateAddress = OriginFailure(
+        .invalidResponse, "it leads to a private address whose host is not in the setting allow-host")
 }
 
 /// The failures that libcurl's results stand for.
@@ -262,13 +275,18 @@ struct Hop {
     private(set) var hasLeftOrigin = false
     /// Whether the hop must use a new connection.
     private(set) var isOnFreshConnection = false
+    /// The hosts at private addresses that redirected here.
+    private(set) var privateHosts: Set<String> = []
 
     init(_ url: MediaURL) { self.url = url }
 
     /// Returns the hop that a redirect leads to.
-    func following(to target: MediaURL) -> Hop {
+    ///
+    /// - Parameter privateHosts: the hosts at private addresses that were asked so far.
+    func following(to target: MediaURL, privateHosts: Set<String> = []) -> Hop {
         var next = Hop(target)
         next.count = count + 1
+        next.privateHosts = privateHosts
         next.hasLeftOrigin =
             hasLeftOrigin || (target.scheme, target.host) != (url.scheme, url.host)
             || target.effectivePort != url.effectivePort

@@ -100,7 +100,7 @@ final class CurlWorker {
         guard let target = curl.redirect else { return }
         multi.remove(curl.handle)
         running[ObjectIdentifier(curl.transfer)] = nil
-        launch(curl.transfer, curl.hop.following(to: target))
+        launch(curl.transfer, curl.nextHop(to: target))
     }
 
     private func endStalled(now: ContinuousClock.Instant) {
@@ -117,7 +117,7 @@ final class CurlWorker {
         multi.remove(curl.handle)
         running[ObjectIdentifier(curl.transfer)] = nil
         switch curl.outcome(of: result) {
-        case .follow(let url): launch(curl.transfer, curl.hop.following(to: url))
+        case .follow(let url): launch(curl.transfer, curl.nextHop(to: url))
         case .again: launch(curl.transfer, curl.hop.onFreshConnection())
         case .over(let failure): curl.transfer.finish(failure)
         }

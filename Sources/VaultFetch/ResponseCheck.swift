@@ -27,19 +27,23 @@ package enum ResponseCheck {
         of head: OriginHead, asked: OriginRequest, content: ResponseContent
     ) -> ContentInformation {
         let guess = MediaType.guess(path: asked.url.path)
-        switch content {
-        case .partial:
-            return ContentInformation(
-                length: content.length, type: type(of: head, else: guess), validators: head.validators,
-                supportsRanges: true, location: head.location)
-        case .whole:
-            return ContentInformation(
-                length: content.length, type: type(of: head, else: guess), validators: head.validators,
-                supportsRanges: asked.method == .head && acceptsByteRanges(head), location: head.location)
-        case .unsatisfiable:
-            return ContentInformation(
-                length: content.length, type: guess, validators: Validators(), supportsRanges: false)
-        }
+        var information =
+            switch content {
+            case .partial:
+                ContentInformation(
+                    length: content.length, type: type(of: head, else: guess), validators: head.validators,
+                    supportsRanges: true, location: head.location)
+            case .whole:
+                ContentInformation(
+                    length: content.length, type: type(of: head, else: guess), validators: head.validators,
+                    supportsRanges: asked.method == .head && acceptsByteRanges(head), location: head.location)
+            case .unsatisfiable:
+                ContentInformation(
+                    length: content.length, type: guess, validators: Validators(), supportsRanges: false)
+            }
+        // A transport that does not know the addresses was told which ones it may use.
+        information.privateHosts = head.privateHosts ?? (asked.reach == .publicOnly ? [] : nil)
+        return information
     }
 
     private static func content(of head: OriginHead, asked: OriginRequest) throws(OriginFailure) -> ResponseContent {

@@ -87,6 +87,14 @@ package enum Manifest: Sendable {
         }
     }
 
+    /// About how many bytes of memory it takes.
+    package var weight: Int {
+        switch self {
+        case .hls(let playlist): playlist.weight
+        case .dash(let manifest): manifest.weight
+        }
+    }
+
     /// How long the title plays; nil if the manifest does not say it, or is still growing.
     package var duration: Duration? {
         switch self {

@@ -14,6 +14,9 @@ public struct ContentInformation: Hashable, Sendable {
     public var supportsRanges: Bool
     /// The URL that the bytes came from, if a redirect led there: the references in a manifest are relative to it.
     public var location: MediaURL?
+    /// The hosts of the bytes that came from addresses that are not public; nil if that is unknown, as in vaults that
+    /// an older version wrote.
+    package var privateHosts: Set<String>?
 
     /// Creates content information from what an origin sent.
     public init(
@@ -128,6 +131,17 @@ extension MediaType {
         let name = type.prefix { $0 != ";" }.trimmingBlanks().lowercased()
         if name.hasPrefix("text/") { return timedText.contains(name) }
         return !documents.contains(name)
+    }
+
+    /// Returns whether a media type is that of a web page.
+    package static func isPage(_ type: String) -> Bool {
+        ["text/html", "application/xhtml+xml"].contains(type.prefix { $0 != ";" }.trimmingBlanks().lowercased())
+    }
+
+    /// Returns whether bytes begin like a web page, whatever their type says.
+    package static func beginsPage(_ bytes: some Sequence<UInt8>) -> Bool {
+        let text = bytes.prefix(64).drop { $0 <= 0x20 || $0 == 0xEF || $0 == 0xBB || $0 == 0xBF }
+        return ["<!doctype html", "<html"].contains { text.starts(with: $0.utf8) { $0.asciiLowercased == $1 } }
     }
 
     private static let timedText: Set<String> = ["text/vtt", "text/srt", "text/x-ssa"]

@@ -98,12 +98,23 @@ public struct OriginHead: Sendable {
     /// The URL that answered, if a redirect led to another than the requested one.
     public var location: MediaURL?
 
+    /// The hosts among the one that answered and those that redirected to it whose address is not one of the public
+    /// Internet.
+    ///
+    /// Nil if the transport does not know them. A manifest of another origin never leads to what came from there,
+    /// unless the operator has allowed each of them by name.
+    public var privateHosts: Set<String>?
+
     /// Creates a head from its parts.
-    public init(status: Int, fields: HeaderFields, connection: UInt64? = nil, location: MediaURL? = nil) {
+    public init(
+        status: Int, fields: HeaderFields, connection: UInt64? = nil, location: MediaURL? = nil,
+        privateHosts: Set<String>? = nil
+    ) {
         self.status = status
         self.fields = fields
         self.connection = connection
         self.location = location
+        self.privateHosts = privateHosts
     }
 
     /// The validators of the response. An empty date distinguishes nothing, so it is ignored.
@@ -115,7 +126,9 @@ public struct OriginHead: Sendable {
 
     /// The head without its entity tag.
     package var withoutEntityTag: OriginHead {
-        OriginHead(status: status, fields: fields.without("ETag"), connection: connection, location: location)
+        OriginHead(
+            status: status, fields: fields.without("ETag"), connection: connection, location: location,
+            privateHosts: privateHosts)
     }
 }
 

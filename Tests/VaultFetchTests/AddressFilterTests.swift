@@ -32,7 +32,7 @@ struct AddressFilterTests {
         let server = try ScriptedOrigin(resource)
         let url = try MediaURL("http://\(host):\(server.port)/film.mp4")
         let refusal = await failure(client(), OriginRequest(url: url, reach: .publicOnly))
-        #expect(refusal == AddressPolicy.privateAddress)
+        #expect(refusal == OriginFailure.privateAddress)
         #expect(server.exchanges.isEmpty)
         #expect(await failure(client(), OriginRequest(url: url)) == nil, "the operator may use this address")
     }
@@ -42,7 +42,7 @@ struct AddressFilterTests {
         let server = try ScriptedOrigin(resource)
         let request = OriginRequest(url: server.url(), reach: .publicOnly)
         #expect(await failure(client(allowing: ["127.0.0.1"]), request) == nil)
-        #expect(await failure(client(allowing: ["127.0.0.2", "localhost"]), request) == AddressPolicy.privateAddress)
+        #expect(await failure(client(allowing: ["127.0.0.2", "localhost"]), request) == OriginFailure.privateAddress)
     }
 
     @Test("A connection kept from the operator's request serves no request from outside")
@@ -52,7 +52,7 @@ struct AddressFilterTests {
         for _ in 0..<2 { _ = try await client.send(OriginRequest(url: server.url())).allBytes() }
         #expect(server.exchanges.map(\.connection) == [0, 0], "both requests use one connection")
         #expect(
-            await failure(client, OriginRequest(url: server.url(), reach: .publicOnly)) == AddressPolicy.privateAddress)
+            await failure(client, OriginRequest(url: server.url(), reach: .publicOnly)) == OriginFailure.privateAddress)
         #expect(server.exchanges.count == 2)
         // The refused request took the kept connection, which was closed with it; no other was opened for that request.
         _ = try await client.send(OriginRequest(url: server.url())).allBytes()
@@ -69,8 +69,26 @@ struct AddressFilterTests {
             request.target == "/film.mp4" ? .redirect(to: "http://\(host):\(port)/x") : resource.answer(to: request)
         }
         let refusal = await failure(client(), OriginRequest(url: server.url()))
-        #expect(refusal == (isFollowed ? nil : AddressPolicy.privateAddress))
+        #expect(refusal == (isFollowed ? nil : OriginFailure.privateAddress))
         #expect(server.exchanges.count == (isFollowed ? 2 : 1))
+    }
+
+    @Test("An answer names the hosts at private addresses that it came through, on a kept connection, too")
+    func privateHosts() async throws {
+        let server = try ScriptedOrigin(resource)
+        let port = server.port
+        server.answer { [resource] request in
+            request.target == "/film.mp4" ? .redirect(to: "http://localhost:\(port)/x") : resource.answer(to: request)
+        }
+        let client = client(allowing: ["localhost"])
+        for _ in 0..<2 {
+            let direct = try await client.send(OriginRequest(url: server.url("/x")))
+            #expect(direct.head.privateHosts == ["127.0.0.1"])
+            _ = try await direct.allBytes()
+            let led = try await client.send(OriginRequest(url: server.url()))
+            #expect(led.head.privateHosts == ["127.0.0.1", "localhost"])
+            _ = try await led.allBytes()
+        }
     }
 
     @Test("A redirect to another port of this machine is refused, unless its host is allowed")
@@ -78,7 +96,7 @@ struct AddressFilterTests {
         let inside = try ScriptedOrigin(resource)
         let target = inside.url("/admin").absoluteString
         let server = try ScriptedOrigin { _ in .redirect(to: target) }
-        #expect(await failure(client(), OriginRequest(url: server.url())) == AddressPolicy.privateAddress)
+        #expect(await failure(client(), OriginRequest(url: server.url())) == OriginFailure.privateAddress)
         #expect(inside.exchanges.isEmpty)
         #expect(await failure(client(allowing: ["127.0.0.1"]), OriginRequest(url: server.url())) == nil)
         #expect(inside.exchanges.count == 1)

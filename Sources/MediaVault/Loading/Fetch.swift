@@ -134,13 +134,17 @@ struct Fetch {
         if case .current(.whole) = verdict, try await loader.isFromNodeWithWeakTag(head, asked: asked) {
             throw AskAgain()
         }
+        if case .changed = verdict, let known, loader.isPage(head, inPlaceOf: known) {
+            throw OriginFailure(.invalidResponse, "it sent a web page in place of media")
+        }
         if case .changed(let content) = verdict, try await loader.isFromOtherNode(head, content) {
             if case .whole = content, asked.ifRange != nil { throw AskAgain() }
             return try await takeIn(loader.heard(head), asked: asked, at: time)
         }
         var information = ResponseCheck.information(of: head, asked: asked, content: verdict.content)
         switch (verdict, known) {
-        case (.current(let content), let known?):
+        case (.current(let content), var known?):
+            known.privateHosts = try await noteHosts(of: information, known)
             if case .unsatisfiable = content {
             } else {
                 switch share(from: head.connection) {
@@ -197,6 +201,16 @@ struct Fetch {
             return Effects()
         }
         return content
+    }
+
+    /// Records where more bytes of the representation come from, before any reader gets one of them.
+    private func noteHosts(of news: ContentInformation, _ known: ContentInformation) async throws -> Set<String>? {
+        let isConfirmed = known.validators != Validators() || loader.look(\.present.isEmpty)
+        let hosts = known.privateHosts(with: news, isConfirmed: isConfirmed)
+        guard hosts != known.privateHosts, var information = loader.look({ $0.information }) else { return hosts }
+        information.privateHosts = hosts
+        try await loader.learn(information)
+        return hosts
     }
 
     private func learn(

@@ -58,6 +58,7 @@ extension ResourceLoader {
         _ information: ContentInformation, _ freshness: Freshness, keeping fetch: FetchState.ID?
     ) async throws {
         let (record, names, source) = (record, names, addresses.current)
+        let freshness = self.freshness(freshness, of: information)
         guard look({ $0.mode.stores }) else {
             try record.useUnstoredID()
             return change { $0.begin(information, freshness, keeping: fetch) }
@@ -209,6 +210,10 @@ extension ResourceLoader {
             }
             let known = KnownRepresentation(validators: information.validators, length: information.length)
             var head = heard(response.head)
+            // Some origins answer HEAD carelessly; GET decides.
+            guard method == .head || !isPage(head, inPlaceOf: information) else {
+                return .stale(.invalidResponse, status: head.status)
+            }
             if try ValidationCheck.isSame(head, asked: request, known: known) {
                 guard information.validators != Validators() else {
                     return .stale(.unverifiable, status: head.status)

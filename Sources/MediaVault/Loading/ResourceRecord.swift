@@ -31,8 +31,12 @@ final class ResourceRecord: Sendable {
     ///
     /// - Returns: the representation to read, if the store has one.
     func load() throws -> StoredRepresentation? {
-        let resource = try store.index.resource(id)
-        stored.withLock { $0 = resource }
+        var resource = try store.index.resource(id)
+        // Older versions did not record where bytes came from; of what a manifest named they requested nothing else.
+        if let read = resource, read.metadata.isDerived, read.serving?.info.information.privateHosts == nil {
+            resource?.serving?.info.information.privateHosts = []
+        }
+        stored.withLock { [resource] in $0 = resource }
         name.withLock { $0 = resource?.serving?.id }
         packed.withLock { $0 = resource?.place }
         return resource?.serving

@@ -16,11 +16,14 @@ extension ResourceLoader {
     ///
     /// - Parameters:
     ///   - limit: the most bytes of a small file.
+    ///   - refusesPages: whether a web page is refused, whatever its size.
     ///   - taking: called with the number of bytes that have just arrived; may wait before more are taken.
     /// - Returns: nil if it must be fetched like any other resource: it is large, its length is unknown, or the origin
     ///   failed in a way that may pass. The answer of an origin with a large file is kept for the next request.
-    /// - Throws: ``VaultError`` if the origin refuses for good; `CancellationError`.
-    func fetchIfSmall(limit: Int64, taking: (Int) async throws -> Void) async throws -> SmallFile? {
+    /// - Throws: ``VaultError`` if the origin refuses for good, with code `notMedia` for a page; `CancellationError`.
+    func fetchIfSmall(
+        limit: Int64, refusingPages refusesPages: Bool, taking: (Int) async throws -> Void
+    ) async throws -> SmallFile? {
         guard isUntouched, store.isOwner else { return nil }
         let asked = store.now()
         do {
@@ -28,15 +31,20 @@ extension ResourceLoader {
             noteContact(isReachable: true)
             let head = heard(response.head)
             let content = try ResponseCheck.judge(head, asked: request).content
+            let information = ResponseCheck.information(of: head, asked: request, content: content)
+            if refusesPages, let page = page(information) {
+                response.cancel()
+                throw page
+            }
             guard let length = content.wholeLength, (1...limit).contains(length) else {
                 keep(response, to: request)
                 return nil
             }
             defer { response.cancel() }
             guard let bytes = try await body(of: response, length, taking) else { return nil }
+            if refusesPages, let page = page(beginning: bytes) { throw page }
             return SmallFile(
-                bytes: bytes,
-                information: ResponseCheck.information(of: head, asked: request, content: content),
+                bytes: bytes, information: information,
                 freshness: Freshness(head.fields, asked: asked),
                 source: (request.url, addresses.current.fields, addresses.reach(of: request.url)))
         } catch let failure as OriginFailure {

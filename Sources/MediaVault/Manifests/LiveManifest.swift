@@ -58,10 +58,13 @@ struct PlayedManifests {
         var lastUse = 0
 
         var byteCount: Int { text?.manifest.bytes.count ?? 0 }
+        var weight: Int { live?.manifest.weight ?? 0 }
     }
 
     /// The most bytes of all texts together.
     private let maxBytes: Int
+    /// The most memory that all live manifests together take, but for the one used last.
+    private let maxWeight: Int
     private var entries: [ResourceID: Entry] = [:]
     private var uses = 0
     /// Live manifests by their URLs without query: low-latency players add another query each time.
@@ -69,7 +72,9 @@ struct PlayedManifests {
 
     private static let maxLiveURLs = 64
 
-    init(maxBytes: Int = 32 << 20) { self.maxBytes = maxBytes }
+    init(maxBytes: Int = 32 << 20, maxWeight: Int = 64 << 20) {
+        (self.maxBytes, self.maxWeight) = (maxBytes, maxWeight)
+    }
 
     /// Returns the lock under which one manifest is read and rewritten.
     ///
@@ -96,10 +101,11 @@ struct PlayedManifests {
     /// Returns the copy of a live manifest.
     func live(_ id: ResourceID) -> LiveManifest? { entries[id]?.live }
 
-    /// Keeps or drops the copy of a live manifest.
+    /// Keeps or drops the copy of a live manifest. Those that were not used for the longest time make room for it.
     mutating func keep(_ live: LiveManifest?, of id: ResourceID, at url: MediaURL) {
         entries[id]?.live = live
         note(id)
+        if live != nil { makeRoom(for: id) }
         let name = Self.name(of: url)
         if live == nil {
             liveURLs.remove(name)
@@ -126,6 +132,16 @@ struct PlayedManifests {
         for id in entries.keys.sorted(by: { lastUse(of: $0) < lastUse(of: $1) }) where total > maxBytes {
             total -= entries[id]?.byteCount ?? 0
             entries[id]?.text = nil
+        }
+    }
+
+    private mutating func makeRoom(for newest: ResourceID) {
+        var total = entries.values.reduce(into: 0) { $0 += $1.weight }
+        guard total > maxWeight else { return }
+        for id in entries.keys.sorted(by: { lastUse(of: $0) < lastUse(of: $1) }) where id != newest {
+            guard total > maxWeight else { return }
+            total -= entries[id]?.weight ?? 0
+            entries[id]?.live = nil
         }
     }
 

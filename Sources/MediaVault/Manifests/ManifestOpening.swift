@@ -12,6 +12,7 @@ struct ManifestOpening: Sendable {
     let service: String
     let loader: ResourceLoader
     let playback: ManifestPlayback
+    let seat: ManifestSeat
     /// Opens the resource for reading, whole.
     let read: @Sendable () async throws -> MediaReader
 
@@ -24,7 +25,9 @@ struct ManifestOpening: Sendable {
     /// - Throws: ``VaultError`` as reading does, and with code `invalidResponse` if the manifest cannot be used.
     func open() async throws -> PlayableManifest? {
         try await loader.ready()
-        if let copy = playback.live(id) {
+        let live = playback.live(id)
+        try await loader.admit(resource.reference, copy: live?.information)
+        if let copy = live {
             // Another playlist names it, and defines other variables for it.
             return try await current(copy.variables == scope.variables ? copy : nil)
         }
@@ -86,6 +89,7 @@ struct ManifestOpening: Sendable {
         if reader.information.length ?? 0 > Int64(limits.maxBytes) { throw tooLarge }
         while let more = try await reader.next() {
             guard bytes.count + more.count <= limits.maxBytes else { throw tooLarge }
+            guard try await seat.mayTake(bytes.count + more.count) else { throw tooSlow }
             bytes += more
         }
         // A reader whose task is cancelled ends as if it were complete.
@@ -168,6 +172,7 @@ struct ManifestOpening: Sendable {
         while let more = try await response.nextBytes() {
             loader.store.countFetched(Int64(more.count))
             guard bytes.count + more.count <= limits.maxBytes else { throw tooLarge }
+            guard try await seat.mayTake(bytes.count + more.count) else { throw tooSlow }
             bytes += more
         }
         guard length.map({ $0 == bytes.count }) ?? true else {
@@ -232,6 +237,7 @@ struct ManifestOpening: Sendable {
         _ manifest: Manifest, _ information: ContentInformation, version: String, source: MediaReader.Source,
         bypass: BypassReason?, staleness: Staleness?, originStatus: Int?
     ) async throws -> PlayableManifest {
+        guard loader.mayGive(information, for: resource.reference) else { throw loader.privateAddress(at: 0) }
         let known = playback.text(of: id, for: scope, at: service).flatMap { $0.version == version ? $0.manifest : nil }
         let text: RewrittenManifest
         if let known { text = known } else { text = try await rewrite(manifest, information, version) }
@@ -265,6 +271,11 @@ struct ManifestOpening: Sendable {
         VaultError(
             .invalidResponse,
             "\(url) is a playlist that cannot be used: \(ManifestError.tooLarge(limit: limits.maxBytes))")
+    }
+
+    private var tooSlow: VaultError {
+        VaultError(
+            .unreachable, "\(url) is a large playlist that arrives slowly, and other large ones wait; try again later")
     }
 
     private var notAManifest: VaultError {

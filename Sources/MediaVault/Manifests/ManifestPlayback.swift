@@ -8,6 +8,7 @@ import VaultStorage
 final class ManifestPlayback: Sendable {
     let limits: ManifestLimits
     private let loaders: LoaderTable
+    let room = ManifestRoom()
     private let played = Locked(PlayedManifests())
     private let versions = Atomic(0)
 
@@ -30,18 +31,23 @@ final class ManifestPlayback: Sendable {
 
     /// Looks at the beginning of a resource, unless that was done, so that its other parts are given as what they are.
     ///
-    /// If the beginning is not held, it is requested only if neither type nor path says that the resource is media.
+    /// If the beginning is not held, it is requested only if neither type nor path says that the resource is media, or
+    /// if too little of it was.
     ///
-    /// - Parameter read: opens a range of the resource.
+    /// - Parameters:
+    ///   - isBegun: whether the first bytes are there, but were too few.
+    ///   - read: opens a range of the resource.
     /// - Throws: `CancellationError`.
     func examine(
-        _ resource: NamedResource, read: @Sendable (RequestedRange) async throws -> MediaReader
+        _ resource: NamedResource, isBegun: Bool = false,
+        read: @Sendable (RequestedRange) async throws -> MediaReader
     ) async throws {
         do {
             let (loader, lease) = try loaders.use(resource)
             defer { withExtendedLifetime(lease) {} }
             try await loader.ready()
-            guard !loader.hasSeenMedia, !isManifest(resource), isWorthExamining(resource, loader) else { return }
+            guard !loader.hasSeenMedia, !isManifest(resource), isBegun || isWorthExamining(resource, loader)
+            else { return }
             // Of what is held, the fewest bytes: most of it is media, and nothing more should be fetched for this.
             var count = loader.look { $0.present.contains(0) } ? ManifestContent.minBytes : MediaReader.chunkBytes
             while true {
@@ -100,7 +106,8 @@ final class ManifestPlayback: Sendable {
         // One request at a time: the others get what it brought.
         return try await lock(of: resource.id, loader).exclusively {
             let manifest = try await ManifestOpening(
-                resource: resource, scope: scope, service: service, loader: loader, playback: self, read: read
+                resource: resource, scope: scope, service: service, loader: loader, playback: self,
+                seat: ManifestSeat(in: room), read: read
             ).open()
             // A version that only began like a manifest may be replaced by media.
             if manifest == nil { played.withLock { $0.note(resource.id, isManifest: false) } }

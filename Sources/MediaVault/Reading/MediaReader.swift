@@ -49,6 +49,7 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
     public static let chunkBytes = 64 << 10
 
     let loader: ResourceLoader
+    private let reference: MediaReference
     private let lease: LoaderLease
     private let id: ReaderState.ID
     private let progress: Locked<Progress>
@@ -58,8 +59,9 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
         var isEnded = false
     }
 
-    init(_ opening: Opening, loader: ResourceLoader, lease: LoaderLease) {
+    init(_ opening: Opening, of reference: MediaReference, loader: ResourceLoader, lease: LoaderLease) {
         self.loader = loader
+        self.reference = reference
         self.lease = lease
         id = opening.reader
         information = opening.information
@@ -123,15 +125,27 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
             switch loader.step(id) {
             case .finished: return nil
             case .take(let bytes):
+                try requireGivable(position)
                 return advance(Array(bytes.prefix(Int(Swift.min(end - position, Int64(count))))))
             case .open(let segment, let run):
                 let wanted = run.clamped(to: position..<Swift.min(end, chunkEnd(position, count, segment)))
-                if let bytes = try await open(wanted, of: segment) { return advance(bytes) }
+                if let bytes = try await open(wanted, of: segment) {
+                    try requireGivable(position)
+                    return advance(bytes)
+                }
             case .wait, .fetch: try await loader.waitAsPlayer(id)
             case .changed: throw Self.changed(loader.url, position)
             case .hole(_, let isDamage): throw Self.hole(at: position, isDamage: isDamage)
             case .failed(let failure): throw failure.vaultError(for: loader.url, at: position)
             }
+        }
+    }
+
+    /// Requires that the bytes at hand may be given: the host may have led to another address since the start.
+    private func requireGivable(_ position: Int64) throws {
+        guard reference.isDerived else { return }
+        guard loader.mayGive(loader.look { $0.information }, for: reference) else {
+            throw loader.privateAddress(at: position)
         }
     }
 

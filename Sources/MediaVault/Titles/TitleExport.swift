@@ -86,7 +86,7 @@ struct TitleExport {
         let offered = record.heldPart(of: held.manifest)
         var content = Content(texts: [(record.kind == .hls ? "index.m3u8" : "manifest.mpd", offered.local(&names))])
         for list in names.files where list.role == .playlist {
-            let resource = try await loaders.name(reach.reference(to: list.url))
+            let resource = try await admitted(list.url, reach)
             let variables = held.manifest.exports
             let media = try await pool.run {
                 try HeldManifest(resource, in: store, as: .hls, variables: variables)
@@ -100,9 +100,19 @@ struct TitleExport {
         return content
     }
 
+    /// Returns a resource that the title names, if the title may be given it.
+    private func admitted(_ url: MediaURL, _ reach: TitleReach) async throws -> NamedResource {
+        let resource = try await loaders.name(reach.reference(to: url))
+        guard resource.reference.isDerived else { return resource }
+        let (loader, lease) = try loaders.use(resource)
+        defer { withExtendedLifetime(lease) {} }
+        try await loader.admit(resource.reference)
+        return resource
+    }
+
     /// Returns the bytes of a part.
     private func source(of url: MediaURL, _ reach: TitleReach) async throws -> ExportSource {
-        let (store, resource) = (store, try await loaders.name(reach.reference(to: url)))
+        let (store, resource) = (store, try await admitted(url, reach))
         return try await pool.run { try ExportSource(store, resource.id, url) }
     }
 }

@@ -139,12 +139,17 @@ final class TitleJob: Sendable {
         _ urls: [MediaURL], _ reach: TitleReach, of title: Manifested, variables: [String: String]
     ) async throws -> [HeldManifest] {
         var lists: [HeldManifest] = []
-        var count = 0
+        var (count, weight) = (0, 0)
         for url in urls {
             let resource = try await loaders.name(reach.reference(to: url))
             let (loader, lease) = try loaders.use(resource)
             defer { withExtendedLifetime(lease) {} }
+            try await loader.admit(resource.reference)
             try await download(loader, for: title) { _ in }
+            if options.requiresMedia, let page = loader.look({ $0.information }).flatMap(loader.page) {
+                _ = try? await loaders.remove(resource) { store, id in try store.remove(id) }
+                throw page
+            }
             let store = loader.store
             let list = try await loader.pool.run {
                 try HeldManifest(resource, in: store, as: .hls, variables: variables)
@@ -159,7 +164,8 @@ final class TitleJob: Sendable {
                 throw VaultError(.invalidResponse, "\(url) names further playlists, which no title may")
             }
             count += references.count
-            guard count <= ManifestLimits.standard.maxReferences else {
+            weight += list.manifest.weight
+            guard count <= ManifestLimits.standard.maxReferences, weight <= TitlePlan.maxWeight else {
                 throw VaultError(
                     .invalidResponse,
                     "\(title.url) names more than \(ManifestLimits.standard.maxReferences) resources; choose less of it"
@@ -242,6 +248,10 @@ final class TitleJob: Sendable {
             let (loader, lease) = try await loaders.use(part)
             defer { withExtendedLifetime(lease) {} }
             try await loader.ready()
+            try await loader.admit(part)
+            if options.requiresMedia, try await removesPage(loader, of: part) {
+                return try await fetch(number, part, of: title, pack, report: report)
+            }
             let small: SmallFile?
             let isWhole = loader.look { $0.information?.length != nil && $0.missing.isEmpty }
             if isWhole {
@@ -269,6 +279,39 @@ final class TitleJob: Sendable {
         }
     }
 
+    /// Removes a page that was played in place of a part, such as that of a login, so that the part is fetched again.
+    ///
+    /// - Returns: whether there was one.
+    /// - Throws: ``VaultError`` with code `notMedia` if there is one that was not only played.
+    private func removesPage(_ loader: ResourceLoader, of part: MediaReference) async throws -> Bool {
+        guard let page = try await heldPage(loader) else { return false }
+        let (store, id) = (loader.store, loader.record.id)
+        let isOnlyPlayed = try await loader.pool.run {
+            try store.index.resource(id).map { $0.resourceClass == .cache && $0.place == nil } ?? true
+        }
+        guard isOnlyPlayed else { throw page }
+        do {
+            _ = try await loaders.remove(part) { store, id in try store.remove(id) }
+        } catch let error as VaultError where error.code == .notHeld {
+            // Nothing of it was stored; what the loader knows is forgotten with it.
+            loaders.remove(id)
+        }
+        return true
+    }
+
+    /// Returns the error for a page that is held, or begun, in place of a part; nil if there is none.
+    private func heldPage(_ loader: ResourceLoader) async throws -> VaultError? {
+        guard let information = loader.look({ $0.information }) else { return nil }
+        if let page = loader.page(information) { return page }
+        let isHeld = loader.look { $0.information?.length != nil && $0.missing.isEmpty }
+        guard isHeld, (1...ResourceLoader.maxPageBytes).contains(information.length ?? 0) else { return nil }
+        return try await loader.pool.run {
+            // What is not durable yet came a moment ago, and was looked at then.
+            guard var source = try? ExportSource(loader.store, loader.record.id, loader.url) else { return nil }
+            return loader.page(beginning: try source.bytes(at: 0, of: loader.store))
+        }
+    }
+
     /// Keeps a part that is held. Segments do not change; the manifest would name others.
     ///
     /// - Returns: the part if it lies in the packs of other titles alone: each title has a copy of its own, so that none
@@ -290,7 +333,9 @@ final class TitleJob: Sendable {
         _ number: Int, _ loader: ResourceLoader, report: @escaping @Sendable () -> Void
     ) async throws -> SmallFile? {
         var arrived: Int64 = 0
-        return try await loader.fetchIfSmall(limit: PackedPart.maxBytes) { count in
+        return try await loader.fetchIfSmall(
+            limit: PackedPart.maxBytes, refusingPages: options.requiresMedia
+        ) { count in
             arrived += Int64(count)
             work.withLock { [arrived] in $0.tally.note(number, held: arrived, length: nil) }
             report()

@@ -10,6 +10,8 @@ struct TitlePlan: Hashable {
 
     /// The most media playlists of a title.
     static let maxPlaylists = 256
+    /// The most memory that the media playlists of a title take together, in bytes.
+    static let maxWeight = 512 << 20
 
     /// Plans what a manifest names by itself, which for HLS are the media playlists of the chosen renditions.
     init(_ manifest: Manifest) {

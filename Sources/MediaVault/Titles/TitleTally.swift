@@ -78,6 +78,10 @@ struct TitleFailures {
 
     /// More failures than this show that the title itself cannot be fetched, for example because its links expired.
     static let most = 16
+    /// Failures that another part need not have.
+    private static let ofOnePart: Set<VaultError.Code> = [
+        .refused, .invalidResponse, .invalidURL, .changed, .notMedia,
+    ]
 
     /// Notes a failure.
     ///
@@ -85,7 +89,7 @@ struct TitleFailures {
     mutating func note(_ error: VaultError) -> Bool {
         count += 1
         first = first ?? error
-        return count < Self.most && [.refused, .invalidResponse, .invalidURL, .changed].contains(error.code)
+        return count < Self.most && Self.ofOnePart.contains(error.code)
             && !(500...599).contains(error.originStatus ?? 0) && error.originStatus != 429
     }
 

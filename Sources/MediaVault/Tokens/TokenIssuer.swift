@@ -124,7 +124,8 @@ public struct TokenIssuer: Sendable {
         }
         let scope = LinkScope(
             url: opened.reference.url, capability: opened.folder == nil ? nil : opened.capability,
-            folder: opened.folder, variables: opened.variables, expires: opened.expires)
+            folder: opened.folder, variables: opened.variables, expires: opened.expires,
+            isDerived: opened.reference.isDerived)
         return Admission(reference: opened.reference, scope: scope, revision: revision)
     }
 
@@ -248,4 +249,6 @@ package struct LinkScope: Hashable, Sendable {
     var variables: [String: String] = [:]
     /// Seconds since 1970.
     let expires: Int64
+    /// Whether a manifest or a redirect named the URL.
+    var isDerived = false
 }

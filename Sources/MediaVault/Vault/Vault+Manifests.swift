@@ -15,10 +15,13 @@ extension Vault {
 
     /// Looks at the beginning of a resource, unless that was done: a player may ask for another part first.
     ///
+    /// - Parameter isBegun: whether the first bytes are there, but were too few.
     /// - Throws: `CancellationError`.
-    package func examine(_ resource: NamedResource) async throws {
+    package func examine(_ resource: NamedResource, isBegun: Bool = false) async throws {
         let resource = try await current(resource)
-        try await manifests.examine(resource) { [self] range in try await read(resource, range: range) }
+        try await manifests.examine(resource, isBegun: isBegun) { [self] range in
+            try await read(resource, range: range)
+        }
     }
 
     /// Reads a manifest whole, with playback links in place of its references.

@@ -22,7 +22,8 @@ extension Vault {
     /// Returns all requested bytes if they are held and fresh, and the resource was read recently; nil otherwise.
     package func held(_ resource: NamedResource, range: RequestedRange) -> HeldMedia? {
         guard let loader = loaders.loaderInUse(resource.id),
-            let found = loader.look({ $0.held(range, now: store.now()) })
+            let found = loader.look({ $0.held(range, now: store.now()) }),
+            loader.mayGive(found.information, for: resource.reference)
         else { return nil }
         return HeldMedia(found: found, resource: resource, loader: loader)
     }
@@ -53,7 +54,16 @@ extension Vault {
             loader === held.loader,
             let opening = loader.open(held.found)
         else { return nil }
-        return reader(opening, loader, lease)
+        return reader(opening, of: held.resource.reference, loader, lease)
+    }
+
+    /// Returns the held ranges of a resource, if a reference may be given them.
+    package func heldRanges(of reference: MediaReference) async throws -> [ByteRange] {
+        let (loader, lease) = try await use(reference)
+        defer { withExtendedLifetime(lease) {} }
+        try await loader.ready()
+        guard loader.mayGive(loader.look { $0.information }, for: reference) else { return [] }
+        return try await summary(of: reference)?.held ?? []
     }
 
     /// Records that a resource was accessed, unless its mode is `noStore`.

@@ -168,6 +168,7 @@ public final class Vault: Sendable {
     public func information(for reference: MediaReference) async throws -> ContentInformation {
         let (loader, lease) = try await use(reference)
         defer { withExtendedLifetime(lease) {} }
+        try await loader.admit(reference)
         return try await loader.learnInformation()
     }
 
@@ -182,7 +183,10 @@ public final class Vault: Sendable {
     package func head(of resource: NamedResource) async throws -> MediaHead {
         let (loader, lease) = try loaders.use(await current(resource))
         defer { withExtendedLifetime(lease) {} }
-        return try await loader.head()
+        try await loader.admit(resource.reference)
+        let head = try await loader.head()
+        guard loader.mayGive(head.information, for: resource.reference) else { throw loader.privateAddress(at: 0) }
+        return head
     }
 
     /// Opens a resource for reading.
@@ -198,12 +202,15 @@ public final class Vault: Sendable {
     /// ``read(_:range:)-(MediaReference,_)`` for a named resource.
     package func read(_ resource: NamedResource, range: RequestedRange) async throws -> MediaReader {
         let (loader, lease) = try loaders.use(await current(resource))
-        return reader(try await loader.open(range), loader, lease)
+        let opening = try await loader.open(range, for: resource.reference)
+        return reader(opening, of: resource.reference, loader, lease)
     }
 
-    func reader(_ opening: Opening, _ loader: ResourceLoader, _ lease: LoaderLease) -> MediaReader {
+    func reader(
+        _ opening: Opening, of reference: MediaReference, _ loader: ResourceLoader, _ lease: LoaderLease
+    ) -> MediaReader {
         noteAccess(of: loader, at: store.now())
-        return MediaReader(opening, loader: loader, lease: lease)
+        return MediaReader(opening, of: reference, loader: loader, lease: lease)
     }
 
     /// Returns the loader of a resource; all users share it.

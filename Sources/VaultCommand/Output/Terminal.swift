@@ -92,12 +92,19 @@ final class Terminal: Sendable {
         return count - 1
     }
 
-    /// Replaces control characters with `?`: text from an origin or argument must not control the terminal.
+    /// Replaces control characters with `?`, and those that turn the direction of a whole text: text from an origin or
+    /// argument must not control the terminal, nor look like another.
     static func printable(_ text: String) -> String {
         // Long lists are mostly ASCII.
         guard text.utf8.contains(where: { !(0x20..<0x7F).contains($0) }) else { return text }
-        return String(
-            String.UnicodeScalarView(text.unicodeScalars.map { $0.properties.generalCategory == .control ? "?" : $0 }))
+        return String(String.UnicodeScalarView(text.unicodeScalars.map { isPrintable($0) ? $0 : "?" }))
+    }
+
+    private static func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x202A...0x202E, 0x2066...0x2069: false
+        default: scalar.properties.generalCategory != .control
+        }
     }
 
     private func wiped(_ text: String) -> String { isDrawn.withLock { $0 } ? "\r\u{1B}[K" + text : text }

@@ -69,6 +69,9 @@ package struct DASHManifest: Sendable {
         DASHWalk.representations(of: root, at: url).flatMap { $0.references(isLive: isLive) }
     }
 
+    /// About how many bytes of memory it takes: a tree of short texts is many times as large as what it was read from.
+    var weight: Int { byteCount * 8 }
+
     /// How long the title plays; nil if the MPD does not say it, or is live.
     package var duration: Duration? {
         guard !isLive else { return nil }

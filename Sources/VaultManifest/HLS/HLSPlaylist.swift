@@ -49,6 +49,11 @@ package struct HLSPlaylist: Sendable {
         }
     }
 
+    /// About how many bytes of memory it takes: its text, and what is written into it.
+    var weight: Int { bytes.count + edits.count * Self.editBytes }
+
+    private static let editBytes = 256
+
     /// How long the segments play; nil for a multivariant playlist, a live one, and a list without durations.
     package var duration: Duration? { isLive ? nil : window }
 

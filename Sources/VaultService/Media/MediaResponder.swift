@@ -193,7 +193,13 @@ final class MediaResponder: Sendable {
     ) async throws -> (opened: OpenedMedia, facts: MediaFacts)? {
         let (opened, took) = try await opened(resource, range, held)
         let reader = opened.reader
-        if let start = opened.start { vault.note(start, of: reader, resource) }
+        if let start = opened.start {
+            vault.note(start, of: reader, resource)
+            // Too little of the beginning does not show it either.
+            if link != nil, !isManifest(resource), !vault.isMedia(resource) {
+                try await watch.during { [vault] in try await vault.examine(resource, isBegun: true) }
+            }
+        }
         guard !isManifest(resource) else {
             reader.cancel()
             return nil
@@ -226,7 +232,7 @@ final class MediaResponder: Sendable {
         return (value, .now - start)
     }
 
-    private func held() async throws -> [ByteRange] { (try? await vault.summary(of: reference))?.held ?? [] }
+    private func held() async throws -> [ByteRange] { (try? await vault.heldRanges(of: reference)) ?? [] }
 
     private static let changed = VaultError(.changed, "the resource changed at its origin meanwhile; try again")
 

@@ -117,4 +117,22 @@ struct PlayedManifestTests {
         let empty = try live("#EXTM3U\n#EXT-X-TARGETDURATION:4\n", confirmed: start)
         #expect(empty.isOfUse(now: start + .seconds(29)) && !empty.isOfUse(now: start + .seconds(30)))
     }
+
+    @Test("Live manifests make room for the newest one: those that were not used for the longest time are read again")
+    func liveRoom() throws {
+        let text = "#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\na.ts\n"
+        let weight = try live(text, confirmed: start).manifest.weight
+        var played = PlayedManifests(maxWeight: 2 * weight)
+        let owners = (1...4).map { _ in Owner() }
+        for (number, owner) in owners.enumerated() {
+            _ = played.lock(of: try id(UInt8(number)), owner: owner)
+            played.keep(try live(text, confirmed: start), of: try id(UInt8(number)), at: url)
+        }
+        #expect(try (0...3).map { played.live(try id($0)) != nil } == [false, false, true, true])
+        var small = PlayedManifests(maxWeight: 1)
+        _ = small.lock(of: try id(1), owner: owners[0])
+        small.keep(try live(text, confirmed: start), of: try id(1), at: url)
+        #expect(try small.live(id(1)) != nil, "the one in use stays")
+        withExtendedLifetime(owners) {}
+    }
 }

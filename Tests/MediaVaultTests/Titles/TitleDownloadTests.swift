@@ -435,4 +435,113 @@ struct TitleDownloadTests {
         #expect(title.isComplete && (title.duration ?? 0) > 1 << 52)
         await vault.close()
     }
+
+    private static let page = Array("<!DOCTYPE html><html><body>Sign in</body></html>".utf8)
+
+    /// Returns the answer with a page; without a length, if that is left out.
+    private static func page(_ type: String?, hasLength: Bool = true, to request: ScriptedRequest) -> ScriptedAnswer {
+        var answer = ScriptedAnswer(200, fields: hasLength ? ["Content-Length": "\(page.count)"] : [:])
+        if let type { answer.set("Content-Type", type) }
+        if request.method == "GET" { answer.body = [.bytes(page)] }
+        answer.closes = !hasLength
+        return answer
+    }
+
+    @Test(
+        "A page in place of a part is refused and named, nothing of it is kept, and the next fetch gets the part",
+        arguments: [
+            ("text/html; charset=utf-8", true), ("application/xhtml+xml", true), (nil, true), ("text/html", false),
+        ] as [(String?, Bool)])
+    func pageAsPart(type: String?, hasLength: Bool) async throws {
+        let (fixture, url) = try await Self.fixture()
+        fixture.origin.answer { request in
+            request.target.hasPrefix("/480-2.ts")
+                ? Self.page(type, hasLength: hasLength, to: request) : Self.answer(to: request)
+        }
+        let vault = try await fixture.open()
+        var options = Self.small
+        options.requiresMedia = true
+        let part = fixture.origin.url("/480-2.ts?token=secret")
+        for wasPlayed in [false, true] {
+            if wasPlayed { for try await _ in try await vault.read(part) {} }
+            let error = await #expect(throws: VaultError.self) { try await Self.download(url, into: vault, options) }
+            #expect(error?.code == .notMedia && error?.hint == .anyType)
+            #expect(error?.message.contains("/480-2.ts") == true && error?.message.contains("secret") == false)
+            #expect(error?.message.contains("text/html") == true || error?.message.contains("xhtml") == true)
+            #expect(try await vault.summary(of: part) == nil, "something of the page was kept")
+            #expect(try await vault.summary(of: url)?.title?.isComplete == false)
+        }
+        fixture.origin.answer { Self.answer(to: $0) }
+        try await Self.download(url, into: vault, options)
+        #expect(try await vault.summary(of: url)?.title?.isComplete == true)
+        await vault.close()
+    }
+
+    @Test("A page in place of a media playlist is refused and named, and nothing of it is kept")
+    func pageAsPlaylist() async throws {
+        let (fixture, url) = try await Self.fixture()
+        fixture.origin.answer { request in
+            request.target == "/480.m3u8" ? Self.page("text/html", to: request) : Self.answer(to: request)
+        }
+        let vault = try await fixture.open()
+        var options = Self.small
+        options.requiresMedia = true
+        for _ in 0..<2 {
+            let error = await #expect(throws: VaultError.self) { try await Self.download(url, into: vault, options) }
+            #expect(error?.code == .notMedia && error?.message.contains("/480.m3u8") == true)
+            #expect(try await vault.summary(of: fixture.origin.url("/480.m3u8")) == nil)
+        }
+        fixture.origin.answer { Self.answer(to: $0) }
+        try await Self.download(url, into: vault, options)
+        #expect(try await vault.summary(of: url)?.title?.isComplete == true)
+        await vault.close()
+    }
+
+    @Test("Without the requirement of media, a page is a part like any other; a key of 16 bytes is always one")
+    func anyPart() async throws {
+        let (fixture, url) = try await Self.fixture()
+        fixture.origin.answer { request in
+            if request.target.hasPrefix("/480-2.ts") { return Self.page("text/html", to: request) }
+            guard request.target == "/key" else {
+                return Self.answer(to: request, more: "#EXT-X-KEY:METHOD=AES-128,URI=\"/key\"\n")
+            }
+            return ScriptedResource(length: 16, contentType: "text/html").answer(to: request)
+        }
+        let vault = try await fixture.open()
+        var options = Self.small
+        options.requiresMedia = true
+        let error = await #expect(throws: VaultError.self) { try await Self.download(url, into: vault, options) }
+        #expect(error?.message.hasPrefix("1 of ") == true, "the key is no page")
+        try await Self.download(url, into: vault)
+        #expect(try await vault.summary(of: url)?.title?.isComplete == true)
+        await vault.close()
+    }
+
+    @Test("A page that a network sends in place of held media does not replace it, and is not given for long itself")
+    func portal() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: 100_000, contentType: "video/mp4"))
+        let resource = fixture.resource
+        let fresh: @Sendable (ScriptedRequest) -> ScriptedAnswer = { request in
+            var answer = resource.answer(to: request)
+            answer.set("Cache-Control", "max-age=0")
+            return answer
+        }
+        let portal: @Sendable (ScriptedRequest) -> ScriptedAnswer = { request in
+            var answer = Self.page("text/html", to: request)
+            answer.set("Cache-Control", "max-age=3600")
+            return answer
+        }
+        fixture.origin.answer(with: fresh)
+        let vault = try await fixture.open()
+        #expect(try await fixture.read(vault, .closed(first: 0, last: 59_999)) == 0..<60_000)
+        fixture.origin.answer(with: portal)
+        #expect(try await fixture.read(vault, .closed(first: 0, last: 59_999)) == 0..<60_000, "the film stays")
+        await #expect(throws: VaultError.self) { try await fixture.read(vault, .from(60_000)) }
+        let other = fixture.origin.url("/other.mp4")
+        for try await bytes in try await vault.read(other) { #expect(bytes == Self.page) }
+        fixture.origin.answer(with: fresh)
+        #expect(try await fixture.read(vault) == 0..<100_000)
+        #expect(try await fixture.bytes(vault, MediaReference(other)) == 100_000, "the page is not fresh")
+        await vault.close()
+    }
 }

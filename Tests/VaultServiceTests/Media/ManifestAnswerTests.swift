@@ -147,6 +147,59 @@ struct ManifestAnswerTests {
         }
     }
 
+    @Test(
+        "Too little of the beginning to show what it is comes from the rewritten text, too, whatever type and path say",
+        arguments: ["bytes=0-1", "bytes=0-6", "bytes=0-1,4-5"])
+    func tooLittle(range: String) async throws {
+        let list = Self.list + "http://10.0.0.1/s.ts\n#EXT-X-ENDLIST\n"
+        for (path, type) in [("/a/x.mp4", "video/mp4"), ("/a/x.ts", nil), ("/a/x.m3u8", "video/mp4")] {
+            let origin = try Self.origin([path: "\n\n\n\n" + list], type: type)
+            try await RunningService.run(over: try await TestVault()) { service in
+                let target = service.target(origin.url(path))
+                let first = try await Self.get(target, service, ["Range": range])
+                let whole = try await Self.get(target, service)
+                #expect(first.head.status == 206 && first.head.fields["etag"] == whole.head.fields["etag"], "\(path)")
+                #expect(!String(decoding: whole.body, as: UTF8.self).contains("http:"))
+            }
+        }
+    }
+
+    @Test(
+        "What the operator plays from a private address is refused to a manifest of another origin as if it were not held"
+    )
+    func privateBytes() async throws {
+        let inside = try ScriptedOrigin(ScriptedResource(length: 1000))
+        let list = "\(Self.list)\(inside.url("/held.ts"))\n\(inside.url("/unknown.ts"))\n#EXT-X-ENDLIST\n"
+        let origin = try Self.origin(["/a/x.m3u8": list])
+        let test = try await TestVault()
+        for isOffline in [false, true] {
+            try await RunningService.run(over: test, isOffline: isOffline) { service in
+                let target = service.target(origin.url("/a/x.m3u8"))
+                let links = Self.links(try await Self.get(target, service).body, in: target)
+                let client = try service.client()
+                for method in ["GET", "HEAD", "GET"] {
+                    let own = try await Self.get(service.target(inside.url("/held.ts")), service)
+                    #expect(own.head.status == 200 && own.body.count == 1000)
+                    for fields in [[:], ["Range": "bytes=0-"], ["Range": "bytes=10-19"], ["If-None-Match": "*"]]
+                        as [KeyValuePairs<String, String>]
+                    {
+                        let held = try #require(
+                            await client.ask(method, links[0], host: service.host, fields: fields))
+                        let unknown = try #require(
+                            await client.ask(method, links[1], host: service.host, fields: fields))
+                        #expect(held.head.status == (isOffline ? 504 : 502), "\(method) \(fields)")
+                        #expect(held.head.status == unknown.head.status)
+                        #expect(
+                            String(decoding: held.body, as: UTF8.self)
+                                == String(decoding: unknown.body, as: UTF8.self))
+                        #expect(held.head.fields["cache-status"] == unknown.head.fields["cache-status"])
+                    }
+                }
+            }
+        }
+        #expect(inside.exchanges.allSatisfy { $0.request.target == "/held.ts" })
+    }
+
     @Test("What a redirected playlist names is relative to where the redirect led, after a restart too")
     func redirected() async throws {
         let text = Self.list + "s.ts\n#EXT-X-ENDLIST\n"

@@ -1,0 +1,111 @@
+import VaultModel
+
+/// The room for large manifests: a few of them at a time are read, parsed and rewritten.
+///
+/// One of 32 MiB takes several times its size for seconds, and a thread of the pool that all readers share. Small ones
+/// need no seat.
+final class ManifestRoom: Sendable {
+    private struct Waiting {
+        let id: Int
+        let waiter: CheckedContinuation<Bool, Never>
+    }
+
+    private struct State {
+        var taken = 0
+        var waiting: [Waiting] = []
+        var last = 0
+    }
+
+    private let seats: Int
+    private let state = Locked(State())
+
+    /// The largest manifest that needs no seat.
+    static let smallBytes = 256 << 10
+
+    /// - Parameter seats: the most large manifests at a time. Half of the smallest pool of threads, so that the other
+    ///   half goes on opening what is held.
+    init(seats: Int = 2) { self.seats = seats }
+
+    /// Whether somebody waits for a seat.
+    fileprivate var isContested: Bool { state.withLock { !$0.waiting.isEmpty } }
+
+    /// Waits for a seat, in turn.
+    ///
+    /// - Throws: `CancellationError`; no seat is taken then.
+    fileprivate func enter() async throws {
+        let id = nextID()
+        let isIn = await withTaskCancellationHandler {
+            await withCheckedContinuation { waiter in wait(id, waiter) }
+        } onCancel: {
+            cancel(id)
+        }
+        guard isIn else { throw CancellationError() }
+    }
+
+    private func nextID() -> Int {
+        state.withLock { state in
+            state.last += 1
+            return state.last
+        }
+    }
+
+    private func wait(_ id: Int, _ waiter: CheckedContinuation<Bool, Never>) {
+        let isIn = state.withLock { state -> Bool? in
+            guard !Task.isCancelled else { return false }
+            guard state.taken >= seats else {
+                state.taken += 1
+                return true
+            }
+            state.waiting.append(Waiting(id: id, waiter: waiter))
+            return nil
+        }
+        if let isIn { waiter.resume(returning: isIn) }
+    }
+
+    private func cancel(_ id: Int) {
+        let waiter = state.withLock { state in
+            state.waiting.firstIndex { $0.id == id }.map { state.waiting.remove(at: $0).waiter }
+        }
+        waiter?.resume(returning: false)
+    }
+
+    fileprivate func leave() {
+        let next = state.withLock { state -> Waiting? in
+            guard state.waiting.isEmpty else { return state.waiting.removeFirst() }
+            state.taken -= 1
+            return nil
+        }
+        next?.waiter.resume(returning: true)
+    }
+}
+
+/// The seat of one manifest, given back with its last reference.
+final class ManifestSeat: Sendable {
+    private let room: ManifestRoom
+    private let since = Locked<ContinuousClock.Instant?>(nil)
+
+    /// How long a manifest may take to arrive while others wait for its seat.
+    private static let patience: Duration = .seconds(30)
+
+    init(in room: ManifestRoom) { self.room = room }
+
+    deinit { if start != nil { room.leave() } }
+
+    /// Makes sure that so many bytes may be in memory.
+    ///
+    /// - Returns: false if the manifest has arrived too slowly, and others wait.
+    /// - Throws: `CancellationError`.
+    func mayTake(_ count: Int) async throws -> Bool {
+        guard count > ManifestRoom.smallBytes else { return true }
+        guard let start else {
+            try await room.enter()
+            begin()
+            return true
+        }
+        return .now - start < Self.patience || !room.isContested
+    }
+
+    private var start: ContinuousClock.Instant? { since.withLock { $0 } }
+
+    private func begin() { since.withLock { $0 = .now } }
+}

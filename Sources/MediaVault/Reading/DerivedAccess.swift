@@ -1,0 +1,92 @@
+import VaultFetch
+import VaultModel
+
+/// What a reference that a manifest or a redirect named may be given of what the vault holds.
+///
+/// The operator may read what he fetched, wherever it came from. A manifest gets no more than a request of its own
+/// would get: bytes from public addresses, and from hosts that the operator allows by name. What it is refused for, and
+/// how, does not depend on what is held.
+extension ResourceLoader {
+    /// Whether bytes that came from where this information states may be given for a reference.
+    ///
+    /// Where the bytes came from that an older version stored for the operator is unknown, so they are not given.
+    func mayGive(_ information: ContentInformation?, for reference: MediaReference) -> Bool {
+        guard reference.isDerived else { return true }
+        return information?.privateHosts?.allSatisfy(names.allows) ?? false
+    }
+
+    /// Opens the resource for a reference.
+    ///
+    /// - Throws: as ``open(_:isDownload:)``.
+    func open(_ requested: RequestedRange, for reference: MediaReference) async throws -> Opening {
+        try await admit(reference, at: requested.firstByte ?? 0)
+        let opening = try await open(requested)
+        guard mayGive(opening.information, for: reference) else {
+            change { $0.removeReader(opening.reader) }
+            throw privateAddress(at: requested.firstByte ?? 0)
+        }
+        return opening
+    }
+
+    /// Requires that a reference may be given the resource.
+    ///
+    /// If it may not, a request of its own shows what it gets, and the error is that of the request.
+    ///
+    /// - Parameters:
+    ///   - position: the first byte wanted.
+    ///   - copy: what is known of a copy in memory that would be given.
+    /// - Throws: ``VaultError``; `CancellationError`.
+    func admit(_ reference: MediaReference, at position: Int64 = 0, copy: ContentInformation? = nil) async throws {
+        guard reference.isDerived else { return }
+        try await ready()
+        let known = copy ?? look { $0.information }
+        if mayGive(known, for: reference) { return }
+        let (url, fields, reach) = addresses.current
+        // Nothing is held, and the request that follows reaches no further.
+        if known == nil, reach == .publicOnly { return }
+        guard look({ $0.mode.allowsRequests }) else { throw MediaReader.hole(at: position, isDamage: false) }
+        let request = OriginRequest(
+            url: url, first: 0, end: 1, fields: fields?.sent(to: url) ?? HeaderFields(), reach: .publicOnly)
+        do {
+            let response = try await origin.send(request)
+            response.cancel()
+            guard let known else { return }
+            if copy == nil, try await learnOrigin(of: known, from: response.head, asked: request) { return }
+        } catch let failure as OriginFailure {
+            throw FetchFailure.origin(failure).vaultError(for: self.url, at: position)
+        }
+        throw privateAddress(at: position)
+    }
+
+    /// Records where a representation comes from of which that is unknown, if an answer from public addresses is of the
+    /// same one.
+    ///
+    /// - Returns: whether it was recorded.
+    private func learnOrigin(
+        of known: ContentInformation, from head: OriginHead, asked: OriginRequest
+    ) async throws -> Bool {
+        guard known.privateHosts == nil, known.validators != Validators() else { return false }
+        let verdict = try ResponseCheck.judge(
+            head, asked: asked, known: KnownRepresentation(validators: known.validators, length: known.length))
+        guard case .current(let content) = verdict else { return false }
+        var information = known
+        information.privateHosts = ResponseCheck.information(of: head, asked: asked, content: content).privateHosts
+        try await learn(information)
+        return true
+    }
+
+    /// The error of a request that may not be sent to the address that its host has.
+    func privateAddress(at position: Int64) -> VaultError {
+        FetchFailure.origin(.privateAddress).vaultError(for: url, at: position)
+    }
+}
+
+extension ContentInformation {
+    /// Returns the hosts at private addresses that bytes of both came from; nil if that is unknown of one of them.
+    ///
+    /// - Parameter isConfirmed: whether the newer answer shows that what came before is the same.
+    func privateHosts(with news: ContentInformation, isConfirmed: Bool) -> Set<String>? {
+        guard let hosts = privateHosts else { return isConfirmed ? news.privateHosts : nil }
+        return news.privateHosts.map(hosts.union)
+    }
+}
