@@ -1,14 +1,16 @@
 """Real players behave the same through the vault as directly with nginx, and again without nginx."""
 
-import itertools
-
 from harness import sessions
-from harness.case import Settings, VaultCase, each
+from harness.case import IS_NIGHT, Settings, VaultCase, each
 from harness.media import SAMPLES
 
 PLAYERS = {
     "ffmpeg": sessions.Ffmpeg, "mpv": sessions.Mpv, "VLC": sessions.VLC, "GStreamer": sessions.GStreamer,
     "Chromium": lambda: sessions.Chromium(Settings.browser_python)}
+
+# By day, ffmpeg plays every sample, and the others take turns: two of the four play each.
+PLAYED = [f"{who} {name}" for place, who in enumerate(PLAYERS) for number, name in enumerate(SAMPLES)
+          if IS_NIGHT or who == "ffmpeg" or (place + number) % 2 == 0]
 
 # Steps that a player cannot do directly with nginx either; they are run there all the same, and must still fail.
 _SEEKS = {*(f"seek to {at} s" for at in sessions.SECONDS), "resume"}
@@ -37,7 +39,7 @@ class Players(PlayerCase):
             cls.media.path(name)
         cls.origin, cls.vault, cls.players = cls.new_origin(), cls.served_vault(), {}
 
-    @each(*map(" ".join, itertools.product(PLAYERS, SAMPLES)))
+    @each(*PLAYED)
     def test_plays(self, pair):
         """{}: start, seek, stop, resume and a whole play give the same result as directly from nginx, and again without
         nginx"""

@@ -117,9 +117,14 @@ def opened(url):
 
 
 def is_end(sink, resumed, whole, settling):
-    """Whether a resumed player saw the end of the whole, apart from the first pieces."""
-    frames, all_frames = resumed.sinks[sink].pieces, whole.sinks[sink].pieces
-    return len(frames) > settling and frames[settling:] == all_frames[settling - len(frames):]
+    """Whether a resumed player saw the end of the whole, apart from the first pieces, and from the last ones: how these
+    are cut depends on the seek."""
+    frames, all_frames = resumed.sinks[sink].pieces[settling:-1], whole.sinks[sink].pieces
+    if not frames or frames[0] not in all_frames:
+        return False
+    first = all_frames.index(frames[0])
+    end = first + len(frames)
+    return frames == all_frames[first:end] and end >= len(all_frames) - 2
 
 
 def session(url, seconds):
@@ -135,11 +140,14 @@ def session(url, seconds):
     whole = opened(url)
     seen["whole"] = whole.play_to_end()
     whole.stop()
-    if urllib.parse.urlsplit(url).path.endswith(".ts"):
-        # In a transport stream, a seek goes where the estimated bit rate leads, and may show half a picture first:
-        # both differ from run to run, at any address. So only what plays from there on is compared with the whole file.
+    path = urllib.parse.urlsplit(url).path
+    if path.endswith((".ts", ".ogg")):
+        # In a transport stream or an Ogg, a seek goes where the estimated bit rate leads, and may show half a picture
+        # first: both differ from run to run, at any address. So only what plays from there on is compared with the
+        # whole file.
         for second in seconds:
             seen[f"seek to {second} s"] = seen[f"seek to {second} s"] and True
+    if path.endswith(".ts"):
         seen["resume"] = is_end("video-sink", resumed, whole, GROUP) or None
     elif seen["resume"] and is_end("audio-sink", resumed, whole, SETTLING):
         seen["resume"][1] = True
