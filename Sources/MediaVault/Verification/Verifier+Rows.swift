@@ -65,7 +65,7 @@ extension Verifier {
         let count = try await blocking { try $0.index.wrongLinks(of: resource.id) }
         guard count > 0 else { return }
         if options.repairs { try await blocking { try $0.index.mendLinks(of: resource.id) } }
-        note(count, of: resource, "it is not listed with the titles that it is a part of; repair it")
+        note(count, of: resource, "its rows do not link it to the titles that it names, or to others; repair it")
     }
 
     private mutating func note(_ count: Int, of resource: StoredResource, _ problem: String) {

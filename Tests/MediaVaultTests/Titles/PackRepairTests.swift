@@ -20,10 +20,10 @@ struct PackRepairTests {
         ScriptedResource(seed: UInt64(number), length: length, contentType: "video/mp2t", entityTag: "\"\(number)\"")
     }
 
-    private static func answer(to request: ScriptedRequest) -> ScriptedAnswer {
+    private static func answer(to request: ScriptedRequest, partsAt base: String = "") -> ScriptedAnswer {
         if let number = number(of: request) { return part(number).answer(to: request) }
         let text =
-            "#EXTM3U\n#EXT-X-TARGETDURATION:4\n" + (1...count).map { "#EXTINF:4,\n\($0).ts\n" }.joined()
+            "#EXTM3U\n#EXT-X-TARGETDURATION:4\n" + (1...count).map { "#EXTINF:4,\n\(base)\($0).ts\n" }.joined()
             + "#EXT-X-ENDLIST\n"
         return ScriptedAnswer(
             200,
@@ -167,6 +167,21 @@ struct PackRepairTests {
         try await later.remove(MediaReference(title))
         #expect(try await later.status().resources == 1)
         await later.close()
+    }
+
+    @Test("A part in a pack that the manifest names at another authority is repaired from public addresses only")
+    func derived() async throws {
+        let other = "http://localhost:\(fixture.origin.port)/"
+        fixture.origin.answer { Self.answer(to: $0, partsAt: other) }
+        let vault = try await fixture.openHasty(allowing: ["localhost"])
+        try await fetch(title, vault)
+        await vault.close()
+        let pack = try #require(try packs().first)
+        try fixture.change(pack) { $0[100_000] ^= 1 }
+        let asked = fixture.origin.exchanges.count
+        let report = try await fixture.verify(repairs: true)
+        #expect(report.damage == [.block: 1] && report.remaining == 1)
+        #expect(fixture.origin.exchanges.count == asked)
     }
 
     @Test("A shred destroys the pack of a title even if it was unlinked")
