@@ -148,6 +148,21 @@ class WholeTitles(TitleCase):
         self.assertEqual(self.listed(), [])
         self.assertEqual(self.vault.segment_bytes(), 0)
 
+    def test_missing_language(self):
+        """A language that the title lacks is named after the fetch, with what was fetched in its place; info shows the
+        size of the title, not of its manifest"""
+        done = self.vault.run("fetch", "--video", "worst", "--audio", "fr,deu", "--subtitles", "fr", self.url)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        told = done.stderr.decode()
+        self.assertRegex(told, r"note: the title has no audio in fr; fetched: de\b")
+        self.assertIn("note: the title has no subtitles in fr; fetched: none fetched", told)
+        (title,) = self.listed()
+        facts = dict(line.split(None, 1) for line in self.vault.result("info", self.url).decode().splitlines())
+        self.assertEqual(facts["bytes"], str(title["bytes"]))
+        self.assertNotIn("size", facts)
+        again = self.vault.run("fetch", "--video", "worst", "--audio", "de", self.url)
+        self.assertNotIn("note:", again.stderr.decode())
+
     def test_named(self):
         """--title names a title, also through a running service, which fetches for the command"""
         self.vault.serve()

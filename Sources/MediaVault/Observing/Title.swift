@@ -48,6 +48,19 @@ public struct Title: Hashable, Codable, Sendable {
         self.fetched = fetched
     }
 
+    /// Returns the wanted languages in which it has no audio, and those in which it has no subtitles.
+    package func missingLanguages() -> (audio: [String], subtitles: [String]) {
+        func missing(_ languages: [String], _ kind: Rendition.Kind) -> [String] {
+            languages.filter { language in
+                !renditions.contains { $0.kind == kind && $0.speaks(LanguageRanges([language])) }
+            }
+        }
+        var (audio, subtitles): ([String], [String]) = ([], [])
+        if case .languages(let languages) = selection.audio { audio = missing(languages, .audio) }
+        if case .languages(let languages) = selection.subtitles { subtitles = missing(languages, .subtitles) }
+        return (audio, subtitles)
+    }
+
     /// Returns the manifest as it is played while its origin cannot be reached: a player is offered only what is held.
     package func heldPart(of manifest: Manifest) -> Manifest { manifest.selecting(selection) }
 }

@@ -94,7 +94,9 @@ struct TitleFetch: Sendable {
             } else {
                 try await download(reference, into: vault)
             }
-            return FetchedRecord(url, try await vault.resource(reference))
+            let document = try await vault.resource(reference)
+            for note in document?.title.map(TitleText.missingLanguages) ?? [] { await Terminal.shared.say(note) }
+            return FetchedRecord(url, document)
         } catch let error as VaultError {
             try Task.checkCancellation()
             // Report what is held now, not the last progress; a malformed URL has neither.

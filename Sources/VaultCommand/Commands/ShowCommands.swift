@@ -117,15 +117,18 @@ struct InfoCommand: AsyncParsableCommand {
     }
 
     private static func text(_ summary: ResourceSummary) -> String {
-        FactText.text(
-            [
-                ("url", summary.url), ("name", summary.name ?? "none"),
-                ("size", summary.size.map(String.init) ?? "unknown"),
-                ("held", RangeText.text(summary.held)), ("bytes", String(summary.bytes)),
+        // Of a title of several resources, the ranges of its manifest would say nothing.
+        let content =
+            summary.title.map(TitleText.facts) ?? [
+                ("size", summary.size.map(String.init) ?? "unknown"), ("held", RangeText.text(summary.held)),
+                ("bytes", String(summary.bytes)),
+            ]
+        return FactText.text(
+            [("url", summary.url), ("name", summary.name ?? "none")] + content + [
                 ("type", summary.type ?? "unknown"), ("etag", summary.etag ?? "none"),
                 ("class", summary.resourceClass), ("mode", summary.mode?.rawValue ?? "default"),
                 ("generation", String(summary.generation)),
-            ] + (summary.title.map(TitleText.facts) ?? []))
+            ])
     }
 }
 

@@ -6,17 +6,17 @@ struct RenditionOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Video of an HLS or DASH title: best, worst, all, or the most lines, such as 480.", valueName: "quality"),
-        transform: SelectionArgument.parse)
+        transform: { try SelectionArgument.parse($0, or: "best, worst, all or a number of lines such as 480") })
     var video = RenditionSelection.Video.best
 
     @Option(
         help: ArgumentHelp("Languages of the audio, such as en,de; default or all.", valueName: "languages"),
-        transform: SelectionArgument.parse)
+        transform: { try SelectionArgument.parse($0, or: "default, all or languages such as en,de") })
     var audio = RenditionSelection.Audio.default
 
     @Option(
         help: ArgumentHelp("Languages of the subtitles, such as en,de; default, none or all.", valueName: "languages"),
-        transform: SelectionArgument.parse)
+        transform: { try SelectionArgument.parse($0, or: "default, none, all or languages such as en,de") })
     var subtitles = RenditionSelection.Subtitles.default
 
     @Option(help: ArgumentHelp("Name of the title (default: the one in its manifest).", valueName: "name"))
@@ -37,9 +37,9 @@ struct RenditionOptions: ParsableArguments {
 
 /// Reads an option that has the same text as in the API.
 enum SelectionArgument {
-    static func parse<Value: RawRepresentable<String>>(_ text: String) throws -> Value {
+    static func parse<Value: RawRepresentable<String>>(_ text: String, or values: String) throws -> Value {
         guard let value = Value(rawValue: text) else {
-            throw ValidationError("'\(text)' is none of the values that the help lists")
+            throw ValidationError("'\(Redaction.withoutSecrets(text))' is not valid; give \(values)")
         }
         return value
     }

@@ -198,12 +198,23 @@ enum TitleText {
     /// Returns its facts, a name and a value each.
     static func facts(_ title: Title) -> [(name: String, value: String)] {
         [
-            ("title bytes", String(title.bytes)),
-            ("resources", String(title.resources)),
+            ("bytes", String(title.bytes)), ("resources", String(title.resources)),
             ("duration", title.duration.map { ClockText.text(seconds: $0 / 1000) } ?? "unknown"),
             ("video", renditions(.video, of: title)), ("audio", renditions(.audio, of: title)),
             ("subtitles", renditions(.subtitles, of: title)), ("complete", title.isComplete ? "yes" : "no"),
         ]
+    }
+
+    /// Returns a sentence for the audio, and one for the subtitles, if a language was wanted that the title lacks.
+    static func missingLanguages(_ title: Title) -> [String] {
+        let (audio, subtitles) = title.missingLanguages()
+        return [(audio, "audio", Rendition.Kind.audio), (subtitles, "subtitles", .subtitles)].compactMap {
+            (languages: [String], noun: String, kind: Rendition.Kind) in
+            languages.isEmpty
+                ? nil
+                : "note: the title has no \(noun) in \(languages.joined(separator: ", ")); it has: "
+                    + renditions(kind, of: title)
+        }
     }
 
     private static func renditions(_ kind: Rendition.Kind, of title: Title) -> String {

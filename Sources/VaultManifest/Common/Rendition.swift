@@ -1,3 +1,5 @@
+import Foundation
+
 /// One choice that a manifest offers: a quality of the video, a language of the audio or of the subtitles.
 public struct Rendition: Hashable, Codable, Sendable {
     /// What a rendition is.
@@ -45,14 +47,32 @@ package struct LanguageRanges: Sendable {
     private static let maxBytes = 64
 
     /// Creates ranges from tags of RFC 5646 in any case; `*` means every language.
-    package init(_ languages: [String]) { ranges = Set(languages.map { $0.lowercased() }) }
+    package init(_ languages: [String]) { ranges = Set(languages.map(Self.spelled)) }
 
     /// Returns whether a language is within one of the ranges.
     package func contains(_ language: String) -> Bool {
         guard !ranges.contains("*") else { return true }
         guard language.utf8.count <= Self.maxBytes else { return false }
-        let language = language.lowercased()
+        let language = Self.spelled(language)
         return ranges.contains(language)
             || language.indices.contains { language[$0] == "-" && ranges.contains(String(language[..<$0])) }
     }
+
+    /// Returns a tag in lower case, its language with two letters if it has such a code (RFC 5646 §2.2.1).
+    ///
+    /// Manifests often have the codes of three letters, of which some languages have two (ISO 639-2).
+    private static func spelled(_ tag: String) -> String {
+        let tag = tag.lowercased()
+        let language = tag.prefix { $0 != "-" }
+        guard language.utf8.count == 3 else { return tag }
+        let short =
+            bibliographic[String(language)] ?? Locale.LanguageCode(String(language)).identifier(.alpha2)
+        return short.map { $0 + tag[language.endIndex...] } ?? tag
+    }
+
+    private static let bibliographic = [
+        "alb": "sq", "arm": "hy", "baq": "eu", "bur": "my", "chi": "zh", "cze": "cs", "dut": "nl", "fre": "fr",
+        "geo": "ka", "ger": "de", "gre": "el", "ice": "is", "mac": "mk", "mao": "mi", "may": "ms", "per": "fa",
+        "rum": "ro", "slo": "sk", "tib": "bo", "wel": "cy",
+    ]
 }

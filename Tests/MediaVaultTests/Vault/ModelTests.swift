@@ -173,7 +173,13 @@ private final class ModelWalk {
         let isNewest = held.etag == origin.world.withLock { $0.versions[title].last?.entityTag }
         guard isNewest, ByteRanges(held.held).gaps(in: wanted).isEmpty else { return }
         if let error = outcome.error { mistake = "held bytes of the newest version were not given: \(error)" }
-        let asked = fixture.origin.exchanges.dropFirst(before).map(\.request)
+        var asked = fixture.origin.exchanges.dropFirst(before).map(\.request)
+        if !asked.isEmpty, asked.allSatisfy({ $0.method == "HEAD" }) {
+            // An earlier read may have stopped waiting for its question, which arrives only now: the next one counts.
+            let again = fixture.origin.exchanges.count
+            judge(await Self.outcome(vault, url(title), range, part), title)
+            asked = fixture.origin.exchanges.dropFirst(again).map(\.request)
+        }
         if !asked.isEmpty {
             let requests = asked.map { "\($0.method) \($0.target) \($0.range ?? "") \($0.ifRange ?? "")" }
             mistake = "of title \(title) \(held.held) \(held.etag ?? "") were held, and for \(wanted) came \(requests)"

@@ -50,6 +50,17 @@ struct RenditionSelectionTests {
         #expect(RenditionSelection.Audio.default.chosen(from: []).isEmpty)
     }
 
+    @Test(
+        "A language is found by its code of two or three letters, in any case, with or without a region",
+        arguments: [
+            ("en", "eng", true), ("eng", "en", true), ("DE", "ger", true), ("ger", "deu", true), ("deu", "de-AT", true),
+            ("fr", "fre-CA", true), ("fr-CA", "fra-CA", true), ("fr-CA", "fr", false), ("haw", "haw", true),
+            ("en", "enm", false), ("en", "", false), ("zh", "chi-Hant", true), ("*", "qaa", true), ("e", "en", false),
+        ])
+    func codes(wanted: String, language: String, isFound: Bool) {
+        #expect(LanguageRanges([wanted]).contains(language) == isFound)
+    }
+
     @Test("Subtitles that play by themselves are kept, and the forced ones of the spoken languages")
     func subtitles() {
         let group = [
