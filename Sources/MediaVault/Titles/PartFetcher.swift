@@ -1,0 +1,214 @@
+import VaultManifest
+import VaultModel
+import VaultStorage
+
+/// The parts of a title while they are fetched: small ones into a pack, the others as resources of their own.
+final class PartFetcher: Sendable {
+    private let title: TitleOwner
+    private let reach: TitleReach
+    private let loaders: LoaderTable
+    private let options: DownloadOptions
+    private let rate: SharedRateLimit
+    private let work: Locked<Work>
+
+    private struct Work {
+        /// The parts that no lane has taken yet.
+        var waiting: ArraySlice<(number: Int, url: MediaURL)>
+        var tally: TitleTally
+        var failures = TitleFailures()
+        /// The parts that were written into a pack.
+        var packed: [ResourceID: MediaReference] = [:]
+    }
+
+    /// - Parameter expected: the bytes of all parts, by the bit rates; nil if that is unknown.
+    init(
+        _ parts: [MediaURL], of title: TitleOwner, _ reach: TitleReach, _ loaders: LoaderTable,
+        _ options: DownloadOptions, _ rate: SharedRateLimit, expected: Int64?
+    ) {
+        self.title = title
+        self.reach = reach
+        self.loaders = loaders
+        self.options = options
+        self.rate = rate
+        work = Locked(
+            Work(
+                waiting: parts.enumerated().map { (number: $0, url: $1) }[...],
+                tally: TitleTally(count: parts.count, expected: expected)))
+    }
+
+    /// What has arrived so far.
+    var tally: TitleTally { work.withLock(\.tally) }
+
+    /// The parts that could not be fetched.
+    var failures: TitleFailures { work.withLock(\.failures) }
+
+    private func take() -> (number: Int, url: MediaURL)? { work.withLock { $0.waiting.popFirst() } }
+
+    /// Fetches all parts, several at a time; returns when they are durable.
+    ///
+    /// - Parameter report: called when more has arrived.
+    /// - Throws: the error that ended it; those of single parts are in ``failures``.
+    func run(report: @escaping @Sendable () -> Void) async throws {
+        let pack = PackWriter(loaders, of: title.resource, title.resourceClass)
+        let clock = Task {
+            while true {
+                try await Task.sleep(for: PackPace.time)
+                try await pack.commitIfDue()
+            }
+        }
+        defer { clock.cancel() }
+        do {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<(options.connections ?? DownloadOptions.titleConnections) {
+                    group.addTask {
+                        while let part = self.take() {
+                            let reference = self.reach.reference(to: part.url)
+                            try await self.fetch(part.number, reference, pack, report: report)
+                            report()
+                        }
+                    }
+                }
+                // The first error ends the other lanes, too.
+                while try await group.next() != nil {}
+            }
+        } catch {
+            _ = try? await pack.finish()
+            throw error
+        }
+        // A player that came between has made these resources of their own.
+        for id in try await pack.finish() {
+            guard let part = work.withLock({ $0.packed[id] }) else { continue }
+            let (loader, lease) = try await loaders.use(part)
+            defer { withExtendedLifetime(lease) {} }
+            try await title.download(loader, rate: rate) { _ in }
+        }
+    }
+
+    /// Fetches one part, and records that it belongs to the title.
+    private func fetch(
+        _ number: Int, _ part: MediaReference, _ pack: PackWriter, report: @escaping @Sendable () -> Void
+    ) async throws {
+        try Task.checkCancellation()
+        guard !title.loader.record.isRetired.withLock({ $0 }) else { throw ResourceRecord.removed }
+        do {
+            let (loader, lease) = try await loaders.use(part)
+            defer { withExtendedLifetime(lease) {} }
+            try await loader.ready()
+            try await loader.admit(part)
+            if options.requiresMedia, try await removesPage(loader, of: part) {
+                return try await fetch(number, part, pack, report: report)
+            }
+            let small: SmallFile?
+            let isWhole = loader.look { $0.information?.length != nil && $0.missing.isEmpty }
+            if isWhole {
+                small = try await keep(loader)
+            } else {
+                small = try await fetchIfSmall(number, loader, report: report)
+            }
+            if let small {
+                work.withLock { $0.packed[loader.record.id] = part }
+                try await pack.add(small, of: loader.record)
+            } else if !isWhole {
+                try await title.download(loader, rate: rate) { [self] progress in
+                    work.withLock { $0.tally.note(number, held: progress.held, length: progress.total) }
+                    report()
+                }
+            }
+            let length = small.map { Int64($0.bytes.count) } ?? loader.look { $0.information?.length ?? 0 }
+            work.withLock { $0.tally.finish(number, length: length) }
+        } catch let error as VaultError {
+            let goesOn = work.withLock { work in
+                work.tally.give(up: number)
+                return work.failures.note(error)
+            }
+            if !goesOn { throw error }
+        }
+    }
+
+    /// Keeps a part that is held. Segments do not change; the manifest would name others.
+    ///
+    /// - Returns: the part if it lies in the packs of other titles alone: each title has a copy of its own, so that none
+    ///   depends on another.
+    private func keep(_ loader: ResourceLoader) async throws -> SmallFile? {
+        let (record, owner, resourceClass) = (loader.record, title.resource, title.resourceClass)
+        let (store, key) = (loader.store, owner.key.bytes)
+        return try await loader.pool.run {
+            guard record.place != nil, try !store.index.hasWholeCopy(of: record.id, for: key) else {
+                try record.join(owner, as: resourceClass)
+                return nil
+            }
+            return try SmallFile(held: loader)
+        }
+    }
+
+    /// Fetches a part into memory if it is small.
+    private func fetchIfSmall(
+        _ number: Int, _ loader: ResourceLoader, report: @escaping @Sendable () -> Void
+    ) async throws -> SmallFile? {
+        var arrived: Int64 = 0
+        return try await loader.fetchIfSmall(
+            limit: PackedPart.maxBytes, refusingPages: options.requiresMedia
+        ) { count in
+            arrived += Int64(count)
+            work.withLock { [arrived] in $0.tally.note(number, held: arrived, length: nil) }
+            report()
+            try await loader.playbackPriority.yieldToPlayers(at: loader.addresses.current.url.origin)
+            let delay = rate.take(Int64(count))
+            if delay > .zero { try await Task.sleep(for: delay) }
+        }
+    }
+}
+
+// A page that a network sent in place of a part, such as that of a login.
+extension PartFetcher {
+    /// Removes a page that was played in place of a part, such as that of a login, so that the part is fetched again.
+    ///
+    /// - Returns: whether there was one.
+    /// - Throws: ``VaultError`` with code `notMedia` if there is one that was not only played.
+    private func removesPage(_ loader: ResourceLoader, of part: MediaReference) async throws -> Bool {
+        guard let page = try await heldPage(loader) else { return false }
+        let (store, id) = (loader.store, loader.record.id)
+        let isOnlyPlayed = try await loader.pool.run {
+            try store.index.resource(id).map { $0.resourceClass == .cache && $0.place == nil } ?? true
+        }
+        guard isOnlyPlayed else { throw page }
+        do {
+            _ = try await loaders.remove(part) { store, id in try store.remove(id) }
+        } catch let error as VaultError where error.code == .notHeld {
+            // Nothing of it was stored; what the loader knows is forgotten with it.
+            loaders.remove(id)
+        }
+        return true
+    }
+
+    /// Returns the error for a page that is held, or begun, in place of a part; nil if there is none.
+    private func heldPage(_ loader: ResourceLoader) async throws -> VaultError? {
+        guard let information = loader.look({ $0.information }) else { return nil }
+        if let page = loader.page(information) { return page }
+        let isHeld = loader.look { $0.information?.length != nil && $0.missing.isEmpty }
+        guard isHeld, (1...ResourceLoader.maxPageBytes).contains(information.length ?? 0) else { return nil }
+        return try await loader.pool.run {
+            // What is not durable yet came a moment ago, and was looked at then.
+            guard var source = try? ExportSource(loader.store, loader.record.id, loader.url) else { return nil }
+            return loader.page(beginning: try source.bytes(at: 0, of: loader.store))
+        }
+    }
+}
+
+/// The title that resources are fetched for: the resource of its manifest, and the loader of that.
+struct TitleOwner: Sendable {
+    let resource: NamedResource
+    let loader: ResourceLoader
+
+    var url: MediaURL { resource.reference.url }
+    var resourceClass: ResourceClass { loader.look { $0.isPinned } ? .pinned : .download }
+
+    /// Downloads one resource over one connection, and records that it belongs to the title.
+    func download(
+        _ loader: ResourceLoader, rate: SharedRateLimit, tell: @escaping @Sendable (DownloadProgress) -> Void
+    ) async throws {
+        let (owner, resourceClass) = (resource, resourceClass)
+        let mark: @Sendable (ResourceRecord) throws -> Void = { try $0.join(owner, as: resourceClass) }
+        try await DownloadJob(loader, DownloadOptions(), rate: rate, mark: mark, tell: tell).run()
+    }
+}
