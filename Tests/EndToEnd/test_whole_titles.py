@@ -155,7 +155,7 @@ class WholeTitles(TitleCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         told = done.stderr.decode()
         self.assertRegex(told, r"note: the title has no audio in fr; fetched: de\b")
-        self.assertIn("note: the title has no subtitles in fr; fetched: none fetched", told)
+        self.assertIn("note: the title has no subtitles in fr; fetched: none\n", told)
         (title,) = self.listed()
         facts = dict(line.split(None, 1) for line in self.vault.result("info", self.url).decode().splitlines())
         self.assertEqual(facts["bytes"], str(title["bytes"]))

@@ -210,10 +210,9 @@ enum TitleText {
         let (audio, subtitles) = title.missingLanguages()
         return [(audio, "audio", Rendition.Kind.audio), (subtitles, "subtitles", .subtitles)].compactMap {
             (languages: [String], noun: String, kind: Rendition.Kind) in
-            languages.isEmpty
-                ? nil
-                : "note: the title has no \(noun) in \(languages.joined(separator: ", ")); it has: "
-                    + renditions(kind, of: title)
+            guard !languages.isEmpty else { return nil }
+            let fetched = title.renditions.contains { $0.kind == kind } ? renditions(kind, of: title) : "none"
+            return "note: the title has no \(noun) in \(languages.joined(separator: ", ")); fetched: \(fetched)"
         }
     }
 
