@@ -25,6 +25,22 @@ package struct ScriptedAnswer: Sendable {
         self.body = body
     }
 
+    /// The answer with an HLS playlist; to HEAD, without it.
+    ///
+    /// - Parameter isFresh: whether it may be given again for an hour without a question.
+    package static func playlist(
+        _ text: String, entityTag: String, isFresh: Bool = false, to request: ScriptedRequest
+    ) -> ScriptedAnswer {
+        var answer = ScriptedAnswer(
+            200,
+            fields: [
+                "Content-Type": "application/vnd.apple.mpegurl", "Content-Length": "\(text.utf8.count)",
+                "ETag": "\"\(entityTag)\"",
+            ], body: request.method == "GET" ? [.bytes(Array(text.utf8))] : [])
+        if isFresh { answer.set("Cache-Control", "max-age=3600") }
+        return answer
+    }
+
     /// An answer of exactly these bytes, including the head, after which the connection is closed.
     package static func raw(_ text: String) -> ScriptedAnswer {
         var answer = ScriptedAnswer(0)

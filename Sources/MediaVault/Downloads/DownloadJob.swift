@@ -62,7 +62,7 @@ final class DownloadJob: Sendable {
 
     /// Returns false if there is nothing to store.
     private func mayStore() throws -> Bool {
-        let (mode, isWhole) = loader.look { ($0.mode, $0.information?.length != nil && $0.missing.isEmpty) }
+        let (mode, isWhole) = loader.look { ($0.mode, $0.isHeldWhole) }
         guard mode == .noStore else { return true }
         guard isWhole else {
             throw VaultError(

@@ -162,6 +162,9 @@ struct LoaderState {
     /// The ranges that are not sealed; none while the length is unknown.
     var missing: [ByteRange] { map.covered.gaps(in: 0..<(information?.length ?? 0)) }
 
+    /// Whether the length is known, and all bytes are sealed.
+    var isHeldWhole: Bool { information?.length != nil && missing.isEmpty }
+
     // MARK: Damage
 
     /// Turns the unreadable bytes of a segment into a gap.

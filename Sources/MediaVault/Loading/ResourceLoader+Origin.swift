@@ -126,12 +126,7 @@ extension ResourceLoader {
     /// The question continues in the background. A changed representation is noticed on the way.
     func reachOrigin(within patience: Duration) async throws -> Bool? {
         if let known = contact.verdict(now: .now) { return known }
-        let (verdict, _) = try await revalidator.verdict(
-            within: patience, inconclusiveLifetime: OriginReachability.doubted
-        ) {
-            await self.revalidate()
-        }
-        switch verdict {
+        switch try await verdict(within: patience) {
         case .stale(.unreachable, _): return false
         case .stale(.slow, _): return nil
         // It answered, even if only to refuse: whether it has the missing bytes shows when they are requested.
@@ -143,15 +138,16 @@ extension ResourceLoader {
     /// answered lately does not count, because the network may have gone since.
     func isProvided(within patience: Duration) async throws -> Bool {
         guard contact.verdict(now: .now) != false else { return false }
-        let (verdict, _) = try await revalidator.verdict(
-            within: patience, inconclusiveLifetime: OriginReachability.doubted
-        ) {
-            await self.revalidate()
-        }
-        switch verdict {
+        switch try await verdict(within: patience) {
         case .confirmed, .changed, .stale(.unverifiable, _): return true
         case .stale, .refused: return false
         }
+    }
+
+    private func verdict(within patience: Duration) async throws -> Revalidation.Verdict {
+        try await revalidator.verdict(within: patience, inconclusiveLifetime: OriginReachability.doubted) {
+            await self.revalidate()
+        }.verdict
     }
 
     private func revalidate() async -> Revalidation.Verdict {

@@ -99,7 +99,7 @@ final class PartFetcher: Sendable {
                 return try await fetch(number, part, pack, report: report)
             }
             let small: SmallFile?
-            let isWhole = loader.look { $0.information?.length != nil && $0.missing.isEmpty }
+            let isWhole = loader.look(\.isHeldWhole)
             if isWhole {
                 small = try await keep(loader)
             } else {
@@ -185,7 +185,7 @@ extension PartFetcher {
     private func heldPage(_ loader: ResourceLoader) async throws -> VaultError? {
         guard let information = loader.look({ $0.information }) else { return nil }
         if let page = loader.page(information) { return page }
-        let isHeld = loader.look { $0.information?.length != nil && $0.missing.isEmpty }
+        let isHeld = loader.look(\.isHeldWhole)
         guard isHeld, (1...ResourceLoader.maxPageBytes).contains(information.length ?? 0) else { return nil }
         return try await loader.pool.run {
             // What is not durable yet came a moment ago, and was looked at then.

@@ -117,10 +117,8 @@ extension VaultIndex {
     package func titles(of id: ResourceID) throws -> [ResourceID] {
         try read { db in
             guard try PartRow.hasTable(db) else { return [id] }
-            let own = try db.cachedStatement(sql: "SELECT title FROM part WHERE resource = ?")
             let places = try [id] + PackedPartRow.fetch(id, db).map(\.pack)
-            let titles = try Set(places.flatMap { try Data.fetchAll(own, arguments: [$0.data]) })
-                .compactMap { ResourceID($0) }
+            let titles = Array(Set(try places.flatMap { try PartRow.titles(of: $0, db) }))
             return try titles.isEmpty || !PartRow.parts(of: id, db).isEmpty ? [id] + titles : titles
         }
     }

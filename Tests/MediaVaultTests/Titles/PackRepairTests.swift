@@ -25,12 +25,7 @@ struct PackRepairTests {
         let text =
             "#EXTM3U\n#EXT-X-TARGETDURATION:4\n" + (1...count).map { "#EXTINF:4,\n\(base)\($0).ts\n" }.joined()
             + "#EXT-X-ENDLIST\n"
-        return ScriptedAnswer(
-            200,
-            fields: [
-                "Content-Type": "application/vnd.apple.mpegurl", "Content-Length": "\(text.utf8.count)",
-                "ETag": "\"list\"",
-            ], body: request.method == "GET" ? [.bytes(Array(text.utf8))] : [])
+        return .playlist(text, entityTag: "list", to: request)
     }
 
     private let fixture: VaultFixture

@@ -33,12 +33,7 @@ struct PackedTitleTests {
         let text =
             "#EXTM3U\n#EXT-X-TARGETDURATION:4\n" + lengths.indices.map { "#EXTINF:4,\n\($0 + 1).ts\n" }.joined()
             + "#EXT-X-ENDLIST\n"
-        return ScriptedAnswer(
-            200,
-            fields: [
-                "Content-Type": "application/vnd.apple.mpegurl", "Content-Length": "\(text.utf8.count)",
-                "ETag": "\"list\"",
-            ], body: request.method == "GET" ? [.bytes(Array(text.utf8))] : [])
+        return .playlist(text, entityTag: "list", to: request)
     }
 
     private let fixture: VaultFixture

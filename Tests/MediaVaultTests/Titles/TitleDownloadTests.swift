@@ -44,13 +44,7 @@ struct TitleDownloadTests {
     }
 
     private static func text(_ text: String, _ request: ScriptedRequest) -> ScriptedAnswer {
-        let bytes = Array(text.utf8)
-        return ScriptedAnswer(
-            200,
-            fields: [
-                "Content-Type": "application/vnd.apple.mpegurl", "Content-Length": "\(bytes.count)",
-                "ETag": "\"\(bytes.count)\"", "Cache-Control": "max-age=3600",
-            ], body: request.method == "GET" ? [.bytes(bytes)] : [])
+        .playlist(text, entityTag: "\(text.utf8.count)", isFresh: true, to: request)
     }
 
     private static func fixture() async throws -> (fixture: VaultFixture, master: MediaURL) {

@@ -23,13 +23,8 @@ struct TitleEvictionTests {
             ).answer(to: request)
         }
         let shared = name == "c" ? "c-2" : "shared"
-        let text = Array("#EXTM3U\n#EXTINF:4,\n\(name)-1.ts\n#EXTINF:4,\n\(shared).ts\n#EXT-X-ENDLIST\n".utf8)
-        return ScriptedAnswer(
-            200,
-            fields: [
-                "Content-Type": "application/vnd.apple.mpegurl", "Content-Length": "\(text.count)",
-                "ETag": "\"\(name)\"", "Cache-Control": "max-age=3600",
-            ], body: request.method == "GET" ? [.bytes(text)] : [])
+        let text = "#EXTM3U\n#EXTINF:4,\n\(name)-1.ts\n#EXTINF:4,\n\(shared).ts\n#EXT-X-ENDLIST\n"
+        return .playlist(text, entityTag: String(name), isFresh: true, to: request)
     }
 
     private static func filled() async throws -> (RoomFixture, Vault) {
@@ -127,7 +122,7 @@ struct TitleEvictionTests {
         await vault.close()
     }
 
-    @Test("A film that was only linked to a title, by whoever can change files, stays when the title is evicted")
+    @Test("A film that was only linked to a title, by a person who can change files, stays when the title is evicted")
     func linkedFilm() async throws {
         let (fixture, vault) = try await Self.filled()
         let film = fixture.origin.url("/film.ts")
