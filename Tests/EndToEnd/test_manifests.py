@@ -531,4 +531,4 @@ class Hostile(VaultCase):
         vault.serve()
         for name, link in links.items():
             self.assertIn(f"\n{name}.ts\n", client.get(link).body.decode())
-        self.assertIn("\n/refused\n", client.get(own).body.decode(), "nobody defines the variable for this link")
+        self.assertIn("\n/refused\n", client.get(own).body.decode(), "no playlist defines the variable for this link")

@@ -26,7 +26,7 @@ extension KeyAdministration {
         return try await lock.exclusively(.shred) {
             var titles: [ShreddedTitle] = []
             let store = store
-            // Whoever can change files could have unlinked a part from its title, and so have kept it.
+            // A person who can change files could have unlinked a part from its title, and so have kept it.
             try await pool.run { try store.index.linkParts() }
             for reference in references { titles.append(try await shredOne(reference, quick: quick)) }
             let kept = try await finishShreds()

@@ -62,7 +62,7 @@ extension ResourceLoader {
         }
     }
 
-    /// Returns the body; nil if it has another length than was stated, or if somebody else begins to use the resource.
+    /// Returns the body; nil if it has another length than was stated, or if a player begins to use the resource.
     private func body(
         of response: any OriginResponse, _ length: Int64, _ taking: (Int) async throws -> Void
     ) async throws -> [UInt8]? {

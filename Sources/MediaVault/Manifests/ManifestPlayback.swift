@@ -59,7 +59,7 @@ final class ManifestPlayback: Sendable {
                 count = needed
             }
         } catch is VaultError {
-            // Whoever asks for the bytes themselves learns why they are not there.
+            // A request for the bytes themselves learns why they are not there.
         }
     }
 

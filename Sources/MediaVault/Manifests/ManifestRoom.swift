@@ -26,7 +26,7 @@ final class ManifestRoom: Sendable {
     ///   half goes on opening what is held.
     init(seats: Int = 2) { self.seats = seats }
 
-    /// Whether somebody waits for a seat.
+    /// Whether a manifest waits for a seat.
     fileprivate var isContested: Bool { state.withLock { !$0.waiting.isEmpty } }
 
     /// Waits for a seat, in turn.

@@ -4,7 +4,7 @@ import VaultStorage
 /// The findings of a check about one representation. A pure value. Rows must be added in the order of their first
 /// bytes.
 struct RepresentationLedger {
-    /// The bytes that somebody would miss; nil for all.
+    /// The bytes that something reads; nil for all.
     let used: ByteRanges?
     /// The bytes that can be opened, as far as is known.
     private var good = ByteRanges()
@@ -36,7 +36,7 @@ struct RepresentationLedger {
 
     /// Records damage of an admitted segment that loses the bytes of a range.
     ///
-    /// A bad block that nobody would miss is no damage.
+    /// A bad block that nothing reads is no damage.
     mutating func note(_ damageClass: DamageClass, losing range: ByteRange) {
         good.subtract(ByteRanges(range))
         guard damageClass != .block || isMissed(range) else { return }
@@ -65,7 +65,7 @@ struct RepresentationLedger {
         return used.map { lost.intersection($0) } ?? lost
     }
 
-    /// The bytes that rows claim, that cannot be opened, and that somebody would miss.
+    /// The bytes that rows claim, that cannot be opened, and that something reads.
     var gaps: ByteRanges { missed(lost) }
 
     var isSound: Bool { pending.isEmpty && mended.isEmpty }

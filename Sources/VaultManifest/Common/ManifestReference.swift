@@ -53,8 +53,8 @@ package enum ManifestTarget: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - uri: the URI's bytes, without white space around them.
-    ///   - role: what the player uses it for. A manifest is not taken from a `data:` URI, because nobody would lead the
-    ///     URIs in it through the vault; and some players take media for one that begin like it.
+    ///   - role: what the player uses it for. A manifest is not taken from a `data:` URI, because the URIs in
+    ///     it would not lead through the vault; and some players take media for one that begin like it.
     ///   - resolver: resolves relative references.
     package init(_ uri: ArraySlice<UInt8>, _ role: ManifestReference.Role, _ resolver: inout URLResolver) {
         // Nothing follows an empty reference.
@@ -75,7 +75,7 @@ package enum ManifestTarget: Hashable, Sendable {
         }
     }
 
-    /// Returns whether a `data:` URI might contain text (RFC 2397), or something that nobody can decode.
+    /// Returns whether a `data:` URI might contain text (RFC 2397), or something that cannot be decoded.
     private static func mayContainText(_ uri: ArraySlice<UInt8>) -> Bool {
         guard let comma = uri.firstIndex(of: UInt8(ascii: ",")) else { return true }
         let head = String(decoding: uri[..<comma], as: UTF8.self).lowercased().filter { !$0.isWhitespace }

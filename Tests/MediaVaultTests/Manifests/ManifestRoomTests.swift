@@ -16,7 +16,7 @@ struct ManifestRoomTests {
         withExtendedLifetime(holder) {}
     }
 
-    @Test("No more have a seat than there are, everyone gets one, and whoever gives up takes none")
+    @Test("No more have a seat than there are, each waiting one gets one, and one that gives up takes none")
     func seats() async throws {
         let room = ManifestRoom(seats: 2)
         let count = Count()
