@@ -12,13 +12,11 @@ extension VaultStore {
         guard let id = keyring.resourceID(cacheKey: cacheKey, locator: index.locator) else {
             throw VaultError(.foreignKeyring, "the test's keyring lacks its locator")
         }
-        var resource = try addResource(id, url: url, cacheKey: cacheKey, resourceClass: resourceClass)
-        try startRepresentation(
-            ContentInformation(
-                length: length, type: "video/mp4", validators: Validators(entityTag: EntityTag(strong: name)),
-                supportsRanges: supportsRanges),
-            of: &resource)
-        return resource
+        let information = ContentInformation(
+            length: length, type: "video/mp4", validators: Validators(entityTag: EntityTag(strong: name)),
+            supportsRanges: supportsRanges)
+        return try addResource(
+            id, url: url, cacheKey: cacheKey, resourceClass: resourceClass, beginning: NewRepresentation(information))
     }
 
     /// Writes one closed segment.

@@ -107,21 +107,25 @@ final class ResourceRecord: Sendable {
     ) throws -> RepresentationID? {
         try stored.withLock { stored in
             guard !isRetired.withLock({ $0 }) else { throw Self.removed }
-            // Another version of a file that lies in a pack becomes a resource of its own.
-            let isPacked = stored?.place != nil
-            var resource = try (isPacked ? nil : stored) ?? add(source, unpacking: isPacked ? stored : nil)
-            stored = resource
-            packed.withLock { $0 = nil }
-            try store.startRepresentation(information, of: &resource, id: representation, freshness: freshness)
-            stored = resource
-            return resource.serving?.id
+            let new = NewRepresentation(information, freshness: freshness, id: representation)
+            if var resource = stored, resource.place == nil {
+                try store.startRepresentation(new, of: &resource)
+                stored = resource
+            } else {
+                // Another version of a file that lies in a pack becomes a resource of its own.
+                stored = try add(source, unpacking: stored, beginning: new)
+                packed.withLock { $0 = nil }
+            }
+            return stored?.serving?.id
         }
     }
 
-    private func add(_ source: OriginURLs.Source, unpacking packed: StoredResource? = nil) throws -> StoredResource {
+    private func add(
+        _ source: OriginURLs.Source, unpacking packed: StoredResource? = nil, beginning first: NewRepresentation? = nil
+    ) throws -> StoredResource {
         try store.addResource(
             id, url: source.url.absoluteString, cacheKey: key.bytes, resourceClass: .cache, fields: source.fields,
-            isDerived: source.reach == .publicOnly, unpacking: packed)
+            isDerived: source.reach == .publicOnly, unpacking: packed, beginning: first)
     }
 
     /// Marks the resource as removed: nothing is written for it any more.

@@ -192,10 +192,14 @@ struct RepresentationRow: Sendable {
     }
 
     /// Adds a representation that is being filled.
-    static func insert(_ id: RepresentationID, of resource: ResourceID, info: [UInt8], _ db: Database) throws {
+    ///
+    /// - Parameter isServing: whether it is the one that is read.
+    static func insert(
+        _ id: RepresentationID, of resource: ResourceID, info: [UInt8], isServing: Bool = false, _ db: Database
+    ) throws {
         try db.execute(
-            sql: "INSERT INTO representation VALUES (?, ?, 'filling', ?)",
-            arguments: [id.data, resource.data, info.data])
+            sql: "INSERT INTO representation VALUES (?, ?, ?, ?)",
+            arguments: [id.data, resource.data, isServing ? "serving" : "filling", info.data])
     }
 
     static func update(_ id: RepresentationID, info: [UInt8], _ db: Database) throws {

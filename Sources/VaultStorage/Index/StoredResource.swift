@@ -63,6 +63,20 @@ extension StoredResource {
     }
 }
 
+/// A representation that begins: nothing of it is held.
+package struct NewRepresentation: Sendable {
+    package let information: ContentInformation
+    package let freshness: Freshness?
+    /// The id by which it is read already; nil to give it one.
+    package let id: RepresentationID?
+
+    package init(_ information: ContentInformation, freshness: Freshness? = nil, id: RepresentationID? = nil) {
+        self.information = information
+        self.freshness = freshness
+        self.id = id
+    }
+}
+
 /// A representation from the index.
 package struct StoredRepresentation: Sendable {
     package let id: RepresentationID
@@ -79,6 +93,16 @@ package struct StoredRepresentation: Sendable {
         segments.reduce(into: ByteRanges()) {
             $0.formUnion($1.effectiveRanges(badBlocks: badBlocks[$1.id] ?? [], within: window))
         }
+    }
+}
+
+extension StoredRepresentation {
+    /// Begins a representation, with a random id unless it has one.
+    init(_ new: NewRepresentation, sequence: Int64, now: Int64) throws {
+        let info = RepresentationInfo(
+            sequence: sequence, information: new.information, retrieved: now, freshness: new.freshness)
+        self.init(
+            id: try new.id ?? SecureRandom.identifier("representation id"), info: info, segments: [], badBlocks: [:])
     }
 }
 

@@ -91,16 +91,20 @@ extension VaultIndex {
     /// - Parameters:
     ///   - isUnpacked: whether it takes the place of a file that lies in a pack.
     ///   - title: the title without which it is not added; nil if it may stand by itself.
+    ///   - first: its first representation, which has nothing to serve yet and is read all the same.
     /// - Throws: ``VaultError`` with code `changed` if such a file was recorded unexpectedly, `removed` if the title is
     ///   gone.
     package func addResource(
         _ id: ResourceID, metadata: ResourceMetadata, resourceClass: ResourceClass, now: Int64,
-        isUnpacked: Bool = false, of title: ResourceID? = nil
+        isUnpacked: Bool = false, of title: ResourceID? = nil, beginning first: StoredRepresentation? = nil
     ) throws -> StoredResource {
         let key = SharedKey(try SecureRandom.key("resource key"))
         let number = 1
-        let sealed = try ResourceRow.seal(
-            metadata, of: id, under: try KeyDerivation.key(from: key.secret, .metadata))
+        let metadataKey = try KeyDerivation.key(from: key.secret, .metadata)
+        let info = try first.map { try RepresentationRow.seal($0.info.object, of: $0.id, id, under: metadataKey) }
+        var metadata = metadata
+        if let first { metadata.serving = first.id }
+        let sealed = try ResourceRow.seal(metadata, of: id, under: metadataKey)
         let accessed = PlainColumn.hour(of: now)
         let generation = try writeWithoutSync { db in
             // Inside the transaction: the generation that is current now cannot be retired before this is written.
@@ -116,11 +120,14 @@ extension VaultIndex {
                 id, keyNumber: number, metadata: sealed, resourceClass: resourceClass, accessed: accessed, db)
             try wrapped.insert(db)
             try link(id, to: metadata, db)
+            if let first, let info {
+                try RepresentationRow.insert(first.id, of: id, info: info, isServing: true, db)
+            }
             return wrapped.generation
         }
         return StoredResource(
             id: id, metadata: metadata, resourceClass: resourceClass, keyNumber: number, keys: [number: key],
-            generation: generation, accessed: accessed, serving: nil)
+            generation: generation, accessed: accessed, serving: first)
     }
 
     /// Seals and writes the metadata of a resource.

@@ -22,13 +22,15 @@ extension VaultStore {
         else { throw IndexError.damaged }
         var metadata = ResourceMetadata(url: url, cacheKey: key, created: now())
         metadata.partOf = [title]
+        let content = ContentInformation(length: nil, type: nil, validators: Validators(), supportsRanges: true)
+        let representation = try StoredRepresentation(NewRepresentation(content), sequence: 1, now: now())
         noteChange()
-        var pack = try withDiskSpace {
-            try index.addResource(id, metadata: metadata, resourceClass: resourceClass, now: now(), of: titleID)
+        defer { changes.note(id) }
+        return try withDiskSpace {
+            try index.addResource(
+                id, metadata: metadata, resourceClass: resourceClass, now: now(), of: titleID,
+                beginning: representation)
         }
-        try startRepresentation(
-            ContentInformation(length: nil, type: nil, validators: Validators(), supportsRanges: true), of: &pack)
-        return pack
     }
 
     /// Makes the whole blocks of a pack's growing segment durable, and records the files that end within them.

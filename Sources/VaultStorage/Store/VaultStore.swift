@@ -226,44 +226,39 @@ package final class VaultStore: Sendable {
 
     /// Adds a resource.
     ///
-    /// - Parameter packed: the file in a pack whose place it takes, and whose class, titles and mode it gets.
+    /// - Parameters:
+    ///   - packed: the file in a pack whose place it takes, and whose class, titles and mode it gets.
+    ///   - first: the representation to begin in the same transaction.
     package func addResource(
         _ id: ResourceID, url: String, cacheKey: [UInt8], resourceClass: ResourceClass, fields: OriginFields? = nil,
-        isDerived: Bool = false, unpacking packed: StoredResource? = nil
+        isDerived: Bool = false, unpacking packed: StoredResource? = nil, beginning first: NewRepresentation? = nil
     ) throws -> StoredResource {
         var metadata = ResourceMetadata(url: url, cacheKey: cacheKey, created: now())
         metadata.fields = fields
         metadata.isDerived = isDerived
         metadata.mode = packed?.metadata.mode
         metadata.partOf = packed?.metadata.partOf ?? []
+        let representation = try first.map { try StoredRepresentation($0, sequence: 1, now: now()) }
         noteChange()
         defer { changes.note(id) }
         return try withDiskSpace {
             try index.addResource(
                 id, metadata: metadata, resourceClass: packed?.resourceClass ?? resourceClass, now: now(),
-                isUnpacked: packed != nil)
+                isUnpacked: packed != nil, beginning: representation)
         }
     }
 
     /// Begins a new representation of a resource.
     ///
     /// The bytes that the resource held before stay until the new representation has something to serve: ``serve(_:)``.
-    ///
-    /// - Parameter id: the id of the representation, if it already has one.
-    package func startRepresentation(
-        _ information: ContentInformation, of resource: inout StoredResource, id: RepresentationID? = nil,
-        freshness: Freshness? = nil
-    ) throws {
+    package func startRepresentation(_ new: NewRepresentation, of resource: inout StoredResource) throws {
         let sequence = (resource.serving?.info.sequence ?? 0) + 1
-        let info = RepresentationInfo(
-            sequence: sequence, information: information, retrieved: now(), freshness: freshness)
-        let representation = StoredRepresentation(
-            id: try id ?? SecureRandom.identifier("representation id"), info: info, segments: [], badBlocks: [:])
+        let representation = try StoredRepresentation(new, sequence: sequence, now: now())
         noteChange()
         try withDiskSpace { try index.add(representation, to: resource) }
         let isFirst = resource.serving == nil
         resource.serving = representation
-        if isFirst || information.length == 0 { try serve(&resource) }
+        if isFirst || new.information.length == 0 { try serve(&resource) }
     }
 
     /// Makes the representation that was begun last the one that is read, also after a restart.

@@ -27,7 +27,7 @@ struct ErasureTests {
                 id, url: "http://origin.example/\(id.hex)", cacheKey: id.bytes, resourceClass: .download)
             let information = ContentInformation(
                 length: 9, type: "video/mp4", validators: Validators(), supportsRanges: true)
-            try store.startRepresentation(information, of: &resource)
+            try store.startRepresentation(NewRepresentation(information), of: &resource)
         }
     }
 

@@ -73,7 +73,8 @@ struct FullDiskStoreTests {
             // A representation that serves nothing yet, and the pending deletions that it causes when it is replaced.
             var renewed = try #require(
                 try store.index.resource(FullDiskStoreTests.title(store, "renewed", segments: 2).id))
-            try store.startRepresentation(try #require(renewed.serving).info.information, of: &renewed)
+            let information = try #require(renewed.serving).info.information
+            try store.startRepresentation(NewRepresentation(information), of: &renewed)
             _ = try store.store(Array(FullDiskStoreTests.bytes[..<40_000]), at: 0, of: renewed)
             // One segment with blocks, and one without.
             let growing = try store.addMedia("growing", length: 300_000)

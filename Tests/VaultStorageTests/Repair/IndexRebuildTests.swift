@@ -121,7 +121,7 @@ struct IndexRebuildTests {
         let store = try vault.open()
         var resource = try store.addMedia("film", length: 300_000)
         _ = try store.store(Array(Self.bytes[..<1000]), at: 0, of: resource)
-        try store.startRepresentation(try #require(resource.serving).info.information, of: &resource)
+        try store.startRepresentation(NewRepresentation(try #require(resource.serving).info.information), of: &resource)
         let newer = try #require(resource.serving).id
         try store.backUpCatalog()
         _ = try store.store(Array(Self.bytes[..<90_000]), at: 0, of: resource)

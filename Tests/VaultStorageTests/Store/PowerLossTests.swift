@@ -86,7 +86,7 @@ struct PowerLossTests {
         losePower("after the fill")
         // Stores the same bytes in a new representation. The old one is served until the new one takes over.
         resource = try #require(try store.index.resource(id))
-        try store.startRepresentation(try #require(resource.serving).info.information, of: &resource)
+        try store.startRepresentation(NewRepresentation(try #require(resource.serving).info.information), of: &resource)
         _ = try store.store(Array(Self.bytes[..<50_000]), at: 0, of: resource)
         promises.note(id, ByteRanges(0..<50_000))
         try store.serve(&resource)

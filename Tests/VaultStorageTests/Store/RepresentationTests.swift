@@ -107,7 +107,7 @@ struct RepresentationTests {
         ]
         for (number, information) in informations.enumerated() {
             var resource = try first.addMedia("film\(number)", length: 7)
-            try first.startRepresentation(information, of: &resource)
+            try first.startRepresentation(NewRepresentation(information), of: &resource)
             try first.serve(&resource)
         }
         try first.close()
@@ -133,7 +133,7 @@ struct RepresentationTests {
         }
         var resource = try #require(try store.index.resource(added.id))
         let previous = try #require(resource.serving)
-        try store.startRepresentation(previous.info.information, of: &resource)
+        try store.startRepresentation(NewRepresentation(previous.info.information), of: &resource)
         #expect(resource.serving?.id != previous.id)
         #expect(resource.serving?.info.sequence == previous.info.sequence + 1)
         let new = try #require(try store.store([1, 2, 3], at: 500, of: resource), "new bytes never mix with old ones")

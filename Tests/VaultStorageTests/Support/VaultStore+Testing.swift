@@ -11,7 +11,7 @@ extension VaultStore {
 
     /// Begins a new representation with the same information as the old one, and serves it.
     func replaceRepresentation(of resource: inout StoredResource) throws {
-        try startRepresentation(try #require(resource.serving).info.information, of: &resource)
+        try startRepresentation(NewRepresentation(try #require(resource.serving).info.information), of: &resource)
         try serve(&resource)
     }
 
