@@ -115,7 +115,7 @@ class Frames(ManifestCase):
     @each(*HLS, *DASH)
     def test_decodes(self, name):
         """ffmpeg decodes {} through the vault to the same frames as directly, after a seek too, and again without the
-        origin, online and offline"""
+        origin, online and offline; what was only played is not listed as complete"""
         expected = [players.decoded_frames(self.direct(name), *seek) for seek in ((), SEEK)]
         self.assertGreater(players.frame_count(expected[0][1]), 300)
         address = self.address(name)
@@ -125,6 +125,10 @@ class Frames(ManifestCase):
                 self.assertEqual(seen[0], code, attempt)
                 self.assertTrue(seen[1] == frames, f"the frames differ {attempt}")
         self.assert_only_the_vault_asked()
+        listed = {title["url"]: title for title in json.loads(self.vault.result("list", "--json"))}
+        title = listed[self.origin.url(self.titles.target(name))]
+        self.assertEqual((title["complete"], title["size"]), (False, None))
+        self.assertGreater(title["bytes"], 0)
 
 
 class PlayerCase(ManifestCase):

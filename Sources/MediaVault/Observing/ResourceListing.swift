@@ -1,3 +1,4 @@
+import VaultManifest
 import VaultModel
 import VaultStorage
 
@@ -120,7 +121,12 @@ public struct ResourceSummary: Hashable, Codable, Sendable {
         case isPart = "part"
     }
 
-    /// Whether every byte is held.
+    /// Whether it is the manifest of a title of several resources, as far as its type and URL tell.
+    package var isManifest: Bool {
+        title != nil || ManifestDetection.kind(type: type, path: url.prefix { $0 != "?" && $0 != "#" }) != nil
+    }
+
+    /// Whether every byte of the resource itself is held.
     public var isComplete: Bool { size == bytes }
 
     init(_ resource: StoredResource) {

@@ -32,10 +32,13 @@ extension ResourceSummary {
     package var wholeBytes: Int64 { bytes == 0 ? 0 : title?.bytes ?? bytes }
 
     /// The size of the resource, or of its title; nil if it is unknown, and for a title that is not complete.
-    package var wholeSize: Int64? { title.map { $0.isComplete ? $0.bytes : nil } ?? size }
+    package var wholeSize: Int64? {
+        guard isManifest else { return size }
+        return title.flatMap { $0.isComplete ? $0.bytes : nil }
+    }
 
-    /// Whether every byte of the resource, or of its title, is held.
-    package var isWhole: Bool { title.map { $0.isComplete && isComplete } ?? isComplete }
+    /// Whether every byte of the resource, or of its title, is held. A title that was only played is never complete.
+    package var isWhole: Bool { isManifest ? title.map { $0.isComplete && isComplete } ?? false : isComplete }
 }
 
 /// One page of resources, as `/api/v1/resources` returns it.
