@@ -10,13 +10,19 @@ from .case import Settings
 class LineResult(unittest.TestResult):
     def __init__(self, quiet):
         super().__init__()
-        self.passed, self._quiet = 0, quiet
-        self._started = time.monotonic()
+        self.passed, self._quiet, self.times = 0, quiet, []
+        self._started = self._ended = time.monotonic()
 
     def startTest(self, test):
         super().startTest(test)
         Settings.figures.clear()
         self._started = time.monotonic()
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        now = time.monotonic()
+        self.times.append((test.id(), now - self._started, now - self._ended))
+        self._ended = now
 
     def addSuccess(self, test):
         self.passed += 1
@@ -51,8 +57,18 @@ class LineResult(unittest.TestResult):
         failed, skipped = len(self.failures) + len(self.errors), len(self.skipped)
         return f"{self.passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else "")
 
+    def durations(self):
+        """Returns a line for each module, with what prepares its classes, and one for each check, the longest first."""
+        modules = {}
+        for name, _, whole in self.times:
+            module = name.partition(".")[0]
+            modules[module] = modules.get(module, 0) + whole
+        longest = sorted(modules.items(), key=lambda item: -item[1])
+        checks = sorted(((name, alone) for name, alone, _ in self.times), key=lambda item: -item[1])
+        return [f"time: {seconds:.1f} s {name}" for name, seconds in [*longest, *checks]]
 
-def run(tests, quiet):
+
+def run(tests, quiet, times=False):
     """Runs the checks and returns whether all passed. Ends the processes that they started, even after an interrupt."""
     result = LineResult(quiet)
     try:
@@ -60,6 +76,8 @@ def run(tests, quiet):
     finally:
         for case in {type(test) for test in tests}:
             case.doClassCleanups()
+    if times:
+        print("\n".join(result.durations()))
     print(result.summary())
     return result.wasSuccessful() and result.testsRun > 0
 
