@@ -23,6 +23,17 @@ def first_bytes(address, count, **options):
 
 
 class StalledClients(VaultCase):
+    PAUSED, PAUSED_SIZE = "paused.mp4", 64 << 20
+
+    @classmethod
+    def prepare(cls):
+        """Starts the reader that stops for half a minute, so that the other checks run meanwhile."""
+        cls.paused_origin, cls.paused_vault = cls.new_scripted_origin(), cls.served_vault()
+        url = cls.paused_origin.add(cls.PAUSED, size=cls.PAUSED_SIZE, seed=5)
+        cls.paused = first_bytes(cls.paused_vault.address(url), 1 << 20, range="bytes=0-")
+        cls.addClassCleanup(cls.paused.close)
+        cls.stopped = time.monotonic()
+
     def test_memory_of_stalled(self):
         """Clients that stop reading a held title, or a range of it that is served at once, cost at most 0.4 MB each"""
         self.media.path(LARGE)
@@ -46,25 +57,17 @@ class StalledClients(VaultCase):
     def test_transfer_is_let_go(self):
         """The service releases the transfer of a reader that stops for 30 s; when the reader continues, it gets all
         bytes"""
-        origin, vault = self.new_scripted_origin(), self.served_vault()
-        size = 64 << 20
-        url = origin.add("paused.mp4", size=size, seed=5)
-        film = origin.film("paused.mp4")
-        stream = first_bytes(vault.address(url), 1 << 20, range="bytes=0-")
-        stopped = time.monotonic()
-        self.addCleanup(stream.close)
-        exchange = origin.gets("paused.mp4")[0]
+        exchange = self.paused_origin.gets(self.PAUSED)[0]
         self.assertTrue(exchange.ended.wait(LET_GO_WITHIN), "the origin connection stays open for a stalled reader")
         self.assertIsNotNone(exchange.left_at, "the whole title was fetched for a stalled reader")
-        took = exchange.left_at - stopped
+        took = exchange.left_at - self.stopped
         self.figure("a stalled reader's transfer is let go after", took, f"{LET_GO_AFTER} … {LET_GO_WITHIN}", " s")
         self.assertGreaterEqual(took, LET_GO_AFTER)
-        self.assertTrue(stream.read(size) == film.content[1 << 20:], "the bytes differ")
-        self.assertGreater(len(origin.gets("paused.mp4")), 1)
-        self.assert_eventually(vault.bytes_fetched, size)
+        content = self.paused_origin.film(self.PAUSED).content
+        self.assertTrue(self.paused.read(self.PAUSED_SIZE) == content[1 << 20:], "the bytes differ")
+        self.assertGreater(len(self.paused_origin.gets(self.PAUSED)), 1)
+        self.assert_eventually(self.paused_vault.bytes_fetched, self.PAUSED_SIZE)
 
-
-class Peak(VaultCase):
     def test_peak(self):
         """50 clients stream a title of 1 GB and half of them stop reading: the service never uses more than 100 MB of
         memory"""

@@ -19,6 +19,7 @@ Needs numpy (Debian: python3-numpy). Memory: about four times the media, plus th
 
 import argparse
 import base64
+import concurrent.futures
 import os
 import sys
 import tempfile
@@ -213,7 +214,14 @@ def search(vault, media, strings, secrets):
     paths = list(files_under(vault))
     if not paths:
         raise OSError(f"There is no file under {vault}.")
-    findings = search_media(paths, media)
+    with concurrent.futures.ProcessPoolExecutor(1) as other:  # the two searches take about the same time
+        readable = other.submit(search_patterns, vault, paths, patterns)
+        return search_media(paths, media) + readable.result()
+
+
+def search_patterns(vault, paths, patterns):
+    """Returns one sentence for each file, and each name of a file, in which a pattern occurs."""
+    findings = []
     for path in paths:
         findings += patterns.search(path, read(path))
         name = os.path.relpath(path, vault).encode("utf-8", "surrogateescape")
