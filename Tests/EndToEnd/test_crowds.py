@@ -13,7 +13,7 @@ import threading
 import time
 
 from harness import client
-from harness.case import SEED, VaultCase, each
+from harness.case import IS_NIGHT, SEED, VaultCase, each
 from harness.waiting import eventually, settled
 
 SLOW = {  # the options of slowhttptest for each mode
@@ -22,7 +22,7 @@ SLOW = {  # the options of slowhttptest for each mode
     "range": ("-R", "-a", "1", "-b", "500"),
     "read": ("-X", "-w", "16", "-y", "64", "-n", "1", "-z", "8", "-k", "3"),
 }
-CONNECTIONS, SECONDS = 2000, 12
+CONNECTIONS, SECONDS = 2000, 12 if IS_NIGHT else 8
 LATENCY = 5.0  # seconds that another client may wait
 ABORTING, AT_A_TIME = 10_000, 50
 IDLE = 1000
@@ -173,7 +173,7 @@ class AbortingClients(Crowd):
 
 
 class FewDescriptors(Crowd):
-    @each(64, 96)
+    @each(64, *([96] if IS_NIGHT else []))
     def test_limit(self, limit):
         """With {} descriptors the service serves a crowd in turn without crash or busy loop, and works afterwards"""
         origin, self.vault = self.new_scripted_origin(), self.new_vault()

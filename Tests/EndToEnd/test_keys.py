@@ -13,7 +13,7 @@ import threading
 import time
 
 from harness import client, many_titles
-from harness.case import ROOT, SEED, VaultCase
+from harness.case import KILLS, ROOT, SEED, VaultCase
 from harness.control import KEYLESS
 from harness.waiting import eventually
 
@@ -24,7 +24,6 @@ from vaultformat import database, derivation, errors, keyring, sealed, unlock  #
 
 FILM = "moov-first.mp4"
 MANY = 6000  # titles: three transactions of a rewrap
-KILLS = int(os.environ.get("MEDIAVAULT_KILLS", "20"))
 
 
 def read_vault(vault, key_ring=None):

@@ -13,10 +13,9 @@ import threading
 import time
 
 from harness import client
-from harness.case import ROOT, SEED, VaultCase
+from harness.case import KILLS, ROOT, SEED, VaultCase
 from harness.waiting import eventually
 
-KILLS = int(os.environ.get("MEDIAVAULT_KILLS", "20"))
 SIZE = 40 << 20
 RATE = "40M"  # per second, of each title
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 
-from harness.case import ROOT, SEED, VaultCase, each
+from harness.case import KILLS, ROOT, SEED, VaultCase, each
 from harness.offline_viewer import LOCKED, OfflineViewer
 from harness.repeated_player import RepeatedPlayer
 from harness.sudden_death import Edge
@@ -20,7 +20,6 @@ NAME = "moov-first.mp4"
 READER = os.path.join(ROOT, "Tests", "IndependentReader", "read_vault.py")
 sys.path.insert(0, os.path.dirname(READER))
 from vaultformat import keyring  # noqa: E402
-KILLS = int(os.environ.get("MEDIAVAULT_KILLS", "20"))
 USAGE = 2
 
 

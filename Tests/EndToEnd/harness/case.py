@@ -14,7 +14,8 @@ from .waiting import eventually
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), os.pardir, os.pardir, os.pardir))
 SEED = int(os.environ.get("MEDIAVAULT_SEED", "20261121"))
-IS_NIGHT = os.environ.get("MEDIAVAULT_PLAYERS") == "all"  # every player with everything; by day with a part of it
+KILLS = int(os.environ.get("MEDIAVAULT_KILLS", "10"))  # during each key operation
+IS_NIGHT = os.environ.get("MEDIAVAULT_PLAYERS") == "all"  # every case of a long series; by day some of each kind
 
 
 class Settings:

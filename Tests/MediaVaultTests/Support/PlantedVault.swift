@@ -37,6 +37,13 @@ final class PlantedVault: Sendable {
             }
         }
 
+        /// The values in the order in which a test tries them: each column begins with another one, so that a few for
+        /// each column are all of them together.
+        var order: [String] {
+            let first = (Self.all.firstIndex { $0.testDescription == testDescription } ?? 0) % values.count
+            return Array(values.dropFirst(first) + values.prefix(first))
+        }
+
         /// Returns the statement that writes a value into the rows of all titles except those with the given ids.
         func statement(_ value: String, sparing ids: [ResourceID]) -> String {
             let spared = ids.map { "x'\($0.hex)'" }.joined(separator: ", ")
