@@ -113,6 +113,18 @@ public final class KeyAdministration: Sendable {
 
     // MARK: Operations
 
+    /// Calls a closure for the receipt of each key operation from now on, until ``stopListening(_:)``.
+    ///
+    /// - Returns: the number of the listener.
+    package func listen(_ tell: @escaping @Sendable (Receipt) -> Void) -> Int { log.listen(tell) }
+
+    package func stopListening(_ listener: Int) { log.stopListening(listener) }
+
+    /// How the keyring was unlocked: the method, and the number of the slot.
+    package var unlocked: (method: String, slot: Int) {
+        (store.keyring.unlockedBy.rawValue, Int(store.keyring.unlockedSlot))
+    }
+
     /// Runs a key operation while no other one is running. `body` may block: it changes the store and writes the
     /// receipt.
     func perform<Result: Sendable>(

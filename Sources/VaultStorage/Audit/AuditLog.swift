@@ -13,6 +13,7 @@ package final class AuditLog: Sendable {
     let store: VaultStore
     let file: AuditFile
     let writing = Locked(())
+    private let listeners = Locked(NumberedSet<@Sendable (Receipt) -> Void>())
 
     /// The parts of a receipt that the log does not know by itself.
     private struct Content {
@@ -55,14 +56,27 @@ package final class AuditLog: Sendable {
         _ = try note(Content(act: act, outcome: outcome, subject: subject))
     }
 
+    /// Calls a closure for each receipt from now on, once it is durable, on the thread of the operation.
+    ///
+    /// - Returns: the number for ``stopListening(_:)``.
+    package func listen(_ tell: @escaping @Sendable (Receipt) -> Void) -> Int { listeners.withLock { $0.add(tell) } }
+
+    package func stopListening(_ listener: Int) { listeners.withLock { $0.remove(listener) } }
+
+    private func tell(_ receipt: Receipt) {
+        for listener in listeners.withLock({ $0.all }) { listener(receipt) }
+    }
+
     private func note(_ content: Content) throws -> Receipt {
-        try writing.withLock { _ in
+        let receipt = try writing.withLock { _ in
             // The index does not require a keyring that counts this receipt: a backup from just before must remain
             // usable.
             try write(content, or: "done, but the receipt cannot be written to audit.log", isRemembered: false) {
                 _ in
             }.receipt
         }
+        tell(receipt)
+        return receipt
     }
 
     /// Destroys the keyring's file, with a last receipt.
@@ -73,7 +87,7 @@ package final class AuditLog: Sendable {
     /// - Parameter resources: the number of resources that the vault had.
     /// - Throws: ``VaultError`` if log or keyring cannot be written.
     package func destroyKeyring(resources: Int64) throws {
-        try writing.withLock { _ in
+        let receipt = try writing.withLock { _ in
             let failure = "the receipt cannot be written to audit.log, so the keyring was not destroyed"
             let end = try Self.translating(failure) { () throws(FileFailure) in try file.end() }
             let last = max(
@@ -93,7 +107,9 @@ package final class AuditLog: Sendable {
                 if place.isThere || !wasThere { try? file.cut(to: end) }
                 throw error
             }
+            return receipt
         }
+        tell(receipt)
     }
 
     /// Changes the keyring, with a receipt for the change.
@@ -105,20 +121,21 @@ package final class AuditLog: Sendable {
         _ act: Receipt.Act, outcome: Receipt.Outcome = .done, generation: Int? = nil,
         _ edit: (inout KeyringEdit) throws -> Result
     ) throws -> Result {
-        try writing.withLock { _ in
+        let (receipt, result) = try writing.withLock { _ in
             let end = try Self.translating("audit.log cannot be read") { () throws(FileFailure) in try file.end() }
             try store.withDiskSpace { try store.index.prepareForKeyring() }
             do {
                 return try write(
                     Content(act: act, outcome: outcome, generation: generation), at: end,
-                    or: "the receipt cannot be written to audit.log, so nothing was done", isRemembered: true, edit
-                ).result
+                    or: "the receipt cannot be written to audit.log, so nothing was done", isRemembered: true, edit)
             } catch {
                 // A line for an operation that was not done would be false. In doubt it stays.
                 if isUncounted(end) { try? file.cut(to: end) }
                 throw error
             }
         }
+        tell(receipt)
+        return result
     }
 
     private func write<Result: Sendable>(
