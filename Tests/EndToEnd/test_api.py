@@ -118,9 +118,9 @@ class API(VaultCase):
             lambda: [json.loads(line) for line in vault.service.log().splitlines() if line.startswith("{")],
             lambda lines: {line.get("request") for line in lines} >= set(names))
         lines = {line["request"]: line for line in told if "request" in line}
-        self.assertEqual([lines[name]["status"] for name in names], ["200", "200", "404"])
+        self.assertEqual([lines[name]["status"] for name in names], [200, 200, 404])
         self.assertEqual([lines[name]["route"] for name in names], ["media", "healthz", "none"])
-        self.assertEqual(lines[names[0]]["bytes"], str(self.media.size(NAME)))
+        self.assertEqual(lines[names[0]]["bytes"], self.media.size(NAME))
         capability = address.split("/")[4]
         for secret in ("hunter2", capability, NAME):
             self.assertNotIn(secret, vault.service.log())

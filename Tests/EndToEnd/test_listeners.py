@@ -39,7 +39,8 @@ class Listeners(VaultCase):
         self.addCleanup(process.stderr.close)
         self.addCleanup(process.wait)
         self.addCleanup(process.terminate)
-        self.assertIn("serving", process.stderr.readline())
+        self.assertIn('message="the vault was unlocked"', process.stderr.readline())
+        self.assertIn("message=serving", process.stderr.readline())
         return process
 
     def test_tls(self):

@@ -249,7 +249,7 @@ class CoreFiles(MemoryCase):
         ended, status = eventually(lambda: os.waitpid(service.process.pid, os.WNOHANG), lambda ended: ended[0])
         service.process.returncode = -os.WTERMSIG(status) if ended else None
         self.assertEqual((service.process.returncode, os.WCOREDUMP(status)), (-signal.SIGSEGV, False))
-        self.assertEqual(len(service.log().splitlines()), 1, "a crash logs more than the start of the service")
+        self.assertEqual(len(service.log().splitlines()), 2, "a crash logs more than the start of the service")
 
     def test_same_user(self):
         """Another program of the same user cannot read the service's memory, although it can read that user's other

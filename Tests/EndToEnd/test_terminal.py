@@ -40,7 +40,7 @@ class AtTerminal(VaultCase):
         """The service refuses a wrong passphrase typed at the terminal and exits 3"""
         terminal = self.asked()
         terminal.type(b"something else\n")
-        terminal.wait_for(b"mediavault: ")
+        terminal.wait_for(b"level=error")
         self.assertEqual(terminal.end(), 3)
 
     @each("Ctrl-C", "SIGTERM")

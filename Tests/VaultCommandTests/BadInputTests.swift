@@ -41,8 +41,11 @@ import Testing
     func socketNowhere() async throws {
         let path = lab.folder.path + "/nowhere/x.sock"
         let result = try await lab.run("serve", "--listen", "127.0.0.1:0", "--media-socket", path)
-        #expect(result.status == 1 && result.error?.contains(path) == true, "\(result.errors)")
-        #expect(result.error?.contains("create the folder") == true, "\(result.errors)")
+        #expect(result.status == 1 && result.errors.count == 2, "\(result.errors)")
+        #expect(result.errors.first?.contains("the vault was unlocked") == true, "\(result.errors)")
+        for word in ["level=error", path, "create the folder"] {
+            #expect(result.errors.last?.contains(word) == true, "\(result.errors)")
+        }
     }
 
     @Test("A folder that is not a vault and a missing keyring give exit code 1") func noVault() async throws {

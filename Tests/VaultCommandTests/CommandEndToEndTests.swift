@@ -255,7 +255,8 @@ import VaultTestSupport
         let line = try #require(await run.line { $0.contains("serving") })
         let status = try await lab.status()
         let service = try #require(status.service)
-        #expect(line.hasPrefix("mediavault: serving \(service.address) (vault "))
+        let fields = "address=\(service.address) vault=\(lab.vault) version=\(Vault.version)"
+        #expect(line.hasPrefix("time=") && line.hasSuffix(" level=notice message=serving \(fields)"))
         #expect(service.pid == run.processIdentifier)
         let address = try await lab.run("url", title).text.trimmingCharacters(in: .newlines)
         #expect(address.hasPrefix(service.address + "/media/") && address.hasSuffix("/dir/film.mp4"))
@@ -266,10 +267,12 @@ import VaultTestSupport
         // A second owner learns who the first one is.
         let owned = try await lab.run("serve", "--listen", "127.0.0.1:0")
         #expect(owned.status == 1 && owned.output.isEmpty)
+        #expect(owned.error?.contains(" level=error message=\"") == true)
         #expect(owned.error?.contains("\(run.processIdentifier)") == true)
         run.signal(SIGTERM)
         let ended = await run.result
-        #expect(ended.status == 0 && ended.errors == [line])
+        #expect(ended.status == 0 && ended.errors.count == 2 && ended.errors.last == line)
+        #expect(ended.errors[0].hasSuffix(" level=notice message=\"the vault was unlocked\" method=key-file slot=1"))
         #expect(!lab.folder.files().contains { $0.hasSuffix("service.json") || $0.hasSuffix("control.sock") })
         #expect(try await lab.status().service == nil)
     }
@@ -300,9 +303,28 @@ import VaultTestSupport
         #expect(result.status == 2 && result.error?.contains("--insecure") == true)
     }
 
-    @Test("serve names the address if its port is in use") func takenPort() async throws {
-        let result = try await lab.run("serve", "--listen", "127.0.0.1:\(origin.port)")
+    @Test("serve names the address if its port is in use, as one line of its log, and no library adds another")
+    func takenPort() async throws {
+        let arguments = ["serve", "--listen", "127.0.0.1:\(origin.port)", "--log-level", "error"]
+        let result = try await lab.start(arguments).result
         #expect(result.status == 1)
-        #expect(result.errors.contains { $0.hasPrefix("mediavault: ") && $0.contains("127.0.0.1:\(origin.port)") })
+        #expect(result.error?.contains(" level=error message=\"the service cannot listen on ") == true)
+        #expect(result.error?.contains("127.0.0.1:\(origin.port)") == true)
+        let json = try await lab.start(arguments, setting: ["MEDIAVAULT_LOG_FORMAT": "json"]).result
+        let line = try JSONDecoder().decode([String: String].self, from: Data(try #require(json.error).utf8))
+        #expect(json.status == 1 && line["level"] == "error")
+        #expect(line["message"]?.contains("127.0.0.1:\(origin.port)") == true)
+    }
+
+    @Test("A failed unlock is one line of the log of serve, with its reason, and the exit code is that of a wrong key")
+    func failedUnlock() async throws {
+        let other = try CommandLab()
+        try await other.run("init")
+        let result = try await lab.start(
+            ["serve", "--listen", "127.0.0.1:0"], setting: ["MEDIAVAULT_KEY_FILE": other.folder.path + "/key"]
+        ).result
+        #expect(result.status == 3)
+        #expect(result.error?.contains(" level=error message=\"") == true)
+        #expect(result.error?.hasSuffix(" reason=wrongKey") == true)
     }
 }

@@ -44,7 +44,7 @@ import Testing
             ),
             (
                 ["serve", "--log-format", "xml"],
-                "the value 'xml' is invalid for '--log-format <format>'; give one of 'text' and 'json'; see mediavault "
+                "the value 'xml' is invalid for '--log-format <format>'; give one of 'logfmt' and 'json'; see mediavault "
                     + "serve --help"
             ),
             (

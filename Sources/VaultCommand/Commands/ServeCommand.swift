@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Logging
 import MediaVault
 import VaultModel
 import VaultService
@@ -64,6 +65,7 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        let logger = try log.logger()
         try DescriptorLimit.raise()
         var configuration = ServiceConfiguration()
         configuration.address = try ListenAddress.named(listen) ?? .standard
@@ -82,36 +84,49 @@ struct ServeCommand: AsyncParsableCommand {
         configuration.controlFolder = folder
         configuration.afterPeak = { MemoryTrimming.giveBack() }
         let isSecure = configuration.tls != nil
-        let (service, logger) = (configuration, log.logger)
+        let service = configuration
         let isOpen = Locked(false)
         let serve = { @Sendable (vault: Vault) in
             isOpen.withLock { $0 = true }
             // The key is not needed again, and keys lock must leave none.
             opener.unlock.forget()
             let server = try VaultServer(vault: vault, configuration: service, logger: logger) { address in
-                await Self.announce(ServiceRecord(address.reachable, pid: getpid(), isSecure: isSecure), of: folder)
+                let record = ServiceRecord(address.reachable, pid: getpid(), isSecure: isSecure)
+                await Self.announce(record, of: folder, in: logger)
             }
             defer { ServiceRecord.remove(in: folder) }
             try await server.run()
         }
         do {
-            try await opener.owning(offline ? .offline : mode?.mode, limits: limits, serve)
-        } catch let error as VaultError where error.code == .diskFull && !isOpen.withLock({ $0 }) {
-            await Terminal.shared.say(
-                "\(error); only held media is served and nothing is changed until this service is stopped and "
-                    + "started again, even if space becomes free earlier")
-            try await opener.reading(serve)
+            do {
+                try await opener.owning(offline ? .offline : mode?.mode, limits: limits, serve)
+            } catch let error as VaultError where error.code == .diskFull && !isOpen.withLock({ $0 }) {
+                logger.warning(
+                    """
+                    only held media is served and nothing is changed until this service is stopped and started again, \
+                    even if space becomes free earlier
+                    """, metadata: ["reason": "\(error.code)", "detail": "\(error)"])
+                try await opener.reading(serve)
+            }
+        } catch let error as VaultError {
+            // What ends the service is one line of its log, like every other event.
+            logger.error("\(error.text)", metadata: ["reason": "\(error.code)"])
+            throw AlreadyReported(status: ExitStatus(error.code))
+        } catch let error as ListenFailure {
+            logger.error("\(error)")
+            throw AlreadyReported(status: .failed)
         }
     }
 
-    /// Announces the address of the service to the user and to other commands.
-    private static func announce(_ record: ServiceRecord, of folder: String) async {
+    /// Announces the address of the service to the operator and to other commands.
+    private static func announce(_ record: ServiceRecord, of folder: String, in logger: Logger) async {
         do {
             try await BlockingQueue("mediavault.record").run { try record.write(in: folder) }
         } catch {
             // The service runs anyway; other commands just do not find it by themselves.
-            await Terminal.shared.say("\(error)")
+            logger.warning("other commands do not find this service by themselves", metadata: ["detail": "\(error)"])
         }
-        await Terminal.shared.say("serving \(record.address) (vault \(folder))")
+        logger.notice(
+            "serving", metadata: ["address": "\(record.address)", "vault": "\(folder)", "version": "\(Vault.version)"])
     }
 }

@@ -61,11 +61,6 @@ struct SpeedOptions: ParsableArguments {
 
 /// What the service logs, and in which format.
 struct LogOptions: ParsableArguments {
-    /// The format of a log line.
-    enum Format: String, ExpressibleByArgument, CaseIterable, Sendable {
-        case text, json
-    }
-
     /// The least severe level that is logged; `info` includes every response.
     enum Level: String, ExpressibleByArgument, CaseIterable, Sendable {
         case debug, info, notice, warning, error
@@ -81,24 +76,41 @@ struct LogOptions: ParsableArguments {
         }
     }
 
-    @Option(help: ArgumentHelp("Log level; info logs every response.", valueName: "level"))
-    var logLevel = Level.notice
+    @Option(
+        help: ArgumentHelp(
+            "Log level; info logs every response (MEDIAVAULT_LOG_LEVEL; default: notice).", valueName: "level"))
+    var logLevel: Level?
 
-    @Option(help: ArgumentHelp("Log format: text, or one JSON object per line.", valueName: "format"))
-    var logFormat = Format.text
+    @Option(
+        help: ArgumentHelp(
+            "Log format: name=value pairs, or one JSON object per line (MEDIAVAULT_LOG_FORMAT; default: logfmt).",
+            valueName: "format"))
+    var logFormat: LogFormat?
 
-    /// The logger, which writes to standard error because standard output is for results.
-    var logger: Logger {
-        var logger = Logger(label: "mediavault") { label in
-            switch logFormat {
-            case .text: StreamLogHandler.standardError(label: label)
-            case .json: JSONLogHandler.standardError(label: label)
-            }
-        }
-        logger.logLevel = logLevel.logLevel
+    /// Returns the logger, which writes to standard error because standard output is for results.
+    ///
+    /// - Throws: ``UsageError`` if the environment has a value that the option does not have.
+    func logger(in surroundings: ProcessEnvironment = .current) throws -> Logger {
+        let format = try logFormat ?? Self.value(of: "MEDIAVAULT_LOG_FORMAT", in: surroundings) ?? .logfmt
+        let level = try logLevel ?? Self.value(of: "MEDIAVAULT_LOG_LEVEL", in: surroundings) ?? .notice
+        var logger = Logger(label: "mediavault") { _ in LineLogHandler.standardError(format) }
+        logger.logLevel = level.logLevel
         return logger
     }
+
+    private static func value<Value: ExpressibleByArgument & CaseIterable & RawRepresentable<String>>(
+        of variable: String, in surroundings: ProcessEnvironment
+    ) throws -> Value? {
+        guard let text = surroundings[variable] else { return nil }
+        guard let value = Value(rawValue: text) else {
+            let values = Value.allCases.map(\.rawValue).joined(separator: ", ")
+            throw UsageError("\(variable) is '\(text)'; give it one of \(values)")
+        }
+        return value
+    }
 }
+
+extension LogFormat: ExpressibleByArgument {}
 
 extension ListenAddress {
     /// The default address of the service.

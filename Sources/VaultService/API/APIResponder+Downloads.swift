@@ -13,11 +13,12 @@ extension APIResponder {
         // A process that only reads the vault asks no origin, and could only report that bytes are missing.
         try vault.vault.requireOwner(to: "downloads titles")
         guard order.details.detached != true else {
-            let id = startDetached(reference, order.details.options, context)
+            let id = startDetached(reference, order.details.options, context.logger)
             return Response(try .json(DownloadStarted(id: id), status: 202), context: context)
         }
         return events(context) { [self] tell in
-            try await run(downloads.begin(reference.url.absoluteString), reference, order.details.options, tell)
+            let id = downloads.begin(reference.url.absoluteString)
+            try await run(id, reference, order.details.options, context.logger, tell)
             return EmptyDocument()
         }
     }
@@ -34,30 +35,39 @@ extension APIResponder {
 
     /// Starts a detached download, which ends with the vault at the latest.
     private func startDetached(
-        _ reference: MediaReference, _ options: DownloadOptions, _ context: ServiceContext
+        _ reference: MediaReference, _ options: DownloadOptions, _ logger: Logger
     ) -> DownloadRegistry.ID {
-        let (logger, id) = (context.logger, downloads.begin(reference.url.absoluteString))
-        Task {
-            do {
-                try await run(id, reference, options) { _ in }
-            } catch let error as VaultError {
-                logger.notice(
-                    "a detached download ended early", metadata: ["reason": "\(error.code)"])
-            }
-        }
+        let id = downloads.begin(reference.url.absoluteString)
+        // Its failure is logged, and the list of downloads shows it.
+        Task { try? await run(id, reference, options, logger) { _ in } }
         return id
     }
 
     private func run(
-        _ id: DownloadRegistry.ID, _ reference: MediaReference, _ options: DownloadOptions,
+        _ id: DownloadRegistry.ID, _ reference: MediaReference, _ options: DownloadOptions, _ logger: Logger,
         _ tell: @escaping @Sendable (DownloadProgress) -> Void
     ) async throws {
-        try await downloads.run(id) { [vault] note in
-            try await vault.download(reference, options) { progress in
-                note(progress)
-                tell(progress)
+        do {
+            try await downloads.run(id) { [vault] note in
+                try await vault.download(reference, options) { progress in
+                    note(progress)
+                    tell(progress)
+                }
             }
+        } catch let error as VaultError where error.code != .closed {
+            await logFailure(error, of: id, reference, logger)
+            throw error
         }
+    }
+
+    /// Logs that a download failed, with the id of its title: a URL would be readable on the disk that has the log.
+    private func logFailure(
+        _ error: VaultError, of download: DownloadRegistry.ID, _ reference: MediaReference, _ logger: Logger
+    ) async {
+        var fields: Logger.Metadata = ["download": .number(download), "reason": "\(error.code)"]
+        if let id = try? await vault.vault.id(of: reference) { fields["id"] = "\(id.hex)" }
+        if let status = error.originStatus { fields["originStatus"] = .number(status) }
+        logger.notice("a download failed", metadata: fields)
     }
 
     // MARK: Playback links

@@ -81,6 +81,7 @@ struct APIResponder: Sendable {
             return try json(try await vault.keyring())
         case .locks:
             try await vault.lock()
+            context.logger.notice("the vault was locked: its keys are wiped from memory")
             return try json(EmptyDocument())
         case .keys: return try json(try await vault.keys())
         case .rotations: return try json(try await rotation(asked.body(), context))

@@ -1,6 +1,5 @@
-import Foundation
 import HTTPTypes
-package import Logging
+import Logging
 import Synchronization
 import VaultModel
 
@@ -30,54 +29,11 @@ final class OpenRequest: Sendable {
     /// The target is omitted: it carries a capability, and often a token in its query.
     func metadata(status: Int, bytes: Int64, of cacheStatus: CacheStatus?) -> Logger.Metadata {
         var metadata: Logger.Metadata = [
-            "method": "\(method)", "route": "\(route)", "status": "\(status)", "bytes": "\(bytes)",
-            "seconds": "\((ContinuousClock.now - began) / .seconds(1))",
+            "method": "\(method)", "route": "\(route)", "status": .number(status), "bytes": .number(bytes),
+            "seconds": .seconds(.now - began),
         ]
         if let cacheStatus { metadata["cache"] = "\(cacheStatus.value)" }
         return metadata
-    }
-}
-
-/// Writes each line of the log as a JSON object, for log collectors.
-package struct JSONLogHandler: LogHandler {
-    package var metadata: Logger.Metadata = [:]
-    package var metadataProvider: Logger.MetadataProvider?
-    package var logLevel = Logger.Level.info
-
-    private let label: String
-    private let write: @Sendable ([UInt8]) -> Void
-
-    /// - Parameter write: writes a line, including its terminator.
-    package init(label: String, write: @escaping @Sendable ([UInt8]) -> Void) {
-        self.label = label
-        self.write = write
-    }
-
-    /// Returns a handler that writes to standard error.
-    package static func standardError(label: String) -> JSONLogHandler {
-        // One call per line, so that the lines of two threads do not mix.
-        JSONLogHandler(label: label) { line in
-            _ = unsafe line.withUnsafeBytes { unsafe Foundation.write(2, $0.baseAddress, $0.count) }
-        }
-    }
-
-    package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { metadata[key] }
-        set { metadata[key] = newValue }
-    }
-
-    package func log(event: LogEvent) {
-        var members = metadataProvider?.get() ?? [:]
-        members.merge(metadata) { $1 }
-        members.merge(event.metadata ?? [:]) { $1 }
-        var line = members.mapValues(\.description)
-        line["time"] = Date.now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
-        line["level"] = event.level.rawValue
-        line["logger"] = label
-        line["message"] = event.message.description
-        // Strings can always be encoded.
-        guard let bytes = try? JSONText.bytes(of: line) else { return }
-        write(bytes + [UInt8(ascii: "\n")])
     }
 }
 

@@ -6,6 +6,13 @@ import MediaVault
 import NIOCore
 import VaultModel
 
+extension VaultError {
+    /// Whether a key, a passphrase or a keyring did not open what it was given for.
+    fileprivate var isFailedUnlock: Bool {
+        [.wrongKey, .damagedKeyring, .tamperedKeyring, .foreignKeyring, .looseKeyFile].contains(code)
+    }
+}
+
 /// The context of a request: its connection, its logger, and where it is counted.
 struct ServiceContext: InitializableFromSource {
     let channel: any Channel
@@ -52,6 +59,10 @@ struct ServiceContext: InitializableFromSource {
     /// Counts and logs the error that prevented an answer, or cut it short.
     func failed(_ error: VaultError) {
         request?.metrics.failed(error.code.description)
+        if error.isFailedUnlock {
+            let route = request?.route ?? ""
+            logger.notice("an unlock failed", metadata: ["reason": "\(error.code)", "route": "\(route)"])
+        }
         guard source.logLevel <= .debug else { return }
         logger.debug("failed", metadata: ["reason": "\(error.code)"])
     }

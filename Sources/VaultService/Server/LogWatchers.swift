@@ -1,53 +1,100 @@
 import Logging
 import MediaVault
+import VaultModel
 
-/// Logs once when bytes begin to pass through unstored, once when storing resumes, and each eviction.
-struct StoreWatch: Sendable {
+/// Logs what happens to a vault while a service runs.
+struct VaultWatch: Sendable {
     let vault: Vault
     let logger: Logger
 
-    func begin() -> Task<Void, Never> {
-        // Subscribes here, not when the task first runs, so that no event is missed.
-        let events = vault.storeEvents()
-        return Task {
-            for await event in events { tell(event) }
-        }
+    /// Begins to watch; the tasks end with the vault, or when they are cancelled.
+    func begin() -> [Task<Void, Never>] {
+        // Subscribes here, not when a task first runs, so that no event is missed.
+        let (events, warnings) = (vault.storeEvents(), vault.memoryWarnings())
+        return [
+            Task { for await event in events { logger.log(LoggedEvent(event)) } },
+            Task { for await warning in warnings { logger.warning("\(warning)") } },
+        ]
     }
 
-    private func tell(_ event: StoreEvent) {
+    /// Runs `body`, and logs each key operation meanwhile by its receipt.
+    func loggingReceipts<Result>(_ body: () async throws -> Result) async rethrows -> Result {
+        let unlocked = vault.keys.unlocked
+        logger.notice(
+            "the vault was unlocked", metadata: ["method": "\(unlocked.method)", "slot": .number(unlocked.slot)])
+        let listener = vault.keys.listen { [logger] receipt in logger.log(LoggedEvent(receipt)) }
+        defer { vault.keys.stopListening(listener) }
+        return try await body()
+    }
+}
+
+/// An event as the log shows it: a constant message, and fields that contain neither keys nor names of titles.
+struct LoggedEvent {
+    let level: Logger.Level
+    let message: Logger.Message
+    let fields: Logger.Metadata
+
+    init(_ event: StoreEvent) {
         switch event {
-        case .passingThrough(let reason, let message):
-            logger.warning(
-                "media is passed through without being stored",
-                metadata: ["reason": "\(reason.rawValue)", "message": "\(message)"])
+        case .passingThrough(let reason, let sentence):
+            level = .warning
+            message = "media is passed through without being stored"
+            fields = ["reason": "\(reason.rawValue)", "detail": "\(sentence)"]
         case .storing(let passed):
-            logger.notice("media is stored again", metadata: ["passedThrough": "\(passed)"])
+            level = .notice
+            message = "media is stored again"
+            fields = ["passedThrough": .number(passed)]
         case .evicted(let titles, let segments, let bytes):
-            logger.notice(
-                "media was evicted", metadata: ["bytes": "\(bytes)", "segments": "\(segments)", "titles": "\(titles)"])
+            level = .notice
+            message = "media was evicted"
+            fields = ["bytes": .number(bytes), "segments": .number(segments), "titles": .number(titles)]
+        }
+    }
+
+    init(_ receipt: Receipt) {
+        level = .notice
+        message = "\(Self.sentence(of: receipt.act))"
+        var fields: Logger.Metadata = [
+            "act": "\(receipt.act.rawValue)", "outcome": "\(receipt.outcome.rawValue)",
+            "generation": .number(receipt.generation), "receipt": .number(receipt.sequence),
+        ]
+        if let resources = receipt.resources { fields["resources"] = .number(resources) }
+        self.fields = fields
+    }
+
+    private static func sentence(of act: Receipt.Act) -> String {
+        switch act {
+        case .rotate: "a new generation of keys is in use"
+        case .rotateRoot: "the root key was replaced, and all playback links and the admin token were revoked"
+        case .changeLocator: "the locator was replaced"
+        case .rewrap: "the keys of the titles were rewrapped"
+        case .reseal: "titles were resealed with new keys"
+        case .retire: "a generation of keys was retired"
+        case .shred: "a title was shredded"
+        case .destroy: "the vault was destroyed"
+        case .revokeLinks: "all playback links and the admin token were revoked"
+        case .addSlot: "a slot was added to the keyring"
+        case .removeSlot: "a slot was removed from the keyring"
+        case .changeSlot: "a slot of the keyring was changed"
+        case .backup: "a backup of the keyring was counted"
+        default: "a key operation was done"
         }
     }
 }
 
-/// Logs once if keys could not be locked in memory, with a remedy.
-struct MemoryWatch: Sendable {
-    let vault: Vault
-    let logger: Logger
-
-    func begin() -> Task<Void, Never> {
-        let warnings = vault.memoryWarnings()
-        return Task {
-            for await warning in warnings { logger.warning("\(warning)") }
-        }
-    }
+extension Logger {
+    /// Logs an event of the vault.
+    func log(_ event: LoggedEvent) { log(level: event.level, event.message, metadata: event.fields) }
 }
 
-/// Drops the HTTP server's messages about its own end when it is cancelled while it starts.
+/// Passes on the service's own events, and those of the libraries below it only to operators who debug.
 ///
-/// The error that ends the service states the reason.
-struct ListenerLogHandler: LogHandler {
-    private static let source = "HummingbirdCore"
-    private static let shutdownMessages: Set = [
+/// The service reports in its own words what concerns an operator. An error of a library that it does not report is
+/// one line of its own, with the library's text as a field.
+struct ServiceLogHandler: LogHandler {
+    private static let ownSources: Set = ["VaultService", "VaultCommand"]
+    /// What the HTTP server says of its own end when it is cancelled; the error that ends the service is reported.
+    private static let endings: Set = [
         "Waiting on child channel: CancellationError()", "Server shutdown error: Already closed",
     ]
 
@@ -76,7 +123,17 @@ struct ListenerLogHandler: LogHandler {
     }
 
     func log(event: LogEvent) {
-        guard event.source != Self.source || !Self.shutdownMessages.contains(event.message.description) else { return }
+        guard !Self.ownSources.contains(event.source) else { return rest.log(event: event) }
+        var event = event
+        let text = event.message.description
+        event.metadata = (event.metadata ?? [:]).merging(["library": "\(event.source)", "detail": "\(text)"]) { $1 }
+        if event.level >= .error, !Self.endings.contains(text) {
+            event.message = "the HTTP server reported an error"
+        } else {
+            event.level = min(event.level, .debug)
+            event.message = "a library reported an event"
+            guard logLevel <= event.level else { return }
+        }
         rest.log(event: event)
     }
 }

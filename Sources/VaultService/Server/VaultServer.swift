@@ -12,8 +12,7 @@ import VaultModel
 package final class VaultServer: Sendable {
     private let address: ListenAddress
     private let group: ServiceGroup
-    private let watch: StoreWatch
-    private let memoryWatch: MemoryWatch
+    private let watch: VaultWatch
     let api: APIResponder
 
     /// Creates a service that listens once it runs.
@@ -35,9 +34,8 @@ package final class VaultServer: Sendable {
         }
         self.address = address
         var logger = logger
-        logger.handler = ListenerLogHandler(logger.handler)
-        watch = StoreWatch(vault: vault, logger: logger)
-        memoryWatch = MemoryWatch(vault: vault, logger: logger)
+        logger.handler = ServiceLogHandler(logger.handler)
+        watch = VaultWatch(vault: vault, logger: logger)
         let (controlSettled, controlSettles) = AsyncStream.makeStream(of: Never.self)
         let (socketSettled, socketSettles) = AsyncStream.makeStream(of: Never.self)
         let connections = OpenConnections(
@@ -98,10 +96,10 @@ package final class VaultServer: Sendable {
     ///
     /// - Throws: ``ListenFailure`` if it cannot listen.
     package func run() async throws {
-        let watching = [watch.begin(), memoryWatch.begin()]
+        let watching = watch.begin()
         defer { for task in watching { task.cancel() } }
         do {
-            try await group.run()
+            try await watch.loggingReceipts { try await group.run() }
         } catch let failure as IOError {
             throw ListenFailure(address: address, errno: failure.errnoCode)
         } catch is SocketAddressError {

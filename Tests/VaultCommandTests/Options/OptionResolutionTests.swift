@@ -1,3 +1,5 @@
+import ArgumentParser
+import Logging
 import MediaVault
 import Testing
 import VaultService
@@ -20,6 +22,25 @@ import VaultService
         ])
     func absolutePath(_ path: String, _ expected: String) {
         #expect(AbsolutePath.of(path, from: "/start/here") == expected)
+    }
+
+    @Test(
+        "The option, else the environment, else the default sets format and level of the log",
+        arguments: [
+            (nil, [:], Logger.Level.notice), (nil, ["MEDIAVAULT_LOG_LEVEL": "info"], .info),
+            ("debug", ["MEDIAVAULT_LOG_LEVEL": "info"], .debug), (nil, ["MEDIAVAULT_LOG_LEVEL": ""], .notice),
+            (nil, ["MEDIAVAULT_LOG_FORMAT": "json"], .notice), (nil, ["MEDIAVAULT_LOG_LEVEL": "loud"], nil),
+            (nil, ["MEDIAVAULT_LOG_FORMAT": "xml"], nil),
+        ] as [(String?, [String: String], Logger.Level?)])
+    func log(option: String?, variables: [String: String], expected: Logger.Level?) throws {
+        let options = try LogOptions.parse(option.map { ["--log-level", $0] } ?? [])
+        if let expected {
+            #expect(try options.logger(in: Self.surroundings(variables)).logLevel == expected)
+        } else {
+            let error = #expect(throws: UsageError.self) { try options.logger(in: Self.surroundings(variables)) }
+            let (name, value) = try #require(variables.first)
+            #expect(error?.message.contains("\(name) is '\(value)'; give it one of ") == true)
+        }
     }
 
     struct PlaceCase: Sendable, CustomTestStringConvertible {

@@ -1,48 +1,88 @@
 import Foundation
 import Logging
-import Synchronization
 import Testing
+import VaultModel
 
 @testable import VaultService
 
-@Suite("Log as JSON")
-struct JSONLogHandlerTests {
-    private func lines(_ body: (Logger) -> Void) throws -> [[String: String]] {
-        let written = LineBox()
-        var logger = Logger(label: "test") { JSONLogHandler(label: $0) { written.add($0) } }
-        logger[metadataKey: "request"] = "r-1"
-        body(logger)
-        return try written.lines.map { line in
-            #expect(line.last == UInt8(ascii: "\n") && line.count { $0 == UInt8(ascii: "\n") } == 1)
-            return try JSONDecoder().decode([String: String].self, from: Data(line))
-        }
+@Suite("Lines of the log")
+struct LineLogHandlerTests {
+    private static let time = Date(timeIntervalSince1970: 1_700_000_000.25)
+
+    private func line(
+        _ message: String, _ fields: [String: LogLine.Value] = [:], as format: LogFormat = .logfmt
+    ) -> String {
+        String(
+            decoding: LogLine(time: Self.time, level: "notice", message: message, fields: fields).bytes(as: format),
+            as: UTF8.self)
     }
 
-    @Test("A line is one object with time, level, message and all metadata, whatever they contain")
-    func line() throws {
-        let lines = try lines { $0.notice("two\nlines \"quoted\"", metadata: ["status": "206", "request": "r-2"]) }
-        let line = try #require(lines.first)
-        #expect(line["message"] == "two\nlines \"quoted\"" && line["level"] == "notice" && line["logger"] == "test")
-        #expect(line["status"] == "206" && line["request"] == "r-2")
+    @Test("A line has time, level and message first, then its fields by name")
+    func order() {
+        let fields: [String: LogLine.Value] = ["zone": .text("a"), "bytes": .integer(7), "Age": .decimal(0.5)]
         #expect(
-            try Date(#require(line["time"]), strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true))
-                <= .now)
+            line("serving", fields)
+                == "time=2023-11-14T22:13:20.250Z level=notice message=serving Age=0.5 bytes=7 zone=a\n")
+        #expect(
+            line("serving", fields, as: .json)
+                == #"{"time":"2023-11-14T22:13:20.250Z","level":"notice","message":"serving","Age":0.5,"#
+                + #""bytes":7,"zone":"a"}"# + "\n")
     }
 
-    @Test("Messages below the level are dropped, and metadata cannot override the line's own members")
-    func level() throws {
-        let lines = try lines {
-            $0.debug("quiet")
-            $0.info("said", metadata: ["level": "critical", "message": "forged"])
+    @Test(
+        "A value needs no quotation marks only if it is plain; whatever it contains, it stays in its line",
+        arguments: [
+            ("206", "206", #""206""#), ("a/b:c-d_e", "a/b:c-d_e", #""a/b:c-d_e""#), ("", #""""#, #""""#),
+            ("two words", #""two words""#, #""two words""#), ("a=b", #""a=b""#, #""a=b""#),
+            (#"say "hi""#, #""say \"hi\"""#, #""say \"hi\"""#), (#"C:\new"#, #""C:\\new""#, #""C:\\new""#),
+            ("a\nlevel=error", #""a\nlevel=error""#, #""a\nlevel=error""#), ("\r\t", #""\r\t""#, #""\r\t""#),
+            ("\u{0}\u{1B}[2J", #""\u0000\u001b[2J""#, #""\u0000\u001b[2J""#),
+            ("\u{7F}\u{85}", #""\u007f\u0085""#, #""\u007f\u0085""#),
+            ("\u{2028}\u{202E}", #""\u2028\u202e""#, #""\u2028\u202e""#),
+            ("\u{E0001}", #""\udb40\udc01""#, #""\udb40\udc01""#), ("Füße 🎬", "\"Füße 🎬\"", "\"Füße 🎬\""),
+        ])
+    func values(text: String, plain: String, json: String) throws {
+        #expect(line("m", ["v": .text(text)]).hasSuffix(" message=m v=\(plain)\n"))
+        let object = line("m", ["v": .text(text)], as: .json)
+        #expect(object.hasSuffix(#","message":"m","v":\#(json)}"# + "\n"))
+        #expect(object.utf8.count { $0 == 0x0A } == 1)
+        let read = try JSONDecoder().decode([String: String].self, from: Data(object.utf8))
+        #expect(read["v"] == text)
+        // A message is written like a value.
+        #expect(line(text).hasSuffix(" message=\(plain)\n"))
+    }
+
+    @Test("A field cannot override the line's own members, and its name contains only plain characters")
+    func names() {
+        let forged: [String: LogLine.Value] = [
+            "level": .text("critical"), "message": .text("forged"), "time": .integer(0), "a b=\n\"c": .integer(1),
+            "": .integer(2),
+        ]
+        #expect(line("said", forged).hasSuffix(" level=notice message=said _=2 a_b___c=1\n"))
+        #expect(line("said", forged, as: .json).hasSuffix(#""message":"said","_":2,"a_b___c":1}"# + "\n"))
+    }
+
+    @Test("Numbers that an event has as numbers stay numbers; text and numbers that JSON lacks are text")
+    func numbers() throws {
+        let written = Locked<[[UInt8]]>([])
+        var logger = Logger(label: "test") { _ in
+            LineLogHandler(.json) { line in written.withLock { $0.append(line) } }
         }
-        #expect(lines.count == 1 && lines[0]["level"] == "info" && lines[0]["message"] == "said")
-    }
-
-    private final class LineBox: Sendable {
-        private let written = Mutex<[[UInt8]]>([])
-
-        var lines: [[UInt8]] { written.withLock(\.self) }
-
-        func add(_ line: [UInt8]) { written.withLock { $0.append(line) } }
+        logger[metadataKey: "request"] = "r-1"
+        logger.notice(
+            "answered",
+            metadata: [
+                "status": .number(206), "bytes": .number(Int64.max), "seconds": .seconds(.nanoseconds(1_234_567)),
+                "text": "206", "flag": .stringConvertible(true), "nothing": .stringConvertible(Double.nan),
+                "several": ["a", "b"],
+            ])
+        logger.info("quiet")
+        let lines = written.withLock { $0.map { String(decoding: $0, as: UTF8.self) } }
+        #expect(lines.count == 1)
+        #expect(
+            try #require(lines.first).hasSuffix(
+                #","level":"notice","message":"answered","bytes":9223372036854775807,"flag":true,"nothing":"nan","#
+                    + #""request":"r-1","seconds":0.001235,"several":"[\"a\", \"b\"]","status":206,"text":"206"}"#
+                    + "\n"))
     }
 }

@@ -1,0 +1,76 @@
+import Foundation
+package import Logging
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// Writes each event of the log as one line, in the format that the operator chose.
+package struct LineLogHandler: LogHandler {
+    package var metadata: Logger.Metadata = [:]
+    package var metadataProvider: Logger.MetadataProvider?
+    package var logLevel = Logger.Level.notice
+
+    private let format: LogFormat
+    private let write: @Sendable ([UInt8]) -> Void
+
+    /// - Parameter write: writes a line, including its terminator.
+    package init(_ format: LogFormat, write: @escaping @Sendable ([UInt8]) -> Void) {
+        self.format = format
+        self.write = write
+    }
+
+    /// Returns a handler that writes to standard error.
+    package static func standardError(_ format: LogFormat) -> LineLogHandler {
+        LineLogHandler(format) { line in
+            var rest = line[...]
+            // Usually one call writes the line, so that the lines of two threads do not mix.
+            while !rest.isEmpty {
+                let count = unsafe rest.withUnsafeBytes { unsafe Foundation.write(2, $0.baseAddress, $0.count) }
+                guard count > 0 || errno == EINTR else { return }
+                rest = rest.dropFirst(max(0, count))
+            }
+        }
+    }
+
+    package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    package func log(event: LogEvent) {
+        var fields = metadataProvider?.get() ?? [:]
+        fields.merge(metadata) { $1 }
+        fields.merge(event.metadata ?? [:]) { $1 }
+        let line = LogLine(
+            time: .now, level: event.level.rawValue, message: event.message.description,
+            fields: fields.mapValues(LogLine.Value.init))
+        write(line.bytes(as: format))
+    }
+}
+
+extension LogLine.Value {
+    /// - Parameter value: a number if it was given as one, and not as text.
+    fileprivate init(_ value: Logger.MetadataValue) {
+        switch value {
+        case .stringConvertible(let value): self.init(value)
+        default: self = .text(value.description)
+        }
+    }
+}
+
+extension Logger.MetadataValue {
+    /// Returns a number, which stays one in the log.
+    static func number(_ value: some BinaryInteger) -> Logger.MetadataValue {
+        .stringConvertible(Int64(clamping: value))
+    }
+
+    /// Returns a duration in seconds, exact to a microsecond.
+    static func seconds(_ value: Duration) -> Logger.MetadataValue {
+        .stringConvertible(((value / .microseconds(1)).rounded() / 1e6))
+    }
+}

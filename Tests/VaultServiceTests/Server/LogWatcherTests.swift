@@ -1,0 +1,99 @@
+import Foundation
+import Logging
+import MediaVault
+import OriginTestSupport
+import Testing
+import VaultModel
+
+@testable import VaultService
+
+@Suite("What happens to a vault, in the log of its service", .timeLimit(.minutes(5)))
+struct LogWatcherTests {
+    private func lines(_ recorder: LogRecorder) -> [LogRecorder.Line] { recorder.lines.filter { $0.level >= .notice } }
+
+    @Test("Unlock, key operations, slots, failed unlocks, revoked links and the lock are notices, in their order")
+    func keys() async throws {
+        let recorder = LogRecorder()
+        let (test, stranger) = (try await TestVault(), try await TestVault())
+        let slot = NewSlot(.keyFile(path: test.place.keyring + ".second"))
+        let (order, forged) = (try await test.orders().adding(slot), try await stranger.orders().adding(slot))
+        try await RunningService.run(over: test, hasControl: true, logger: recorder.logger) { service in
+            let served = RemoteVault(ControlClient(folder: service.folder))
+            await #expect(throws: VaultError.self) { try await served.carryOut(forged) }
+            try await served.carryOut(order)
+            _ = try await served.rotate()
+            _ = try await served.rewrap { _ in }
+            _ = try await served.retire(1)
+            try await served.revokeLinks()
+            try await served.lock()
+        }
+        let told = lines(recorder)
+        #expect(told.allSatisfy { $0.level == .notice })
+        let expected = [
+            ("the vault was unlocked", [#""method": key-file"#, #""slot": 1"#]),
+            ("an unlock failed", [#""reason": wrongKey"#, #""route": keyring"#]),
+            ("a slot was added to the keyring", [#""act": slot-add"#, #""receipt": 1"#, #""outcome": done"#]),
+            ("a new generation of keys is in use", [#""act": rotate"#, #""generation": 2"#, #""receipt": 2"#]),
+            ("the keys of the titles were rewrapped", [#""resources": 0"#, #""receipt": 3"#]),
+            ("a generation of keys was retired", [#""generation": 1"#, #""receipt": 4"#]),
+            ("all playback links and the admin token were revoked", [#""receipt": 5"#]),
+            ("the vault was locked: its keys are wiped from memory", []),
+        ]
+        #expect(told.count == expected.count, "\(told.map(\.text))")
+        for (line, (message, fields)) in zip(told, expected) {
+            #expect(line.text.hasPrefix(message + " ["), "\(line.text)")
+            for field in fields {
+                #expect(line.text.contains(field), "\(line.text): \(field)")
+            }
+        }
+        let key = try Data(contentsOf: URL(filePath: test.place.keyring + ".second"))
+        #expect(recorder.lines.allSatisfy { !$0.text.contains(Hex.encode(Array(key))) })
+    }
+
+    @Test("A download that fails is one notice with its reason and the title's id, but not the title's URL")
+    func failedDownload() async throws {
+        let recorder = LogRecorder()
+        let origin = try ScriptedOrigin { _ in ScriptedAnswer(404, fields: ["Content-Length": "0"]) }
+        defer { origin.stop() }
+        let url = origin.url("/secret-film?token=hunter2")
+        let id = try await RunningService.run(
+            over: try await TestVault(), hasControl: true, logger: recorder.logger
+        ) { service in
+            guard case .problem? = try await service.download(url).lastEvent() else {
+                Issue.record("the download did not fail")
+                return ""
+            }
+            let order = #"{"url":"\#(url.absoluteString)","detached":true}"#
+            #expect(try await service.control("POST", "/api/v1/downloads", body: order).head.status == 202)
+            while recorder.lines.count(where: { $0.text.hasPrefix("a download failed") }) < 2 {
+                try await Task.sleep(for: .milliseconds(20))
+            }
+            return try await service.vault.id(of: MediaReference(url)).hex
+        }
+        let told = lines(recorder).filter { $0.text.hasPrefix("a download failed") }
+        #expect(told.count == 2 && told.allSatisfy { $0.level == .notice })
+        for (number, line) in told.enumerated() {
+            for field in [
+                #""download": \#(number + 1)"#, #""reason": refused"#, #""originStatus": 404"#, #""id": \#(id)"#,
+            ] { #expect(line.text.contains(field), "\(line.text): \(field)") }
+        }
+        #expect(recorder.lines.allSatisfy { !$0.text.contains("hunter2") && !$0.text.contains("secret-film") })
+    }
+
+    @Test(
+        "Each kind of key operation has a sentence of its own; one that this version does not know is told by its name")
+    func sentences() {
+        let known: [Receipt.Act] = [
+            .rotate, .rotateRoot, .changeLocator, .rewrap, .reseal, .retire, .shred, .destroy, .revokeLinks, .addSlot,
+            .removeSlot, .changeSlot, .backup,
+        ]
+        let told = (known + [Receipt.Act(rawValue: "later")]).map { act in
+            LoggedEvent(
+                Receipt(
+                    sequence: 7, time: 0, act: act, outcome: .partly, generation: 3, subject: "5ec7e7", resources: nil))
+        }
+        #expect(Set(told.map(\.message.description)).count == known.count + 1)
+        #expect(told.allSatisfy { $0.level == .notice && $0.fields["outcome"] == "partly" && $0.fields.count == 4 })
+        #expect(told.last?.message == "a key operation was done" && told.last?.fields["act"] == "later")
+    }
+}
