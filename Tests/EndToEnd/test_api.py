@@ -53,16 +53,25 @@ class API(VaultCase):
         self.assert_whole(vault.address(self.origin.url(NAME)), NAME)
         answer = self.ask(vault, "/metrics")
         self.assertEqual(answer.status, 200)
-        reader = ("import sys; from prometheus_client.parser import text_string_to_metric_families as read\n"
-                  "print({s.name: s.value for f in read(sys.stdin.read()) for s in f.samples if not s.labels})")
-        python = os.path.join(os.path.dirname(Settings.schemathesis), "python")
-        told = subprocess.run([python, "-c", reader], input=answer.body, capture_output=True, timeout=60, check=True)
-        figures = json.loads(told.stdout.decode().replace("'", '"'))
+        families = self.in_test_tools(
+            "from prometheus_client.parser import text_string_to_metric_families as read\n"
+            "print(json.dumps([[f.name, f.type, f.documentation, [[s.name, s.labels, s.value] for s in f.samples]] "
+            "for f in read(sys.stdin.read())]))", answer.body)
+        for name, kind, documentation, samples in families:
+            self.assertTrue(kind in ("counter", "gauge", "histogram") and documentation and samples, name)
+        figures = {sample: value for *_, samples in families for sample, labels, value in samples if not labels}
         size = self.media.size(NAME)
-        self.assertEqual(figures["mediavault_bytes_fetched_total"], size)
-        self.assertEqual(figures["mediavault_bytes_sealed_total"], size)
-        self.assertGreaterEqual(figures["mediavault_bytes_served_total"], size)
+        self.assertEqual(figures["mediavault_fetched_bytes_total"], size)
+        self.assertEqual(figures["mediavault_sealed_bytes_total"], size)
+        self.assertGreaterEqual(figures["mediavault_served_bytes_total"], size)
         self.assertEqual(figures["mediavault_damage_total"], 0)
+
+    def in_test_tools(self, program, input):
+        """Runs a Python program with the packages of the test tools, and returns the JSON that it prints."""
+        python = os.path.join(os.path.dirname(Settings.schemathesis), "python")
+        told = subprocess.run(
+            [python, "-c", "import json, sys\n" + program], input=input, capture_output=True, timeout=60, check=True)
+        return json.loads(told.stdout)
 
     def test_events(self):
         """curl follows a download live in the event stream, from its start to its last byte"""

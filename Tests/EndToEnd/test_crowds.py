@@ -44,7 +44,7 @@ class Crowd(VaultCase):
         told = client.get(
             f"http://127.0.0.1:{self.service.port}/metrics",
             headers={"Authorization": f"Bearer {self.vault.result('token').decode().strip()}"}).body.decode()
-        return sum(int(float(line.split()[-1])) for line in told.splitlines() if line.startswith("mediavault_answers_total"))
+        return sum(int(float(line.split()[-1])) for line in told.splitlines() if line.startswith("mediavault_http_requests_total"))
 
     def processor_time(self):
         with open(f"/proc/{self.service.process.pid}/stat", encoding="ascii") as file:

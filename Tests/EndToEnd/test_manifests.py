@@ -189,7 +189,8 @@ class Chosen(PlayerCase):
         token = self.vault.result("token").decode().strip()
         text = client.get(f"http://127.0.0.1:{self.vault.service.port}/metrics",
                           headers={"Authorization": f"Bearer {token}"}).body.decode()
-        found = re.findall(r'^mediavault_answers_total\{route="media",status="(\d+)"\} (\d+)$', text, re.MULTILINE)
+        found = re.findall(r'^mediavault_http_requests_total\{code="(\d+)",method="[A-Z]+",route="media"\} (\d+)$', text,
+                           re.MULTILINE)
         return sum(int(count) for status, count in found if not status.startswith("2"))
 
 

@@ -120,6 +120,12 @@ public final class KeyAdministration: Sendable {
 
     package func stopListening(_ listener: Int) { log.stopListening(listener) }
 
+    /// When the current generation was created, in seconds since 1970; nil once the keys are wiped.
+    package var currentGenerationCreated: Int64? {
+        let current = store.keyring.currentGeneration
+        return store.keyring.generationRecords.last { $0.number == current }?.created
+    }
+
     /// How the keyring was unlocked: the method, and the number of the slot.
     package var unlocked: (method: String, slot: Int) {
         (store.keyring.unlockedBy.rawValue, Int(store.keyring.unlockedSlot))

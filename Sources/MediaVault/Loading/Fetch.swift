@@ -41,6 +41,10 @@ struct Fetch {
             return nil
         } catch let failure as OriginFailure {
             if failure.kind == .unreachable { loader.noteContact(isReachable: false) }
+            // An origin that drops a client which takes nothing has done nothing wrong.
+            if failure.kind != .interrupted || !loader.look({ $0.fetches[id]?.hasStoodStill ?? false }) {
+                loader.originErrors.count(failure)
+            }
             return .origin(failure)
         } catch {
             return .final(

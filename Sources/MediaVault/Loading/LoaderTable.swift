@@ -338,6 +338,7 @@ struct LoaderEnvironment: Sendable {
     let playbackPriority: PlaybackPriority
     let mode: ModeInForce
     let principalFields = PrincipalFields()
+    let originErrors = OriginErrors()
 }
 
 /// The mode of a vault: that of the run, else that of the settings, else ``VaultMode/online``.

@@ -157,6 +157,7 @@ extension ResourceLoader {
             return verdict
         } catch let failure as OriginFailure {
             contact.note(isReachable: failure.kind != .unreachable, now: .now)
+            originErrors.count(failure)
             switch failure.kind {
             case .unreachable, .interrupted: return .stale(.unreachable)
             case .invalidResponse: return .stale(.invalidResponse)

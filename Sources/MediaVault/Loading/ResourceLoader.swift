@@ -95,6 +95,7 @@ final class ResourceLoader: Sendable {
 
     var store: VaultStore { environment.store }
     var origin: any Origin { environment.origin }
+    var originErrors: OriginErrors { environment.originErrors }
     var pool: BlockingPool { environment.pool }
     var playbackPriority: PlaybackPriority { environment.playbackPriority }
     var names: ResourceNames { environment.names }

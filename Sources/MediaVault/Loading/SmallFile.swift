@@ -49,6 +49,7 @@ extension ResourceLoader {
                 source: (request.url, addresses.current.fields, addresses.reach(of: request.url)))
         } catch let failure as OriginFailure {
             if failure.kind == .unreachable { noteContact(isReachable: false) }
+            originErrors.count(failure)
             guard Self.isFinal(failure) else { return nil }
             throw FetchFailure.origin(failure).vaultError(for: url, at: 0)
         }

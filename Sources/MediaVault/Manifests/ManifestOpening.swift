@@ -126,6 +126,7 @@ struct ManifestOpening: Sendable {
             return try await give(copy, or: FetchFailure.origin(.noResponse), staleness: .slow)
         } catch let failure as OriginFailure {
             if failure.kind == .unreachable { loader.noteContact(isReachable: false) }
+            loader.originErrors.count(failure)
             return try await give(copy, or: .origin(failure), staleness: Self.staleness(after: failure))
         }
     }

@@ -36,4 +36,14 @@ package struct VaultWork: Hashable, Sendable {
     package let sealed: Int64
     /// The number of blocks and files that failed when they were read.
     package let damaged: Int64
+    /// The number of requests to origins that failed, by kind; a kind that did not occur is absent.
+    package let originErrors: [OriginErrors.Kind: Int64]
+}
+
+/// The disk that has a vault.
+package struct DiskSpace: Hashable, Sendable {
+    /// The bytes that are free.
+    package let free: Int64
+    /// The size of its file system in bytes; nil if that is not reported.
+    package let size: Int64?
 }

@@ -53,6 +53,7 @@ extension ResourceLoader {
             guard let known else { return }
             if copy == nil, try await learnOrigin(of: known, from: response.head, asked: request) { return }
         } catch let failure as OriginFailure {
+            originErrors.count(failure)
             throw FetchFailure.origin(failure).vaultError(for: self.url, at: position)
         }
         throw privateAddress(at: position)

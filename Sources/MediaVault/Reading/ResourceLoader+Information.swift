@@ -15,6 +15,7 @@ extension ResourceLoader {
         do {
             if let told = try await askHead() { return told }
         } catch let failure as OriginFailure {
+            originErrors.count(failure)
             throw FetchFailure.origin(failure).vaultError(for: url, at: 0)
         }
         do {

@@ -75,7 +75,19 @@ extension Vault {
     /// The work done since the vault was opened.
     package var work: VaultWork {
         let work = store.work
-        return VaultWork(opened: work.opened.total, sealed: work.sealed.total, damaged: work.damaged.total)
+        return VaultWork(
+            opened: work.opened.total, sealed: work.sealed.total, damaged: work.damaged.total,
+            originErrors: loaders.environment.originErrors.all)
+    }
+
+    /// Measures the disk that has the vault; returns nil if its file system does not report free bytes.
+    package func diskSpace() async -> DiskSpace? {
+        let store = store
+        return try? await pool.run {
+            DiskSpace(
+                free: try store.fileSystem.freeBytes(at: store.folder),
+                size: try store.fileSystem.totalBytes(at: store.folder))
+        }
     }
 
     /// Returns unguessable text of 32 hexadecimal digits, for a marker that must not occur in media.

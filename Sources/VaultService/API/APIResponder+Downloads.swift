@@ -96,16 +96,15 @@ extension APIResponder {
 
 // Metrics and readiness.
 extension APIResponder {
-    /// Answers with all metrics, in the text format of Prometheus.
+    /// Answers with all metrics, in the text format of Prometheus; those of the service alone if the vault cannot be
+    /// read, because then they are needed most.
     func showMetrics(to request: Request, context: ServiceContext) async throws -> Response {
         try await watching(request, context) {
-            Answer(
-                status: 200, type: "text/plain; version=0.0.4; charset=utf-8",
-                body: try await metrics.text(of: vault.vault).utf8)
-        } failing: { error in
-            var document = APIProblem.document(error)
-            (document.status, document.title) = (503, "Service Unavailable")
-            return ErrorAnswer.answer(document)
+            let figures = try? await VaultFigures(of: vault.vault, now: Int64(Date().timeIntervalSince1970))
+            return Answer(
+                status: 200, type: "text/plain; version=0.0.4; charset=utf-8", body: metrics.text(of: figures).utf8)
+        } failing: { _ in
+            ErrorAnswer.notReady
         }
     }
 

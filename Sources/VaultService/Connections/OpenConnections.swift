@@ -1,3 +1,4 @@
+import CoreMetrics
 import HummingbirdCore
 import NIOCore
 import ServiceLifecycle
@@ -20,6 +21,7 @@ final class OpenConnections: Service {
     private let most: Int
     private let limits: ConnectionLimits
     private let afterPeak: @Sendable () -> Void
+    private let meter: Meter?
     private let state: Locked<State>
 
     /// The number of connections that count as a crowd.
@@ -27,9 +29,14 @@ final class OpenConnections: Service {
 
     /// - Parameters:
     ///   - most: the most connections.
+    ///   - meter: shows how many are open.
     ///   - afterPeak: called when most of a crowd has left.
-    init(most: Int, limits: ConnectionLimits, afterPeak: @escaping @Sendable () -> Void = {}) {
+    init(
+        most: Int, limits: ConnectionLimits, countedBy meter: Meter? = nil,
+        afterPeak: @escaping @Sendable () -> Void = {}
+    ) {
         self.most = most
+        self.meter = meter
         self.limits = limits
         self.afterPeak = afterPeak
         state = Locked(State(shares: PeerShares(of: most)))
@@ -39,6 +46,7 @@ final class OpenConnections: Service {
 
     func add(_ channel: any Channel) -> ClientConnection {
         let connection = ClientConnection(channel)
+        meter?.increment()
         state.withLock { state in
             state.open[ObjectIdentifier(connection)] = connection
             if let peer = connection.peer { state.shares.take(peer) }
@@ -66,6 +74,7 @@ final class OpenConnections: Service {
     }
 
     func remove(_ connection: ClientConnection) {
+        meter?.decrement()
         state.withLock { $0.forget(connection) }
     }
 

@@ -14,7 +14,7 @@ final class MetricRegistry: MetricsFactory {
     private struct State {
         var counters: [Key: MetricCounter] = [:]
         var meters: [Key: MetricMeter] = [:]
-        var summaries: [Key: MetricSummary] = [:]
+        var histograms: [Key: MetricHistogram] = [:]
     }
 
     private let state = Locked(State())
@@ -24,13 +24,16 @@ final class MetricRegistry: MetricsFactory {
         let all = state.withLock { state in
             state.counters.map { key, counter in (key, MetricFamily.Kind.counter, counter.samples) }
                 + state.meters.map { key, meter in (key, .gauge, meter.samples) }
-                + state.summaries.map { key, summary in (key, .summary, summary.samples) }
+                + state.histograms.map { key, histogram in (key, .histogram, histogram.samples) }
         }
         let families = Dictionary(grouping: all) { $0.0.name }.map { name, metrics in
-            let samples = metrics.flatMap { key, _, samples in
-                samples.map { MetricFamily.Sample(suffix: $0.suffix, labels: key.labels, value: $0.value) }
+            // The samples of one metric stay in their order: buckets have to rise.
+            let samples = metrics.sorted { Self.stands($0.0, before: $1.0) }.flatMap { key, _, samples in
+                samples.map {
+                    MetricFamily.Sample(suffix: $0.suffix, labels: key.labels + $0.labels, value: $0.value)
+                }
             }
-            return MetricFamily(name: name, kind: metrics[0].1, samples: samples.sorted(by: Self.stands))
+            return MetricFamily(name: name, kind: metrics[0].1, samples: samples)
         }
         return (families + others).map { family in
             var family = family
@@ -39,9 +42,8 @@ final class MetricRegistry: MetricsFactory {
         }.sorted { $0.name < $1.name }
     }
 
-    private static func stands(_ one: MetricFamily.Sample, before other: MetricFamily.Sample) -> Bool {
-        let (values, others) = (one.labels.map(\.value), other.labels.map(\.value))
-        return values == others ? one.suffix < other.suffix : values.lexicographicallyPrecedes(others)
+    private static func stands(_ one: Key, before other: Key) -> Bool {
+        one.labels.map(\.value).lexicographicallyPrecedes(other.labels.map(\.value))
     }
 
     /// Returns a name and labels as Prometheus allows them.
@@ -66,12 +68,12 @@ final class MetricRegistry: MetricsFactory {
     }
 
     func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
-        state.withLock { $0.summaries.value(for: Self.key(label, dimensions)) { MetricSummary() } }
+        state.withLock { $0.histograms.value(for: Self.key(label, dimensions)) { MetricHistogram() } }
     }
 
     /// Timers report seconds.
     func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
-        state.withLock { $0.summaries.value(for: Self.key(label, dimensions)) { MetricSummary() } }
+        state.withLock { $0.histograms.value(for: Self.key(label, dimensions)) { MetricHistogram() } }
     }
 
     // Counts are kept: a counter that vanished would look as if it had been reset.
@@ -90,81 +92,41 @@ extension Dictionary {
     }
 }
 
-/// One metric of Prometheus: all its samples, under one name.
-struct MetricFamily: Hashable, Sendable {
-    enum Kind: String, Sendable { case counter, gauge, summary }
-
-    /// One value and its labels.
-    struct Sample: Hashable, Sendable {
-        /// The suffix to the family's name, such as `_sum`.
-        var suffix = ""
-        var labels: [Label] = []
-        let value: Double
+/// How many of the recorded values are at most as large as each of some bounds, and their sum.
+final class MetricHistogram: RecorderHandler, TimerHandler {
+    private struct State {
+        var counts = [Int64](repeating: 0, count: MetricHistogram.bounds.count + 1)
+        var sum = 0.0
     }
 
-    struct Label: Hashable, Sendable {
-        let name: String
-        let value: String
+    private let state = Locked(State())
 
-        init(_ name: String, _ value: String) {
-            self.name = name
-            self.value = value
-        }
-    }
-
-    let name: String
-    let kind: Kind
-    /// A sentence that describes the metric.
-    var help = ""
-    var samples: [Sample]
-
-    /// The family in the text format, version 0.0.4, with every line terminated.
-    var text: String {
-        var text = help.isEmpty ? "" : "# HELP \(name) \(Self.escaped(help, quotes: false))\n"
-        text += "# TYPE \(name) \(kind.rawValue)\n"
-        for sample in samples {
-            text += "\(name)\(sample.suffix)\(Self.text(of: sample.labels)) \(Self.text(of: sample.value))\n"
-        }
-        return text
-    }
-
-    private static func text(of labels: [Label]) -> String {
-        guard !labels.isEmpty else { return "" }
-        return "{" + labels.map { "\($0.name)=\"\(escaped($0.value))\"" }.joined(separator: ",") + "}"
-    }
-
-    /// Returns a whole number without a decimal point, so that byte counts stay exact as far as a double can be.
-    private static func text(of value: Double) -> String {
-        Int64(exactly: value).map(String.init)
-            ?? (value.isNaN ? "NaN" : value > 0 && value.isInfinite ? "+Inf" : "\(value)")
-    }
-
-    private static func escaped(_ text: String, quotes: Bool = true) -> String {
-        var escaped = text.replacing("\\", with: "\\\\").replacing("\n", with: "\\n")
-        if quotes { escaped = escaped.replacing("\"", with: "\\\"") }
-        return escaped
-    }
-}
-
-/// The count and the sum of recorded values.
-final class MetricSummary: RecorderHandler, TimerHandler {
-    private let seen = Locked((count: 0.0, sum: 0.0))
+    /// The bounds in seconds: from a hit in memory to a film that plays for hours.
+    static let bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 600, 3600]
 
     func record(_ value: Int64) { record(Double(value)) }
 
     func record(_ value: Double) {
-        seen.withLock { seen in
-            seen.count += 1
-            seen.sum += value
+        let bucket = Self.bounds.firstIndex { value <= $0 } ?? Self.bounds.count
+        state.withLock { state in
+            state.counts[bucket] += 1
+            state.sum += value
         }
     }
 
     func recordNanoseconds(_ duration: Int64) { record(Double(duration) / 1e9) }
 
     var samples: [MetricFamily.Sample] {
-        let (count, sum) = seen.withLock { ($0.count, $0.sum) }
-        return [
-            MetricFamily.Sample(suffix: "_count", value: count), MetricFamily.Sample(suffix: "_sum", value: sum),
+        let state = state.withLock(\.self)
+        var (total, samples): (Int64, [MetricFamily.Sample]) = (0, [])
+        for (bound, count) in zip(Self.bounds + [.infinity], state.counts) {
+            total += count
+            let label = MetricFamily.Label("le", MetricFamily.text(of: bound))
+            samples.append(MetricFamily.Sample(suffix: "_bucket", labels: [label], value: Double(total)))
+        }
+        return samples + [
+            MetricFamily.Sample(suffix: "_sum", value: state.sum),
+            MetricFamily.Sample(suffix: "_count", value: Double(total)),
         ]
     }
 }

@@ -11,18 +11,25 @@ final class OpenRequest: Sendable {
     let metrics: ServiceMetrics
     /// The service's own name for what is requested, never the target.
     let route: String
-    private let method: String
+    /// The method, one of those that the service knows, or `other`.
+    let method: String
+    /// Whether it ends only with its client, so that its duration means nothing.
+    private let isFeed: Bool
     private let began: ContinuousClock.Instant
 
-    init(_ method: String, _ route: String, _ metrics: ServiceMetrics, at arrival: ContinuousClock.Instant = .now) {
+    init(
+        _ method: String, _ route: String, isFeed: Bool = false, _ metrics: ServiceMetrics,
+        at arrival: ContinuousClock.Instant = .now
+    ) {
         self.method = method
         self.route = route
+        self.isFeed = isFeed
         self.metrics = metrics
         began = arrival
         metrics.requestBegan()
     }
 
-    deinit { metrics.requestEnded(after: .now - began) }
+    deinit { metrics.requestEnded(on: route, after: isFeed ? nil : .now - began) }
 
     /// Returns the metadata of the answer for the log.
     ///

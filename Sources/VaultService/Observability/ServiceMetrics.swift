@@ -3,30 +3,41 @@ import MediaVault
 import VaultModel
 
 /// The metrics of a service; those of its vault are added when they are requested.
+///
+/// Names and labels follow the rules of Prometheus: base units, `_total` for counters, and labels whose values are
+/// known in advance, whatever clients send.
 final class ServiceMetrics: Sendable {
     private let registry = MetricRegistry()
     private let openRequests: Meter
     private let served: Counter
     private let hits: Counter
     private let fills: [CacheStatus.Fill: Counter]
-    private let duration: Timer
-    /// The counters of answers, created on first use so that names are not built for each answer.
-    private let answers = Locked<[AnswerKind: Counter]>([:])
+    private let errors: [String: Counter]
+    /// Metrics by their labels, created on first use so that names are not built for each answer.
+    private let requests = Locked<[RequestKind: Counter]>([:])
+    private let durations = Locked<[String: Timer]>([:])
 
-    private struct AnswerKind: Hashable {
+    private struct RequestKind: Hashable {
         let route: String
-        let status: Int
+        let method: String
+        let code: Int
     }
 
     init() {
         openRequests = Meter(label: "mediavault_open_requests", factory: registry)
-        served = Counter(label: "mediavault_bytes_served_total", factory: registry)
+        served = Counter(label: "mediavault_served_bytes_total", factory: registry)
         hits = Counter(label: "mediavault_hits_total", factory: registry)
-        duration = Timer(label: "mediavault_request_seconds", factory: registry)
+        let version = [("version", Vault.version)]
+        Meter(label: "mediavault_build_info", dimensions: version, factory: registry).set(1)
         fills = Dictionary(
             uniqueKeysWithValues: CacheStatus.Fill.allCases.map { [registry] fill in
                 let labels = [("kind", fill.rawValue)]
                 return (fill, Counter(label: "mediavault_fills_total", dimensions: labels, factory: registry))
+            })
+        errors = Dictionary(
+            uniqueKeysWithValues: VaultError.Code.all.map { [registry] code in
+                let labels = [("class", "\(code)")]
+                return ("\(code)", Counter(label: "mediavault_errors_total", dimensions: labels, factory: registry))
             })
     }
 
@@ -34,78 +45,110 @@ final class ServiceMetrics: Sendable {
 
     func requestBegan() { openRequests.increment() }
 
-    func requestEnded(after time: Duration) {
+    /// Records the end of a request.
+    ///
+    /// - Parameter time: how long it took; nil for a feed, which ends only with its client.
+    func requestEnded(on route: String, after time: Duration?) {
         openRequests.decrement()
-        duration.recordNanoseconds(Int64(time / .nanoseconds(1)))
+        guard let time else { return }
+        let timer = durations.withLock { durations in
+            if let timer = durations[route] { return timer }
+            let timer = Timer(
+                label: "mediavault_http_request_duration_seconds", dimensions: [("route", route)], factory: registry)
+            durations[route] = timer
+            return timer
+        }
+        timer.recordNanoseconds(Int64(time / .nanoseconds(1)))
     }
 
     /// Counts an answer and the bytes of its body.
     ///
-    /// - Parameter cacheStatus: how its media was obtained; nil if it has none.
-    func answered(_ status: Int, on route: String, bytes: Int64, of cacheStatus: CacheStatus?) {
+    /// - Parameters:
+    ///   - method: the method of the request, one of those that the service knows.
+    ///   - cacheStatus: how its media was obtained; nil if it has none.
+    func answered(_ code: Int, _ method: String, on route: String, bytes: Int64, of cacheStatus: CacheStatus?) {
         served.increment(by: bytes)
         if let fill = cacheStatus?.fill { fills[fill]?.increment() } else if cacheStatus != nil { hits.increment() }
-        let kind = AnswerKind(route: route, status: status)
-        answers.withLock { answers in
-            if let counter = answers[kind] { return counter.increment() }
+        let kind = RequestKind(route: route, method: method, code: code)
+        requests.withLock { requests in
+            if let counter = requests[kind] { return counter.increment() }
             let counter = Counter(
-                label: "mediavault_answers_total", dimensions: [("route", route), ("status", "\(status)")],
-                factory: registry)
-            answers[kind] = counter
+                label: "mediavault_http_requests_total",
+                dimensions: [("route", route), ("method", method), ("code", "\(code)")], factory: registry)
+            requests[kind] = counter
             counter.increment()
         }
     }
 
-    func failed(_ error: String) {
-        Counter(label: "mediavault_errors_total", dimensions: [("class", error)], factory: registry).increment()
+    func failed(_ code: VaultError.Code) { errors["\(code)"]?.increment() }
+
+    /// Returns the number of open connections of a listener, for the listener to change.
+    func connections(of listener: String) -> Meter {
+        Meter(label: "mediavault_open_connections", dimensions: [("listener", listener)], factory: registry)
+    }
+
+    /// Records the end of a verification of the whole vault.
+    ///
+    /// - Parameter now: seconds since 1970.
+    func verified(_ report: VerifyReport, now: Int64) {
+        Meter(label: "mediavault_last_verify_timestamp_seconds", factory: registry).set(now)
+        Meter(label: "mediavault_last_verify_sound", factory: registry).set(report.isSound ? 1 : 0)
     }
 
     // MARK: Reporting
 
     /// Returns all metrics in the text format of Prometheus.
-    func text(of vault: Vault) async throws -> String {
-        let (status, work) = (try await vault.status(), vault.work)
-        let others = [
-            Self.family("mediavault_bytes_fetched_total", .counter, status.bytesFetched),
-            Self.family("mediavault_bytes_opened_total", .counter, work.opened),
-            Self.family("mediavault_bytes_sealed_total", .counter, work.sealed),
-            Self.family("mediavault_bytes_evicted_total", .counter, status.evicted),
-            Self.family("mediavault_bytes_unstored_total", .counter, status.passedThrough),
-            Self.family("mediavault_damage_total", .counter, work.damaged),
-            Self.family("mediavault_bytes_held", .gauge, status.bytes),
-            Self.family("mediavault_bytes_used", .gauge, status.used),
-            Self.family("mediavault_resources", .gauge, Int64(status.resources)),
-            Self.family("mediavault_segments", .gauge, Int64(status.segments)),
-            Self.family("mediavault_store_refuses", .gauge, status.storeFailure == nil ? 0 : 1),
-        ]
-        return registry.families(help: Self.help, adding: others).map(\.text).joined()
+    ///
+    /// - Parameter figures: the state of the vault; nil if it cannot be read.
+    func text(of figures: VaultFigures?) -> String {
+        families(of: figures).map(\.text).joined()
+    }
+
+    /// Returns all metrics by name.
+    func families(of figures: VaultFigures?) -> [MetricFamily] {
+        registry.families(help: MetricNames.help, adding: figures?.families ?? [VaultFigures.ready(false)])
     }
 
     /// The service's own metrics, without the vault's.
     var own: [MetricFamily] { registry.families() }
+}
 
-    private static func family(_ name: String, _ kind: MetricFamily.Kind, _ value: Int64) -> MetricFamily {
-        MetricFamily(name: name, kind: kind, samples: [MetricFamily.Sample(value: Double(value))])
-    }
-
-    private static let help = [
-        "mediavault_answers_total": "Answers, by route and status.",
-        "mediavault_bytes_evicted_total": "Bytes of segment files evicted since the vault was opened.",
-        "mediavault_bytes_fetched_total": "Bytes of media received from origins since the vault was created.",
-        "mediavault_bytes_held": "Plaintext bytes held in the vault.",
-        "mediavault_bytes_opened_total": "Plaintext bytes decrypted since the vault was opened.",
-        "mediavault_bytes_sealed_total": "Plaintext bytes sealed since the vault was opened.",
-        "mediavault_bytes_served_total": "Bytes of answers sent to clients.",
-        "mediavault_bytes_unstored_total": "Bytes passed through without being stored.",
-        "mediavault_bytes_used": "Bytes of segment files on disk.",
+/// What each metric counts.
+enum MetricNames {
+    static let help = [
+        "mediavault_build_info": "1, with the version of the service as a label.",
         "mediavault_damage_total": "Blocks and files that failed verification when read.",
+        "mediavault_disk_free_bytes": "Free bytes of the disk that has the vault.",
+        "mediavault_disk_size_bytes": "Size of the disk that has the vault.",
         "mediavault_errors_total": "Failed requests, by error code.",
+        "mediavault_evicted_bytes_total": "Bytes of segment files evicted since the vault was opened.",
+        "mediavault_fetched_bytes_total": "Bytes of media received from origins since the vault was created.",
         "mediavault_fills_total": "Media answers that needed the origin, by kind.",
+        "mediavault_held_bytes": "Plaintext bytes held in the vault.",
         "mediavault_hits_total": "Media answers from the vault alone.",
+        "mediavault_http_request_duration_seconds":
+            "Time to answer requests completely, by route; event feeds are not counted.",
+        "mediavault_http_requests_total": "Answered requests, by route, method and status code.",
+        "mediavault_key_generation": "Number of the key generation that new titles use.",
+        "mediavault_key_generation_age_seconds": "Time since the current key generation was created.",
+        "mediavault_last_verify_sound":
+            "1 if the last verification of the whole vault by this service left no damage, 0 if it did.",
+        "mediavault_last_verify_timestamp_seconds":
+            "When this service last completed a verification of the whole vault, in seconds since 1970.",
+        "mediavault_max_age_seconds": "Age limit in force for media that was only played; absent if there is none.",
+        "mediavault_max_size_bytes": "Size limit in force for segment files; absent if there is none.",
+        "mediavault_min_free_bytes": "Disk space to leave free, as in force.",
+        "mediavault_open_connections": "Open connections of clients, by listener.",
         "mediavault_open_requests": "Requests being answered.",
-        "mediavault_request_seconds": "Seconds to answer requests completely.",
+        "mediavault_opened_bytes_total": "Plaintext bytes decrypted since the vault was opened.",
+        "mediavault_origin_errors_total": "Requests to origins that failed since the vault was opened, by kind.",
+        "mediavault_ready": "1 if the vault is open and its index can be read, else 0.",
         "mediavault_resources": "Resources known to the vault.",
+        "mediavault_sealed_bytes_total": "Plaintext bytes sealed since the vault was opened.",
         "mediavault_segments": "Segment files.",
+        "mediavault_served_bytes_total": "Bytes of answers sent to clients.",
         "mediavault_store_refuses": "1 while bytes are passed through because the store refuses them.",
+        "mediavault_unstored_bytes_total": "Bytes passed through without being stored.",
+        "mediavault_used_bytes": "Bytes of segment files on disk.",
     ]
 }

@@ -41,7 +41,10 @@ struct ServiceContext: InitializableFromSource {
     mutating func begin(
         _ method: String, _ route: Route, _ metrics: ServiceMetrics, at arrival: ContinuousClock.Instant = .now
     ) -> OpenRequest {
-        let request = OpenRequest(method, route.word, metrics, at: arrival)
+        // A client may send any word as its method.
+        let request = OpenRequest(
+            Methods.areKnown(method) ? method : "other", route.word, isFeed: route == .api(.events), metrics,
+            at: arrival)
         self.request = request
         return request
     }
@@ -51,14 +54,14 @@ struct ServiceContext: InitializableFromSource {
     /// - Parameter cacheStatus: how its media was obtained; nil if it has none.
     func log(status: Int, bytes: Int64, of cacheStatus: CacheStatus? = nil) {
         guard let request else { return }
-        request.metrics.answered(status, on: request.route, bytes: bytes, of: cacheStatus)
+        request.metrics.answered(status, request.method, on: request.route, bytes: bytes, of: cacheStatus)
         guard source.logLevel <= .info else { return }
         logger.info("answered", metadata: request.metadata(status: status, bytes: bytes, of: cacheStatus))
     }
 
     /// Counts and logs the error that prevented an answer, or cut it short.
     func failed(_ error: VaultError) {
-        request?.metrics.failed(error.code.description)
+        request?.metrics.failed(error.code)
         if error.isFailedUnlock {
             let route = request?.route ?? ""
             logger.notice("an unlock failed", metadata: ["reason": "\(error.code)", "route": "\(route)"])

@@ -30,7 +30,7 @@ struct ControlListener: Service {
         }
         let listener = SocketListener(
             path: address.path, responder: ControlResponder(api: api), configuration: configuration, logger: logger,
-            onListening: onSettled)
+            meter: api.metrics.connections(of: "control"), onListening: onSettled)
         do {
             try await listener.run()
         } catch let error where !(error is CancellationError) {

@@ -1,3 +1,4 @@
+import CoreMetrics
 import Foundation
 import Hummingbird
 import HummingbirdCore
@@ -76,6 +77,8 @@ struct SocketListener<Responder: HTTPResponder>: Service where Responder.Context
     var held: CacheHitResponder?
     let configuration: ServiceConfiguration
     let logger: Logger
+    /// Shows how many connections are open.
+    let meter: Meter
     /// Called once it listens.
     let onListening: @Sendable () -> Void
 
@@ -88,7 +91,8 @@ struct SocketListener<Responder: HTTPResponder>: Service where Responder.Context
         let draft = SocketName.draft(beside: path)
         let (bound, binds) = AsyncStream.makeStream(of: Never.self)
         let connections = OpenConnections(
-            most: Self.maxConnections, limits: configuration.connectionLimits, afterPeak: configuration.afterPeak)
+            most: Self.maxConnections, limits: configuration.connectionLimits, countedBy: meter,
+            afterPeak: configuration.afterPeak)
         let application = Application(
             responder: responder, server: connections.server(answering: held?.makeHandler),
             configuration: ApplicationConfiguration(
@@ -151,7 +155,8 @@ struct MediaSocket: Service {
     func run() async throws {
         let listener = SocketListener(
             path: path, responder: responder, held: CacheHitResponder(responder, logger: logger),
-            configuration: configuration, logger: logger, onListening: onSettled)
+            configuration: configuration, logger: logger, meter: responder.api.metrics.connections(of: "media"),
+            onListening: onSettled)
         do {
             try await listener.run()
             onSettled()

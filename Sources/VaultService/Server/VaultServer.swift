@@ -38,10 +38,12 @@ package final class VaultServer: Sendable {
         watch = VaultWatch(vault: vault, logger: logger)
         let (controlSettled, controlSettles) = AsyncStream.makeStream(of: Never.self)
         let (socketSettled, socketSettles) = AsyncStream.makeStream(of: Never.self)
+        let metrics = ServiceMetrics()
         let connections = OpenConnections(
             most: min(configuration.maxConnections, DescriptorLimit.connections),
-            limits: configuration.connectionLimits, afterPeak: configuration.afterPeak)
-        let api = APIResponder(vault: vault, metrics: ServiceMetrics())
+            limits: configuration.connectionLimits, countedBy: metrics.connections(of: "port"),
+            afterPeak: configuration.afterPeak)
+        let api = APIResponder(vault: vault, metrics: metrics)
         self.api = api
         let responder = ServiceResponder(vault: vault, api: api, gate: try RequestGate(configuration, of: vault))
         let identity = try configuration.tls.map {

@@ -1,3 +1,4 @@
+import Foundation
 import MediaVault
 import OriginTestSupport
 import Testing
@@ -26,7 +27,7 @@ struct MetricsTests {
         let url = origin.url("/film?token=hunter2")
         try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
             let before = try await scrape(service)
-            #expect(before["mediavault_bytes_served_total"] == 0 && before["mediavault_bytes_held"] == 0)
+            #expect(before["mediavault_served_bytes_total"] == 0 && before["mediavault_held_bytes"] == 0)
             for _ in 0..<2 {
                 // Waits until the bytes are durable, so that the second answer is a hit.
                 #expect(try await service.ask("GET", url)?.body.count == 300_000)
@@ -34,21 +35,104 @@ struct MetricsTests {
             }
             #expect(try await service.ask("GET", url, ["Range": "bytes=300000-"])?.head.status == 416)
             _ = try await service.client().ask("GET", "/x", host: service.host)
+            _ = try await service.client().ask("PROPFIND", "/x", host: service.host)
             var figures = try await scrape(service)
             // An answer is counted after its last byte, so the client may see the bytes first.
-            while figures[#"mediavault_answers_total{route="media",status="200"}"#] != 2 {
+            while figures[#"mediavault_http_requests_total{code="200",method="GET",route="media"}"#] != 2 {
                 figures = try await scrape(service)
             }
             for (name, value) in [
-                ("bytes_fetched_total", 300_000), ("bytes_held", 300_000), ("bytes_sealed_total", 300_000),
+                ("fetched_bytes_total", 300_000), ("held_bytes", 300_000), ("sealed_bytes_total", 300_000),
                 ("hits_total", 1), (#"fills_total{kind="miss"}"#, 1), (#"fills_total{kind="partial"}"#, 0),
                 ("damage_total", 0), (#"errors_total{class="unsatisfiableRange"}"#, 1), ("resources", 1),
-                (#"answers_total{route="media",status="416"}"#, 1), (#"answers_total{route="none",status="404"}"#, 1),
+                (#"http_requests_total{code="416",method="GET",route="media"}"#, 1),
+                (#"http_requests_total{code="404",method="GET",route="none"}"#, 1),
+                (#"http_requests_total{code="501",method="other",route="none"}"#, 1),
+                (#"origin_errors_total{kind="unreachable"}"#, 0), ("key_generation", 1), ("ready", 1),
+                (#"build_info{version="\#(Vault.version)"}"#, 1),
             ] { #expect(figures["mediavault_\(name)"] == Double(value), "\(name)") }
-            #expect(figures["mediavault_bytes_served_total"] ?? 0 >= 600_000)
-            #expect(figures["mediavault_bytes_opened_total"] ?? 0 >= 300_000)
+            #expect(figures["mediavault_served_bytes_total"] ?? 0 >= 600_000)
+            #expect(figures["mediavault_opened_bytes_total"] ?? 0 >= 300_000)
             #expect(figures["mediavault_open_requests"] ?? 0 >= 1)
+            #expect(figures[#"mediavault_open_connections{listener="control"}"#] ?? 0 >= 1)
+            #expect(figures["mediavault_disk_free_bytes"] ?? 0 > 0)
+            #expect(figures["mediavault_disk_size_bytes"] ?? 0 > figures["mediavault_disk_free_bytes"] ?? 0)
+            #expect((0..<3600).contains(figures["mediavault_key_generation_age_seconds"] ?? -1))
+            // Without a limit and without a verification, these have no value.
+            for name in ["max_size_bytes", "max_age_seconds", "last_verify_sound"] {
+                #expect(figures["mediavault_\(name)"] == nil, "\(name)")
+            }
+            #expect(!figures.keys.contains { $0.contains("PROPFIND") })
             #expect(figures.keys.allSatisfy { !$0.contains("hunter2") && !$0.contains("film") })
+        }
+    }
+
+    @Test("All metrics follow the rules of Prometheus, and each has a help")
+    func rules() async throws {
+        try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
+            try await use(service)
+            let text = try await text(of: service)
+            #expect(MetricRules.faults(in: text) == [])
+            let types = text.split(separator: "\n").filter { $0.hasPrefix("# TYPE ") }
+            let exported = Set(types.map { $0.split(separator: " ")[2] })
+            #expect(exported == Set(MetricNames.help.keys.map { Substring($0) }))
+        }
+    }
+
+    /// Makes every metric have a value: sets limits, asks for media, and verifies.
+    private func use(_ service: RunningService) async throws {
+        try await service.vault.setLimits(StorageLimits(maxSize: 1 << 30, maxAge: 86_400))
+        _ = try await service.client().ask("GET", "/healthz", host: service.host)
+        let served = RemoteVault(ControlClient(folder: service.folder))
+        #expect(try await served.verify(VerifyOptions(), of: []) { _ in }.isSound)
+    }
+
+    private func text(of service: RunningService) async throws -> String {
+        String(decoding: try await service.control("GET", "/metrics").body, as: UTF8.self)
+    }
+
+    @Test("The limits in force and the last verification of the whole vault are reported; one of a sample is not")
+    func limitsAndVerify() async throws {
+        try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
+            try await service.vault.setLimits(StorageLimits(maxSize: 1 << 30, maxAge: 86_400, minFree: 5))
+            let served = RemoteVault(ControlClient(folder: service.folder))
+            _ = try await served.verify(VerifyOptions(sample: 50), of: []) { _ in }
+            let before = try await scrape(service)
+            #expect(before["mediavault_last_verify_timestamp_seconds"] == nil)
+            #expect(before["mediavault_max_size_bytes"] == 1_073_741_824)
+            #expect(before["mediavault_max_age_seconds"] == 86_400)
+            #expect(before["mediavault_min_free_bytes"] == 5)
+            let began = Date().timeIntervalSince1970.rounded(.down)
+            _ = try await served.verify(VerifyOptions(), of: []) { _ in }
+            let after = try await scrape(service)
+            #expect(after["mediavault_last_verify_timestamp_seconds"] ?? 0 >= began)
+            #expect(after["mediavault_last_verify_sound"] == 1)
+        }
+    }
+
+    @Test("Failed requests to origins are counted by kind, whether or not a player waits for them")
+    func originErrors() async throws {
+        let origin = try ScriptedOrigin { _ in ScriptedAnswer(404, fields: ["Content-Length": "0"]) }
+        let url = origin.url("/film")
+        try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
+            #expect(try await service.ask("GET", url)?.head.status == 404)
+            let refused = try await scrape(service)
+            #expect(refused[#"mediavault_origin_errors_total{kind="refused"}"#] ?? 0 >= 1)
+            #expect(refused[#"mediavault_origin_errors_total{kind="unreachable"}"#] == 0)
+            origin.stop()
+            #expect(try await service.ask("GET", url)?.head.status == 504)
+            #expect(try await scrape(service)[#"mediavault_origin_errors_total{kind="unreachable"}"#] ?? 0 >= 1)
+        }
+    }
+
+    @Test("A locked vault is reported as not ready, with the metrics of the service alone")
+    func notReady() async throws {
+        try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
+            #expect(try await scrape(service)["mediavault_ready"] == 1)
+            try await RemoteVault(ControlClient(folder: service.folder)).lock()
+            let figures = try await scrape(service)
+            #expect(figures["mediavault_ready"] == 0 && figures["mediavault_held_bytes"] == nil)
+            #expect(figures["mediavault_open_requests"] ?? 0 >= 1)
         }
     }
 

@@ -1,0 +1,26 @@
+import VaultModel
+
+/// Counts the requests to origins that failed since the vault was opened, by kind.
+package final class OriginErrors: Sendable {
+    /// What failed, as ``OriginFailure/Kind-swift.enum`` classifies it.
+    package enum Kind: String, CaseIterable, Sendable {
+        case unreachable, interrupted, invalidResponse, refused
+
+        init(_ kind: OriginFailure.Kind) {
+            self =
+                switch kind {
+                case .unreachable: .unreachable
+                case .interrupted: .interrupted
+                case .invalidResponse: .invalidResponse
+                case .refused: .refused
+                }
+        }
+    }
+
+    private let counts = Locked<[Kind: Int64]>([:])
+
+    func count(_ failure: OriginFailure) { counts.withLock { $0[Kind(failure.kind), default: 0] += 1 } }
+
+    /// The count of each kind that occurred.
+    var all: [Kind: Int64] { counts.withLock(\.self) }
+}
