@@ -73,6 +73,27 @@ class API(VaultCase):
             [python, "-c", "import json, sys\n" + program], input=input, capture_output=True, timeout=60, check=True)
         return json.loads(told.stdout)
 
+    def test_monitoring(self):
+        """The alert rules are well-formed YAML, the dashboard JSON, and each alert says what happened and what to do"""
+        folder = os.path.join(os.path.dirname(__file__), "../../Scripts/monitoring")
+        with open(os.path.join(folder, "alerts.yml"), "rb") as file:
+            groups = self.in_test_tools(
+                "import yaml\nprint(json.dumps(yaml.safe_load(sys.stdin.read())))", file.read())["groups"]
+        rules = [rule for group in groups for rule in group["rules"]]
+        self.assertGreaterEqual(len(rules), 7)
+        self.assertEqual(len({rule["alert"] for rule in rules}), len(rules))
+        for rule in rules:
+            self.assertLessEqual(set(rule), {"alert", "expr", "for", "labels", "annotations"}, rule)
+            self.assertRegex(rule.get("for", "1m"), r"^\d+[mhd]$")
+            self.assertIn(rule["labels"]["severity"], ("critical", "warning"))
+            self.assertEqual(set(rule["annotations"]), {"summary", "description"})
+            self.assertEqual([rule["expr"].count(mark) for mark in "([{"], [rule["expr"].count(mark) for mark in ")]}"])
+        with open(os.path.join(folder, "grafana-dashboard.json"), encoding="utf-8") as file:
+            panels = json.load(file)["panels"]
+        self.assertEqual(sorted(panel["id"] for panel in panels), list(range(1, len(panels) + 1)))
+        for panel in panels:
+            self.assertTrue(panel["title"] and all(target["expr"] for target in panel["targets"]), panel["id"])
+
     def test_events(self):
         """curl follows a download live in the event stream, from its start to its last byte"""
         vault, url = self.served_vault(), self.origin.url(FILM)

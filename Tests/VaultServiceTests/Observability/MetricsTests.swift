@@ -79,6 +79,24 @@ struct MetricsTests {
         }
     }
 
+    @Test(
+        "Every metric that the dashboard and the alerts name is exported",
+        arguments: ["grafana-dashboard.json", "alerts.yml"])
+    func monitoring(file: String) async throws {
+        let content = try String(contentsOf: Self.monitoring.appending(path: file), encoding: .utf8)
+        let named = Set(content.matches(of: /mediavault_[a-z_]+/).map { String($0.output) })
+        #expect(named.count > 8, "a file that names nothing proves nothing")
+        try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
+            try await use(service)
+            let lines = try await text(of: service).split(separator: "\n").filter { !$0.hasPrefix("#") }
+            let exported = Set(lines.map { String($0.prefix { $0 != "{" && $0 != " " }) })
+            #expect(named.subtracting(exported).isEmpty)
+        }
+    }
+
+    private static let monitoring = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Scripts/monitoring")
+
     /// Makes every metric have a value: sets limits, asks for media, and verifies.
     private func use(_ service: RunningService) async throws {
         try await service.vault.setLimits(StorageLimits(maxSize: 1 << 30, maxAge: 86_400))
