@@ -8,22 +8,26 @@ struct CommandLineError {
     private let unknown: String?
     /// The subcommands that exist in that place.
     private let known: [String]
+    /// Whether the arguments ask for the help of a command.
+    private let asksForHelp: Bool
 
     init(_ arguments: [String]) {
         var names: [String] = []
         var command: any ParsableCommand.Type = MediaVaultCommand.self
-        var rest = arguments[...]
-        while let word = rest.first,
-            let next = command.configuration.subcommands.first(where: { Self.name(of: $0) == word })
-        {
-            names.append(word)
+        asksForHelp = arguments.first == "help"
+        var rest = asksForHelp ? arguments.dropFirst() : arguments[...]
+        while let word = rest.first, let next = command.subcommand(named: word) {
+            names.append(Self.name(of: next))
             command = next
             rest.removeFirst()
         }
         self.names = names
         known = command.configuration.subcommands.map { Self.name(of: $0) }
-        unknown = known.isEmpty ? nil : rest.first.flatMap { $0.hasPrefix("-") || $0 == "help" ? nil : $0 }
+        unknown = known.isEmpty ? nil : rest.first.flatMap { $0.hasPrefix("-") ? nil : $0 }
     }
+
+    /// The sentence to print if help is asked for a command that does not exist, which the parser does not notice.
+    var sentenceOfHelp: String? { asksForHelp ? unknown.map { pointing(notKnown($0)) } : nil }
 
     /// Returns the sentence to print.
     ///
@@ -31,7 +35,11 @@ struct CommandLineError {
     ///   - message: the parser's description of the fault.
     ///   - fullMessage: the same with the help of the argument in question.
     func sentence(_ message: String, _ fullMessage: String) -> String {
-        let text = unknown.map(notKnown) ?? Self.line(message) + Self.meaning(message, fullMessage)
+        pointing(unknown.map(notKnown) ?? Self.line(message) + Self.meaning(message, fullMessage))
+    }
+
+    /// Returns a sentence that also says which help to read.
+    private func pointing(_ text: String) -> String {
         let end = text.hasSuffix("?") ? "" : ";"
         return "\(text)\(end) see \((["mediavault"] + names).joined(separator: " ")) --help"
     }
@@ -56,12 +64,22 @@ struct CommandLineError {
 
     private func notKnown(_ word: String) -> String {
         let nothing = "there is no command \((names + [Redaction.withoutSecrets(word)]).joined(separator: " "))"
-        guard let likely = likely(word) else { return nothing }
-        return "\(nothing); did you mean \(likely)?"
+        if let likely = likely(word) { return "\(nothing); did you mean \(likely)?" }
+        let place = names.isEmpty ? "" : " of \(names.joined(separator: " "))"
+        return "\(nothing); the commands\(place) are \(known.joined(separator: ", "))"
     }
 
-    /// Returns the likely command: one of that name elsewhere, or the one with the most similar name.
+    /// What other programs call a command, by its name there.
+    private static let otherNames = [
+        "add": "fetch", "check": "verify", "del": "remove", "delete": "remove", "download": "fetch", "get": "fetch",
+        "link": "url", "play": "url", "run": "serve", "search": "list", "server": "serve", "settings": "config",
+        "show": "info", "start": "serve",
+    ]
+
+    /// Returns the likely command: what other programs call so, one of that name elsewhere, or the one with the most
+    /// similar name.
     private func likely(_ word: String) -> String? {
+        if names.isEmpty, let other = Self.otherNames[word] { return other }
         if let elsewhere = Self.paths(of: MediaVaultCommand.self).first(where: { $0.last == word }) {
             return elsewhere.joined(separator: " ")
         }
@@ -78,16 +96,20 @@ struct CommandLineError {
         }
     }
 
-    /// Returns the number of letters to insert, remove or replace.
+    /// Returns the number of letters to insert, remove or replace, and of neighbours to swap.
     private static func edits(_ one: String, _ other: String) -> Int {
-        let other = Array(other)
-        var row = Array(0...other.count)
-        for (index, letter) in one.prefix(64).enumerated() {
+        let (one, other) = (Array(one.prefix(64)), Array(other))
+        var (earlier, row) = ([Int](), Array(0...other.count))
+        for (index, letter) in one.enumerated() {
             var next = [index + 1]
             for (column, candidate) in other.enumerated() {
-                next.append(min(row[column] + (letter == candidate ? 0 : 1), row[column + 1] + 1, next[column] + 1))
+                var least = min(row[column] + (letter == candidate ? 0 : 1), row[column + 1] + 1, next[column] + 1)
+                if index > 0, column > 0, letter == other[column - 1], candidate == one[index - 1] {
+                    least = min(least, earlier[column - 1] + 1)
+                }
+                next.append(least)
             }
-            row = next
+            (earlier, row) = (row, next)
         }
         return row[other.count]
     }

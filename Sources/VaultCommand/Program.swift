@@ -13,12 +13,16 @@ enum Program {
     static func main() async {
         ProcessHardening.apply()
         MemoryTrimming.keepFreedMemory()
-        let status = await run(Array(CommandLine.arguments.dropFirst()))
+        let status = await run(arguments)
         exit(status.rawValue)
     }
 
+    /// The arguments of this process, beginning with the subcommand.
+    static var arguments: [String] { GlobalOptions.moved(Array(CommandLine.arguments.dropFirst())) }
+
     private static func run(_ arguments: [String]) async -> ExitStatus {
         do {
+            if let sentence = CommandLineError(arguments).sentenceOfHelp { throw UsageError(sentence) }
             var command = try MediaVaultCommand.parseAsRoot(arguments)
             if var command = command as? any AsyncParsableCommand { try await command.run() } else { try command.run() }
             return .done

@@ -17,7 +17,7 @@ import Testing
             "prune",
             "config", "keys", "verify", "export",
         ] {
-            #expect(help.text.contains("\n  \(name) "))
+            #expect(help.text.contains("\n  \(name) ") || help.text.contains("\n  \(name), "))
             let own = try await lab.run(name, "--help")
             #expect(own.status == 0 && own.text.contains("USAGE: mediavault \(name)") && own.errors.isEmpty)
         }

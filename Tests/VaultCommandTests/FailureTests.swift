@@ -18,14 +18,33 @@ import Testing
         arguments: [
             (["fetch"], "missing expected argument '<url> ...'; see mediavault fetch --help"),
             (["list", "--frob"], "unknown option '--frob'; did you mean '--json'? see mediavault list --help"),
-            (["frob"], "there is no command frob; see mediavault --help"),
+            (
+                ["frobnicate"],
+                "there is no command frobnicate; the commands are \(FailureTests.commands); see mediavault --help"
+            ),
+            (
+                ["keys", "slot", "frob"],
+                "there is no command keys slot frob; the commands of keys slot are list, add, remove; "
+                    + "see mediavault keys slot --help"
+            ),
+            (["delete", "http://a/b"], "there is no command delete; did you mean remove? see mediavault --help"),
             (["fetc", "http://a/b"], "there is no command fetc; did you mean fetch? see mediavault --help"),
             (
                 ["keys", "rotat"],
                 "there is no command keys rotat; did you mean keys rotate? see mediavault keys --help"
             ),
             (["rotate"], "there is no command rotate; did you mean keys rotate? see mediavault --help"),
-            (["http://u:p@a/b?token=1"], "there is no command http://a/b?…; see mediavault --help"),
+            (
+                ["http://u:p@a/b?token=1"],
+                "there is no command http://a/b?…; the commands are \(FailureTests.commands); see mediavault --help"
+            ),
+            (["rm"], "missing expected argument '<url> ...'; see mediavault remove --help"),
+            (
+                ["--key-file", "--json", "list"],
+                "missing value for '--key-file <file>': key file of exactly 32 bytes (MEDIAVAULT_KEY_FILE); "
+                    + "see mediavault list --help"
+            ),
+            (["--frob", "list"], "unknown option '--frob'; see mediavault --help"),
             (
                 ["keys", "retire", "x"],
                 "the value 'x' is invalid for '<n>': number of the generation, such as 1: see keys list; "
@@ -66,16 +85,40 @@ import Testing
         #expect(Self.failure(of: arguments) == .message(message, .usage))
     }
 
+    /// All commands, as a message lists them.
+    static var commands: String {
+        MediaVaultCommand.configuration.subcommands.compactMap { $0.configuration.commandName }.joined(separator: ", ")
+    }
+
+    @Test(
+        "Help for a command that does not exist is a usage error, which the parser does not notice",
+        arguments: [
+            (
+                ["help", "nonsense"],
+                "there is no command nonsense; the commands are \(FailureTests.commands); see mediavault --help"
+            ),
+            (["help", "lits"], "there is no command lits; did you mean list? see mediavault --help"),
+            (
+                ["help", "keys", "slot", "remov"],
+                "there is no command keys slot remov; did you mean keys slot remove? see mediavault keys slot --help"
+            ),
+            (["help"], nil), (["help", "list"], nil), (["help", "ls"], nil), (["help", "keys", "slot", "rm"], nil),
+            (["help", "--help"], nil), (["nonsense"], nil), (["list", "help"], nil),
+        ] as [([String], String?)])
+    func helpForNothing(_ arguments: [String], _ message: String?) {
+        #expect(CommandLineError(arguments).sentenceOfHelp == message)
+    }
+
     @Test("The version is an answer, not a failure") func answers() {
         #expect(Self.failure(of: ["--version"]) == .answer("mediavault \(Vault.version)"))
     }
 
     private static func failure(of arguments: [String]) -> Failure? {
         do {
-            _ = try MediaVaultCommand.parseAsRoot(arguments)
+            _ = try MediaVaultCommand.parseAsRoot(GlobalOptions.moved(arguments))
             return nil
         } catch {
-            return Failure(error, arguments: arguments)
+            return Failure(error, arguments: GlobalOptions.moved(arguments))
         }
     }
 }

@@ -17,7 +17,7 @@ struct KeysListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "Show each generation of keys, what needs it, and what is left to do.",
-        discussion: "Works beside a running service, and changes nothing.")
+        discussion: "Works beside a running service, and changes nothing.", aliases: ["ls"])
 
     @OptionGroup var access: VaultAccess
 
@@ -182,6 +182,9 @@ struct LockCommand: AsyncParsableCommand {
 
     @OptionGroup(title: "Vault")
     var place: PlaceOptions
+
+    // Accepted and not used: scripts give the same options to every command.
+    @OptionGroup(visibility: .hidden) var unlocking: UnlockOptions
 
     func run() async throws {
         do {

@@ -17,7 +17,8 @@ struct TitleSearch: Sendable {
 }
 
 struct ListCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "list", abstract: "List the held titles.")
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List the held titles.", aliases: ["ls"])
 
     @OptionGroup var access: VaultAccess
 

@@ -44,9 +44,13 @@ struct SlotListCommand: AsyncParsableCommand {
         discussion: """
             Reads the keyring file without unlocking it. Tampering by someone without the keys is therefore detected \
             only when the keyring is unlocked.
-            """)
+            """,
+        aliases: ["ls"])
 
     @OptionGroup(title: "Vault") var place: PlaceOptions
+
+    // Accepted and not used: scripts give the same options to every command.
+    @OptionGroup(visibility: .hidden) var unlocking: UnlockOptions
 
     @Flag(help: "Print a JSON object.")
     var json = false
@@ -64,7 +68,8 @@ struct SlotRemoveCommand: AsyncParsableCommand {
             The last slot cannot be removed, and the one that opens the keyring here only with --force: unlock the \
             keyring with a slot that stays, which proves that it works. Anyone who knew the removed key or passphrase \
             and copied the keyring can still open that copy, and has the root key; --revoke prevents that.
-            """)
+            """,
+        aliases: ["rm"])
     @Argument(help: ArgumentHelp("Number of the slot, such as 2: see keys slot list.", valueName: "number"))
     var number: Int
 

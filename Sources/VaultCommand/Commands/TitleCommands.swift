@@ -37,7 +37,8 @@ struct RemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
         abstract: "Remove titles from the vault, with their bytes and all metadata.",
-        discussion: "Ends playback. With several URLs all are tried; the exit code is that of the first failure.")
+        discussion: "Ends playback. With several URLs all are tried; the exit code is that of the first failure.",
+        aliases: ["rm"])
 
     @OptionGroup var titles: TitleArguments
 

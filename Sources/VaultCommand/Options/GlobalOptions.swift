@@ -1,0 +1,54 @@
+import ArgumentParser
+
+/// The options that may also stand before the subcommand: `mediavault --vault DIR list`.
+///
+/// The parser accepts an option of a subcommand only after its name, but people put what is the same for every command
+/// first, in an alias of their shell.
+enum GlobalOptions {
+    /// The options with a value.
+    static let valued: Set<String> = [
+        "--vault", "--keyring", "--key-file", "--passphrase-file", "--key-command", "--credential",
+    ]
+    /// The options without a value.
+    static let flags: Set<String> = ["--allow-loose-key-file", "--wait", "--json"]
+
+    /// Returns the arguments with the options before a subcommand moved to just behind its name, so that the same
+    /// option given again later prevails.
+    ///
+    /// Without a subcommand the options are for nothing, and are left out: the parser judges the rest.
+    static func moved(_ arguments: [String]) -> [String] {
+        var (names, options, rest) = ([String](), [String](), arguments[...])
+        var command: any ParsableCommand.Type = MediaVaultCommand.self
+        while !command.configuration.subcommands.isEmpty, let word = rest.first {
+            if let next = command.subcommand(named: word) {
+                names.append(rest.removeFirst())
+                command = next
+            } else if let count = length(rest) {
+                options += rest.prefix(count)
+                rest.removeFirst(count)
+            } else {
+                break
+            }
+        }
+        return names + (command.configuration.subcommands.isEmpty ? options : []) + rest
+    }
+
+    /// Returns how many words the global option at the start takes; nil if none is there.
+    private static func length(_ words: ArraySlice<String>) -> Int? {
+        guard let word = words.first else { return nil }
+        if flags.contains(word) { return 1 }
+        if valued.contains(String(word.prefix { $0 != "=" })), word.contains("=") { return 1 }
+        guard valued.contains(word) else { return nil }
+        // What begins with a dash is no value for the parser either, which then says that the value is missing.
+        return words.dropFirst().first?.hasPrefix("-") == false ? 2 : 1
+    }
+}
+
+extension ParsableCommand {
+    /// Returns the subcommand with a name or alias; nil if there is none.
+    static func subcommand(named name: String) -> (any ParsableCommand.Type)? {
+        configuration.subcommands.first {
+            $0.configuration.commandName == name || $0.configuration.aliases.contains(name)
+        }
+    }
+}
