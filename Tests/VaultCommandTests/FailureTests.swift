@@ -52,8 +52,8 @@ import Testing
             ),
             (
                 ["fetch", "--limit-rate", "5X", "http://a/b"],
-                "the value '5X' is invalid for '--limit-rate <rate>': maximum bytes per second, with a unit: "
-                    + "500k, 2MB, 1GiB; see mediavault fetch --help"
+                "the value '5X' is invalid for '--limit-rate <rate>': give a rate with a unit, such as 500k, "
+                    + "5MB/s, 1.5MiB/s or 40Mbit/s; see mediavault fetch --help"
             ),
             (
                 ["config", "get", "max-sizes"],

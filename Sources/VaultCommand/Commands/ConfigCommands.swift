@@ -108,7 +108,8 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
     case mode
 
     static let manual = """
-        max-size SIZE: maximum size of stored media: 200MiB, 2G; 0 means no limit. A size has a unit: 5B is five bytes.
+        max-size SIZE: maximum size of stored media: \(SizeArgument.forms); 0 means no limit. A size has a unit: 5B is \
+        five bytes.
         max-age AGE: how long to keep media that was only played, after it was last read: 90d, 12h; 0 means forever.
         min-free SIZE: disk space to leave free (default: 5 % of the disk, at most 10GiB); 0 means none.
         evict-downloads yes|no: whether max-size may evict downloaded titles (default: no).
@@ -144,9 +145,9 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         try check(host)
         var change = SettingsChange()
         switch self {
-        case .maxSize: change.maxSize = SizeText(bytes: try SizeArgument.parse(single(values), rawValue))
+        case .maxSize: change.maxSize = SizeText(bytes: try SizeArgument.parse(one(values), rawValue))
         case .maxAge: change.maxAge = try AgeArgument.parse(single(values), rawValue)
-        case .minFree: change.minFree = SizeText(bytes: try SizeArgument.parse(single(values), rawValue))
+        case .minFree: change.minFree = SizeText(bytes: try SizeArgument.parse(one(values), rawValue))
         case .evictDownloads:
             let answer = try single(values)
             guard ["yes", "no"].contains(answer) else { throw UsageError("\(rawValue) must be yes or no") }
@@ -201,6 +202,11 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
     /// Returns the hosts given as values or by `--host`, each with whether to list it.
     private func hosts(_ values: [String], _ host: String?, are isListed: Bool) throws -> [String: Bool] {
         Dictionary(try some(values + (host.map { [$0] } ?? []), are: isListed).map { ($0, isListed) }) { $1 }
+    }
+
+    /// Returns a size, whose unit may be a word of its own: `500 MB`.
+    private func one(_ values: [String]) throws -> String {
+        try single(values.count == 2 ? [values.joined(separator: " ")] : values)
     }
 
     private func single(_ values: [String]) throws -> String {

@@ -16,7 +16,9 @@ struct ResealCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("URLs of titles: http or https (default: all titles).", valueName: "url"))
     var urls: [String] = []
 
-    @Option(help: ArgumentHelp("Maximum bytes to seal per second: 500k, 20M, 1G.", valueName: "rate"))
+    @Option(
+        help: ArgumentHelp("Maximum rate of sealing: \(ByteRate.forms).", valueName: "rate"),
+        transform: ByteRate.parse)
     var limitRate: ByteRate?
 
     @OptionGroup var naming: ReferenceOptions

@@ -26,7 +26,8 @@ struct VerifyCommand: AsyncParsableCommand {
     var sample: SamplePercent?
 
     @Option(
-        help: ArgumentHelp("Maximum bytes to check per second, with a unit: 500k, 20MB, 1GiB.", valueName: "rate"))
+        help: ArgumentHelp("Maximum rate of checking: \(ByteRate.forms).", valueName: "rate"),
+        transform: ByteRate.parse)
     var limitRate: ByteRate?
 
     @OptionGroup var naming: ReferenceOptions
@@ -144,7 +145,7 @@ struct PruneCommand: AsyncParsableCommand {
             """)
 
     @Option(
-        help: ArgumentHelp("Maximum size of stored media: 200MiB, 2G.", valueName: "size"))
+        help: ArgumentHelp("Maximum size of stored media: \(SizeArgument.forms).", valueName: "size"))
     var maxSize: String?
 
     @Option(

@@ -61,7 +61,8 @@ struct RespondToLeakCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Bytes to seal per second, at most, with a unit: 500k, 20MB, 1GiB (default: 50M).", valueName: "rate"))
+            "Maximum rate of sealing: \(ByteRate.forms) (default: 50M).", valueName: "rate"),
+        transform: ByteRate.parse)
     var limitRate: ByteRate?
 
     @Flag(help: "Continue a response whose first step is done: rotate nothing.")

@@ -21,20 +21,27 @@ enum AgeArgument {
     }
 }
 
-/// Bytes per second, in the units of ``SizeArgument``: `500k`, `2MB`, `1GiB`.
-struct ByteRate: Hashable, Sendable, ExpressibleByArgument {
+/// Bytes per second: `500k`, `5MB/s`, `1.5MiB/s`, `40Mbit/s`.
+struct ByteRate: Hashable, Sendable {
     let bytesPerSecond: Int64
 
-    init?(argument: String) {
-        guard let rate = SizeText.bytes(of: argument), rate > 0 else { return nil }
-        bytesPerSecond = rate
+    /// The forms of a rate, for help.
+    static let forms = "500k, 5MB/s, 1.5MiB/s or 40Mbit/s"
+
+    /// Reads the value of an option, which the parser's message names.
+    static func parse(_ text: String) throws -> ByteRate {
+        guard let rate = Quantity.rate(text), rate > 0 else {
+            throw ValidationError("give a rate with a unit, such as \(forms)")
+        }
+        return ByteRate(bytesPerSecond: rate)
     }
 }
 
-/// A number of bytes with its unit: `5B`, `200MiB` (powers of 1024), `2GB` or `2G` (powers of 1000).
-///
-/// Refuses a bare number, because its unit is ambiguous. A bare 0 is none.
+/// A number of bytes with its unit, in every spelling of ``Quantity/size(_:upTo:)``.
 enum SizeArgument {
+    /// The forms of a size, for help.
+    static let forms = "500M, 200 MiB, 1.5GB"
+
     /// Returns the number of bytes.
     ///
     /// - Parameter option: the option or setting that the error names.

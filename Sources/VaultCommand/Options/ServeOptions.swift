@@ -7,7 +7,7 @@ import VaultService
 struct LimitOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Maximum size of stored media: 200MiB, 2G; 0 means no limit.",
+            "Maximum size of stored media: \(SizeArgument.forms); 0 means no limit.",
             valueName: "size"))
     var maxSize: String?
 
@@ -19,7 +19,7 @@ struct LimitOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Disk space to leave free: 10GiB (default: 5 % of the disk, at most 10GiB); 0 means none.",
+            "Disk space to leave free: 10GiB, 2.5 GB (default: 5 % of the disk, at most 10GiB); 0 means none.",
             valueName: "size"))
     var minFree: String?
 
@@ -44,7 +44,9 @@ struct SpeedOptions: ParsableArguments {
             "Number of connections per title: 1 to 16 (default: 1, and 6 for a title of many files).", valueName: "n"))
     var connections: Int?
 
-    @Option(help: ArgumentHelp("Maximum bytes per second, with a unit: 500k, 2MB, 1GiB.", valueName: "rate"))
+    @Option(
+        help: ArgumentHelp("Maximum rate of the download: \(ByteRate.forms).", valueName: "rate"),
+        transform: ByteRate.parse)
     var limitRate: ByteRate?
 
     func validate() throws {

@@ -126,7 +126,7 @@ package struct NamedMode: Hashable, Sendable, CustomStringConvertible {
     package var description: String { mode?.rawValue ?? Self.none }
 }
 
-/// A size with a unit, in a request or on the command line: `5G`, `200MiB`, `5B`.
+/// A size with a unit, in a request or on the command line: `5G`, `200 MiB`, `1.5GB`, `5B`.
 ///
 /// A bare number is refused because its unit is unclear; only 0 is the same in every unit.
 package struct SizeText: Codable, Hashable, Sendable {
@@ -140,27 +140,21 @@ package struct SizeText: Codable, Hashable, Sendable {
 
     private init(_ bytes: Int64?) { self.bytes = bytes }
 
-    /// The units, powers of 1024 and of 1000.
-    private static let units: [Quantity.Unit] = [
-        ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40),
-        ("kB", 1000), ("KB", 1000), ("MB", 1_000_000), ("GB", 1_000_000_000), ("TB", 1_000_000_000_000), ("B", 1),
-        ("k", 1000), ("K", 1000), ("M", 1_000_000), ("G", 1_000_000_000), ("T", 1_000_000_000_000),
-    ]
     private static let standardWord = "default"
 
     /// Returns the bytes that a text denotes; nil if it is not a size with a unit.
     package static func bytes(of text: some StringProtocol) -> Int64? {
-        text == "0" ? 0 : Quantity.parse(text, in: units, upTo: ContentInformation.maxBytes)
+        Quantity.size(text)
     }
 
     /// Returns a size in the largest unit of which it is a whole multiple.
     package static func text(_ bytes: Int64) -> String {
-        bytes == 0 ? "0" : Quantity.text(bytes, in: units)
+        bytes == 0 ? "0" : Quantity.text(bytes, in: Quantity.sizes)
     }
 
     /// Returns the message for text that is not a size.
     package static func advice(for name: String) -> String {
-        "\(name) must be a size with a unit, such as 5G, 200MiB, or 5B for bytes"
+        "\(name) must be a size with a unit, such as 500M, 500 MB, 1.5GiB, or 5B for bytes"
     }
 
     package init(from decoder: any Decoder) throws {

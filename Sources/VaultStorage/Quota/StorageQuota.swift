@@ -51,7 +51,8 @@ package final class StorageQuota: Sendable {
             ? "or unpin or remove something" : "remove something, or allow eviction of downloads"
         throw VaultError(
             .invalidArgument,
-            "the vault cannot be limited to \(size) bytes: \(kept) bytes of it \(what), and no limit evicts those; "
+            "the vault cannot be limited to \(Quantity.readable(bytes: size)): at least "
+                + "\(Quantity.readable(bytes: kept)) of it \(what), and no limit evicts those; "
                 + "raise the limit, \(way)",
             hint: limits.evictsDownloads == true ? nil : .evictDownloads)
     }

@@ -14,8 +14,11 @@ struct SpeedOptionsTests {
     }
 
     @Test(
-        "A rate takes the units of a size",
-        arguments: [("5MB", 5_000_000), ("5M", 5_000_000), ("1KiB", 1024), ("7B", 7)])
+        "A rate takes the units of a size, and bits",
+        arguments: [
+            ("5MB/s", 5_000_000), ("40Mbit/s", 5_000_000), ("5MB", 5_000_000), ("5M", 5_000_000), ("1KiB", 1024),
+            ("7B", 7),
+        ])
     func units(text: String, rate: Int64) throws {
         #expect(try SpeedOptions.parse(["--limit-rate", text]).options.bytesPerSecond == rate)
     }
