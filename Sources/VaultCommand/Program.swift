@@ -23,7 +23,7 @@ enum Program {
     private static func run(_ arguments: [String]) async -> ExitStatus {
         do {
             if let sentence = CommandLineError(arguments).sentenceOfHelp { throw UsageError(sentence) }
-            var command = try MediaVaultCommand.parseAsRoot(arguments)
+            var command = try await MediaVaultCommand.asyncParseAsRoot(arguments)
             if var command = command as? any AsyncParsableCommand { try await command.run() } else { try command.run() }
             return .done
         } catch {
@@ -61,7 +61,7 @@ struct MediaVaultCommand: AsyncParsableCommand {
               0  success                          4  integrity failure
               1  failure                          5  origin failed or refused
               2  usage error                      6  not held
-              3  wrong key or keyring             130  interrupted
+              3  wrong key or keyring, or locked  130  interrupted
             """,
         version: "mediavault \(Vault.version)",
         subcommands: [

@@ -14,7 +14,7 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
             case integrity
             case unreachable, refused, invalidResponse, changed
             case notHeld, unsatisfiableRange, notMedia
-            case closed, removed
+            case closed, locked, removed
             case busy, inUse
         }
 
@@ -75,6 +75,8 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let notMedia = Code(name: .notMedia)
         /// The vault or the reader was closed during the operation.
         public static let closed = Code(name: .closed)
+        /// The service has the vault open and no key for it any more; restart the service.
+        public static let locked = Code(name: .locked)
         /// The resource was removed during the operation; open it again.
         public static let removed = Code(name: .removed)
         /// Another key operation is running; wait until it is done.
@@ -193,4 +195,8 @@ extension VaultError {
     /// The error for callers whose vault was closed or locked during their operation.
     package static let vaultClosed = VaultError(
         .closed, "the vault was closed or locked; open it again, or restart its service")
+
+    /// The error for callers of a service whose keys were wiped.
+    package static let vaultLocked = VaultError(
+        .locked, "the vault is locked: its service has no key any more; restart the service")
 }

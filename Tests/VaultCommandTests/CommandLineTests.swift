@@ -44,12 +44,29 @@ import Testing
 
     @Test(
         "Without an unlock method and a terminal, the message names the options",
-        arguments: ["list", "status", "init", "serve"])
+        arguments: ["list", "status", "url http://a.example/b", "serve"])
     func noUnlock(_ command: String) async throws {
-        let result = try await lab.run(command)
+        try #require(try await lab.run("init").status == 2)
+        try #require(try await lab.run("init", "--key-file", lab.folder.path + "/key").status == 0)
+        let result = try await lab.start(command.split(separator: " ").map(String.init)).result
         #expect(result.status == 2 && result.output.isEmpty)
         let error = try #require(result.error)
         #expect(error.contains("--key-file") && error.contains("--passphrase-file"))
+    }
+
+    @Test(
+        "Without a vault, a command says so before it asks for a key, and following its advice helps",
+        arguments: [
+            "list", "status", "serve", "fetch http://a.example/b", "url http://a.example/b", "token", "config get",
+            "config set max-size 1G", "keys list", "keys slot list", "keys slot add", "keys rotate", "keys audit",
+            "keys backup b", "keys destroy", "verify", "prune", "pin http://a.example/b", "info http://a.example/b",
+            "explain http://a.example/b", "cat http://a.example/b", "export http://a.example/b f", "index rebuild",
+        ])
+    func noVault(_ command: String) async throws {
+        let result = try await lab.start(command.split(separator: " ").map(String.init)).result
+        #expect(result.status == 1 && result.output.isEmpty, "\(result.errors)")
+        let error = try #require(result.error)
+        #expect(error.contains("there is no vault at \(lab.vault)") && error.contains("mediavault init"))
     }
 
     @Test("Messages do not repeat the secrets of a URL") func secrets() async throws {

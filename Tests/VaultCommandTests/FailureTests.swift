@@ -52,8 +52,8 @@ import Testing
             ),
             (
                 ["fetch", "--limit-rate", "5X", "http://a/b"],
-                "the value '5X' is invalid for '--limit-rate <rate>': give a rate with a unit, such as 500k, "
-                    + "5MB/s, 1.5MiB/s or 40Mbit/s; see mediavault fetch --help"
+                "the value '5X' is invalid for '--limit-rate <rate>': maximum rate of the download: 500k, 5MB/s, "
+                    + "1.5MiB/s or 40Mbit/s; see mediavault fetch --help"
             ),
             (
                 ["config", "get", "max-sizes"],
@@ -81,8 +81,8 @@ import Testing
                 "--offline and --mode online contradict each other; see mediavault serve --help"
             ),
         ])
-    func usage(_ arguments: [String], _ message: String) {
-        #expect(Self.failure(of: arguments) == .message(message, .usage))
+    func usage(_ arguments: [String], _ message: String) async {
+        #expect(await Self.failure(of: arguments) == .message(message, .usage))
     }
 
     /// All commands, as a message lists them.
@@ -109,13 +109,13 @@ import Testing
         #expect(CommandLineError(arguments).sentenceOfHelp == message)
     }
 
-    @Test("The version is an answer, not a failure") func answers() {
-        #expect(Self.failure(of: ["--version"]) == .answer("mediavault \(Vault.version)"))
+    @Test("The version is an answer, not a failure") func answers() async {
+        #expect(await Self.failure(of: ["--version"]) == .answer("mediavault \(Vault.version)"))
     }
 
-    private static func failure(of arguments: [String]) -> Failure? {
+    private static func failure(of arguments: [String]) async -> Failure? {
         do {
-            _ = try MediaVaultCommand.parseAsRoot(GlobalOptions.moved(arguments))
+            _ = try await MediaVaultCommand.asyncParseAsRoot(GlobalOptions.moved(arguments))
             return nil
         } catch {
             return Failure(error, arguments: GlobalOptions.moved(arguments))

@@ -69,7 +69,7 @@ struct TitlesThroughServiceTests {
         #expect(rehearsed.status == 0 && rehearsed.text.contains(#""resources":1"#))
         #expect(try await served.lab.run("info", served.url).status == 0)
         let unreachable = try await served.keyless("prune", "--max-size", "5B")
-        #expect(unreachable.status == 2 && unreachable.errors.last?.contains("5 bytes") == true)
+        #expect(unreachable.status == 2 && unreachable.errors.last?.contains("limited to 5 B") == true)
         // A loader that was in use a moment ago is no longer in use.
         let pruned = try await served.keyless("prune", "--max-size", "1MiB", "--json")
         #expect(pruned.status == 0)

@@ -21,6 +21,41 @@ public struct VaultPlace: Hashable, Sendable {
     }
 }
 
+// Whether there is something to open can be told before a user is asked for a passphrase.
+extension VaultPlace {
+    /// Checks that there is a vault in the folder. Needs no key.
+    ///
+    /// - Throws: ``VaultError`` with code `noVault`; `storage` if the folder cannot be read; `integrity` if the vault has
+    ///   lost its index.
+    public func requireVault() async throws {
+        try await BlockingPool.shared.run {
+            guard VaultStore.exists(at: folder) else { throw VaultStore.absence(at: folder) }
+        }
+    }
+
+    /// Checks that the keyring's file exists. Needs no key.
+    ///
+    /// - Throws: ``VaultError`` with code `noVault`, which says whether the vault is missing as well, or was destroyed.
+    public func requireKeyring() async throws {
+        try await BlockingPool.shared.run {
+            guard !PosixFileSystem().exists(keyring) else { return }
+            throw absenceOfKeyring()
+        }
+    }
+
+    /// Returns the error that says why there is no keyring. Blocks.
+    func absenceOfKeyring() -> VaultError {
+        let last = (try? AuditLog.report(on: folder, keyring: nil))?.receipts.last
+        if last?.act == .destroy {
+            return VaultError(
+                .noVault, "the vault at \(folder) was destroyed; delete this folder to create a new vault there",
+                hint: .createVault)
+        }
+        let hasVault = VaultStore.exists(at: folder) || VaultStore.hasLostIndex(at: folder)
+        return hasVault ? KeyringFile.absence(at: keyring) : VaultStore.absence(at: folder)
+    }
+}
+
 /// Whether the secret that unlocks a vault is on the vault's own disk: then it protects copies of the folder, not the
 /// disk.
 enum UnlockPlace {

@@ -23,6 +23,7 @@ extension Vault {
     ) async throws -> Keyring {
         try await BlockingPool.shared.run {
             guard VaultStore.exists(at: place.folder) else { throw VaultStore.absence(at: place.folder) }
+            guard PosixFileSystem().exists(place.keyring) else { throw place.absenceOfKeyring() }
             let secret = try unlock.secret()
             let keyring = try KeyringReader.unlock(KeyringFile.read(place.keyring), with: secret)
             if isReader { keyring.follow { try KeyringFile.read(place.keyring) } }
@@ -77,7 +78,7 @@ extension Vault {
         guard !VaultStore.hasLostIndex(at: place.folder) else { throw VaultStore.absence(at: place.folder) }
         let hadVault = VaultStore.exists(at: place.folder)
         let hasKeyring = files.exists(place.keyring)
-        guard hasKeyring || !hadVault else { throw KeyringFile.absence(at: place.keyring) }
+        guard hasKeyring || !hadVault else { throw place.absenceOfKeyring() }
         // In this order, because a concurrent caller creates mark, keyring and vault one after the other.
         let isUnfinished = try hasKeyring && CreationMark(place).exists(files)
         let hasVault = VaultStore.exists(at: place.folder)

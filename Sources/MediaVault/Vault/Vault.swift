@@ -20,6 +20,7 @@ public final class Vault: Sendable {
     let isUnlockOnVaultDisk: Bool
     /// The addresses at which this process serves the vault: it never requests anything from itself.
     private let ownListeners = OwnListeners()
+    private let wasLocked = Locked(false)
     let loaders: LoaderTable
     /// Issues and verifies playback links and the admin token.
     public let tokens: TokenIssuer
@@ -137,6 +138,15 @@ public final class Vault: Sendable {
         manifests.end()
         await ownOrigin?.shutdown()
     }
+
+    /// Closes the vault, and remembers that a user wanted its keys wiped.
+    package func lock() async {
+        wasLocked.withLock { $0 = true }
+        await close()
+    }
+
+    /// Whether ``lock()`` was called.
+    package var isLocked: Bool { wasLocked.withLock(\.self) }
 
     /// Makes the whole vault permanently unreadable.
     ///

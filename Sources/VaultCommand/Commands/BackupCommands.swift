@@ -82,10 +82,12 @@ struct KeysRestoreCommand: AsyncParsableCommand {
 
 /// A backup of the keyring, and the passphrase that opens it.
 struct BackupOptions: ParsableArguments {
-    @Argument(help: ArgumentHelp("Backup file.", valueName: "file"))
+    @Argument(help: ArgumentHelp("Backup file.", valueName: "file"), completion: .file())
     var file: String
 
-    @Option(help: ArgumentHelp("File that contains the backup's passphrase, instead of typing it.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("File that contains the backup's passphrase, instead of typing it.", valueName: "file"),
+        completion: .file())
     var backupPassphraseFile: String?
 
     /// Returns the backup's absolute path.

@@ -50,7 +50,7 @@ struct ConfigSetCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("Setting.", valueName: "key"))
     var key: ConfigKey
 
-    @Argument(help: ArgumentHelp("New value.", valueName: "value"))
+    @Argument(help: ArgumentHelp("New value.", valueName: "value"), completion: Completions.settingValues)
     var values: [String] = []
 
     @OptionGroup var edit: SettingEdit
@@ -85,12 +85,16 @@ struct SettingEdit: ParsableArguments {
 
     @OptionGroup var waiting: WaitOption
 
+    @Flag(help: "Print a JSON object of all settings afterwards.")
+    var json = false
+
     /// Changes the settings, through the running service if there is one.
     func carryOut(_ change: SettingsChange) async throws {
         let finder = try await access.finder(waiting)
-        _ = try await Interruption.cancelling("the setting may have changed") {
+        let settings = try await Interruption.cancelling("the setting may have changed") {
             try await finder.act { try await $0.change(change) }
         }
+        if json { try await StandardOutput.shared.write(try JSONText.of(settings) + "\n") }
     }
 }
 

@@ -108,11 +108,18 @@ struct TitleFetch: Sendable {
 
     /// Fetches missing bytes, and shows the progress.
     private func download(_ reference: MediaReference, into vault: any VaultClient) async throws {
-        var display = ProgressDisplay(name(of: reference.url))
+        let name = name(of: reference.url)
+        let wasWhole = try await vault.resource(reference)?.isWhole ?? false
+        var display = ProgressDisplay(name)
+        var isIdle = wasWhole
         try await vault.download(reference, options) { step in
-            await display.show(TransferProgress(held: step.held, total: step.total))
+            // A title that changed at its origin is fetched again.
+            isIdle = isIdle && step.held == step.total
+            if !isIdle { await display.show(TransferProgress(held: step.held, total: step.total)) }
         }
         await display.end()
+        guard isIdle, let size = try await vault.resource(reference)?.wholeBytes else { return }
+        await Terminal.shared.say("\(name): already complete, \(ByteCount.text(size))")
     }
 
     /// Returns how much the origin did not send; errors of the store already state this.

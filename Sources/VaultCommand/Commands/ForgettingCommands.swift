@@ -13,12 +13,13 @@ struct ResealCommand: AsyncParsableCommand {
             vault is opened again, or the command is run again. The exit code is 4 if damage was found, which becomes \
             a gap, or a title does not open and keeps its key.
             """)
-    @Argument(help: ArgumentHelp("URLs of titles: http or https (default: all titles).", valueName: "url"))
+    @Argument(
+        help: ArgumentHelp("URLs of titles: http or https (default: all titles).", valueName: "url"),
+        completion: Completions.titles)
     var urls: [String] = []
 
     @Option(
-        help: ArgumentHelp("Maximum rate of sealing: \(ByteRate.forms).", valueName: "rate"),
-        transform: ByteRate.parse)
+        help: ArgumentHelp("Maximum rate of sealing: \(ByteRate.forms).", valueName: "rate"))
     var limitRate: ByteRate?
 
     @OptionGroup var naming: ReferenceOptions
@@ -69,7 +70,8 @@ struct ShredCommand: AsyncParsableCommand {
             receipt: see keys audit URL. The exit code is 4 if a generation had to stay because it wraps another \
             title's key that does not open.
             """)
-    @Argument(help: ArgumentHelp("URLs of titles: http or https.", valueName: "url"))
+    @Argument(
+        help: ArgumentHelp("URLs of titles: http or https.", valueName: "url"), completion: Completions.titles)
     var urls: [String]
 
     @Flag(help: "Do not change the generation.")
@@ -145,7 +147,9 @@ struct DestroyCommand: AsyncParsableCommand {
             "destroyed vault \(document.vaultID) and the keys of \(Count.of(document.resources, "title"))")
         if document.backups > 0 {
             await Terminal.shared.say(
-                "\(document.backups) backups of its keyring exist: each still opens a copy of the vault's folder")
+                document.backups == 1
+                    ? "1 backup of its keyring exists: it still opens a copy of the vault's folder"
+                    : "\(document.backups) backups of its keyring exist: each still opens a copy of the vault's folder")
         }
     }
 
@@ -173,7 +177,9 @@ struct AuditCommand: AsyncParsableCommand {
             index and the keyring, and leaves out receipts from before keys rotate --locator.
             """)
 
-    @Argument(help: ArgumentHelp("URLs of titles: http or https (default: every receipt).", valueName: "url"))
+    @Argument(
+        help: ArgumentHelp("URLs of titles: http or https (default: every receipt).", valueName: "url"),
+        completion: Completions.titles)
     var urls: [String] = []
 
     @Flag(help: "Check the log alone, without unlocking the keyring.")
@@ -199,7 +205,10 @@ struct AuditCommand: AsyncParsableCommand {
         let place = try access.place.place()
         let hasKeyring = !withoutKeys && KeyAdministration.hasKeyring(place)
         let unlock = hasKeyring ? try await access.unlocking.unlock() : nil
-        return try await KeyAdministration.audit(place, unlock: unlock)
+        let report = try await KeyAdministration.audit(place, unlock: unlock)
+        // An empty log is sound, but a folder without a vault proves nothing.
+        if report.receipts.isEmpty, report.faults.isEmpty { try await place.requireVault() }
+        return report
     }
 
     private func aboutTitles() async throws -> AuditReport {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import MediaVault
+import VaultService
 
 struct InitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -12,6 +13,9 @@ struct InitCommand: AsyncParsableCommand {
 
     @Flag(help: "Derive the key of a new passphrase with 1 GiB of memory and some seconds, instead of 256 MiB.")
     var sensitive = false
+
+    @Flag(help: "Print a JSON object.")
+    var json = false
 
     @Flag(help: "Accept the keyring of an earlier vault, which must be gone: two vaults with one keyring lose titles.")
     var forExistingKeyring = false
@@ -27,8 +31,13 @@ struct InitCommand: AsyncParsableCommand {
             ("vault", place.folder + made(report.isVaultCreated)),
             ("keyring", place.keyring + made(report.isKeyringCreated)),
         ]
-        if case .keyFile(let path) = way { facts.append(("key file", path + made(report.isKeyFileCreated))) }
-        try await StandardOutput.shared.write(FactText.text(facts))
+        let keyFile: String? = if case .keyFile(let path) = way { path } else { nil }
+        if let keyFile { facts.append(("key file", keyFile + made(report.isKeyFileCreated))) }
+        let record = InitRecord(
+            vault: place.folder, isVaultCreated: report.isVaultCreated, keyring: place.keyring,
+            isKeyringCreated: report.isKeyringCreated, keyFile: keyFile, isKeyFileCreated: report.isKeyFileCreated,
+            restsWithVault: report.isUnlockOnVaultDisk)
+        try await StandardOutput.shared.write(json ? try JSONText.of(record) + "\n" : FactText.text(facts))
         if report.isUnlockOnVaultDisk {
             await Terminal.shared.say(UnlockText.sameDisk)
         }

@@ -14,7 +14,9 @@ struct VerifyCommand: AsyncParsableCommand {
             could not be read.
             """)
 
-    @Argument(help: ArgumentHelp("URLs of titles to check (default: everything).", valueName: "url"))
+    @Argument(
+        help: ArgumentHelp("URLs of titles to check (default: everything).", valueName: "url"),
+        completion: Completions.titles)
     var urls: [String] = []
 
     @Flag(help: "Fetch damaged ranges again, and remove titles that no key opens.")
@@ -26,8 +28,7 @@ struct VerifyCommand: AsyncParsableCommand {
     var sample: SamplePercent?
 
     @Option(
-        help: ArgumentHelp("Maximum rate of checking: \(ByteRate.forms).", valueName: "rate"),
-        transform: ByteRate.parse)
+        help: ArgumentHelp("Maximum rate of checking: \(ByteRate.forms).", valueName: "rate"))
     var limitRate: ByteRate?
 
     @OptionGroup var naming: ReferenceOptions
@@ -103,7 +104,7 @@ struct IndexRebuildCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let (opener, isForced) = (try await access.opener(), force)
+        let (opener, isForced) = (try await access.opener(repairs: true), force)
         let report = try await Interruption.cancelling("the index was not changed") {
             let terminal = Terminal.shared
             let report = try await Vault.rebuildIndex(

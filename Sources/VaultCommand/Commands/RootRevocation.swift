@@ -127,13 +127,13 @@ struct KeptSlots: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "For a new root key: key file of another slot to keep. May be repeated.",
-            valueName: "file"))
+            valueName: "file"), completion: .file())
     var slotKeyFile: [String] = []
 
     @Option(
         help: ArgumentHelp(
             "For a new root key: passphrase file of another slot to keep. May be repeated.",
-            valueName: "file"))
+            valueName: "file"), completion: .file())
     var slotPassphraseFile: [String] = []
 
     @Option(

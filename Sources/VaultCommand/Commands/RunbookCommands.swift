@@ -61,8 +61,7 @@ struct RespondToLeakCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Maximum rate of sealing: \(ByteRate.forms) (default: 50M).", valueName: "rate"),
-        transform: ByteRate.parse)
+            "Maximum rate of sealing: \(ByteRate.forms) (default: 50M).", valueName: "rate"))
     var limitRate: ByteRate?
 
     @Flag(help: "Continue a response whose first step is done: rotate nothing.")

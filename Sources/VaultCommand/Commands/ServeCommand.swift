@@ -35,13 +35,17 @@ struct ServeCommand: AsyncParsableCommand {
             "Origin of web pages that may play: https://kiosk.example. May be repeated.", valueName: "origin"))
     var origins: [String] = []
 
-    @Option(help: ArgumentHelp("TLS certificate and its chain (PEM).", valueName: "file"))
+    @Option(help: ArgumentHelp("TLS certificate and its chain (PEM).", valueName: "file"), completion: .file())
     var tlsCertificate: String?
 
-    @Option(help: ArgumentHelp("Private key of the certificate (PEM, without a passphrase).", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("Private key of the certificate (PEM, without a passphrase).", valueName: "file"),
+        completion: .file())
     var tlsKey: String?
 
-    @Option(help: ArgumentHelp("Also serve on a socket file, for players that support it.", valueName: "path"))
+    @Option(
+        help: ArgumentHelp("Also serve on a socket file, for players that support it.", valueName: "path"),
+        completion: .file())
     var mediaSocket: String?
 
     @Flag(help: "Listen beyond this machine even without encryption.")
@@ -100,6 +104,11 @@ struct ServeCommand: AsyncParsableCommand {
         do {
             do {
                 try await opener.owning(offline ? .offline : mode?.mode, limits: limits, serve)
+            } catch let error as VaultError where error.code == .owned {
+                guard let other = try await ServiceProbe.running(in: folder) else { throw error }
+                throw VaultError(
+                    .owned,
+                    "the service at \(other.address) (process \(other.pid)) already serves this vault; stop it first")
             } catch let error as VaultError where error.code == .diskFull && !isOpen.withLock({ $0 }) {
                 logger.warning(
                     """

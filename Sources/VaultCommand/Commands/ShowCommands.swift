@@ -98,7 +98,7 @@ struct InfoCommand: AsyncParsableCommand {
         commandName: "info", abstract: "Show what the vault holds of a title.",
         discussion: "The origin is never contacted. The exit code is 6 if the vault does not know the title.")
 
-    @Argument(help: "URL of the title: http or https.")
+    @Argument(help: "URL of the title: http or https.", completion: Completions.titles)
     var url: String
 
     @OptionGroup var naming: ReferenceOptions
@@ -150,9 +150,13 @@ struct StatusCommand: AsyncParsableCommand {
     }
 
     /// Asks the service, which needs no key and knows what the index does not have yet; without one reads the index.
-    private func status(in folder: String) async throws -> StatusDocument {
+    ///
+    /// - Returns: nil if the service is locked.
+    private func status(in folder: String) async throws -> StatusDocument? {
         do {
             return try await RemoteVault(ControlClient(folder: folder)).status()
+        } catch let error as VaultError where error.code == .locked {
+            return nil
         } catch is ServiceGone {
             return try await access.opener().reading { try await LocalVault($0).status() }
         }
@@ -169,7 +173,12 @@ struct StatusCommand: AsyncParsableCommand {
     }
 
     private static func text(_ record: StatusRecord, _ folder: String) -> String {
-        let status = record.status
+        let service = ("service", record.service.map { "\($0.address) (process \($0.pid))" } ?? "not running")
+        guard let status = record.status else {
+            return FactText.text([
+                ("vault", folder), ("keys", "locked: the service has no key any more; restart it to play"), service,
+            ])
+        }
         return FactText.text([
             ("vault", "\(status.vault) in \(folder)"),
             (
@@ -180,7 +189,7 @@ struct StatusCommand: AsyncParsableCommand {
             ("keys", "generation \(status.generation)"),
             ("key memory", memory(status)),
             ("unlock", status.unlock.method + (status.unlock.restsWithVault ? ", on the same disk as the vault" : "")),
-            ("service", record.service.map { "\($0.address) (process \($0.pid))" } ?? "not running"),
+            service,
         ])
     }
 }
@@ -194,7 +203,7 @@ struct ExplainCommand: AsyncParsableCommand {
             if the vault does not know the title.
             """)
 
-    @Argument(help: "URL of the title: http or https.")
+    @Argument(help: "URL of the title: http or https.", completion: Completions.titles)
     var url: String
 
     @OptionGroup var naming: ReferenceOptions

@@ -56,7 +56,9 @@ struct SlotListCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let listing = try await KeyringSummary.read(try place.keyringFile())
+        let keyring = try place.keyringFile()
+        if let place = try? place.place() { try await place.requireKeyring() }
+        let listing = try await KeyringSummary.read(keyring)
         try await StandardOutput.shared.write(json ? try JSONText.of(listing) + "\n" : SlotTable.text(listing.slots))
     }
 }

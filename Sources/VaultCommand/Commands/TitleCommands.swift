@@ -81,7 +81,8 @@ struct ModeCommand: AsyncParsableCommand {
 
 /// The arguments of a command that acts on each of several titles.
 struct TitleArguments: ParsableArguments {
-    @Argument(help: ArgumentHelp("URLs of titles: http or https.", valueName: "url"))
+    @Argument(
+        help: ArgumentHelp("URLs of titles: http or https.", valueName: "url"), completion: Completions.titles)
     var urls: [String]
 
     @OptionGroup var naming: ReferenceOptions

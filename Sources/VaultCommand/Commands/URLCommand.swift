@@ -13,7 +13,7 @@ struct URLCommand: AsyncParsableCommand {
             so fetch some of the title with them first.
             """)
 
-    @Argument(help: "URL of the title: http or https.")
+    @Argument(help: "URL of the title: http or https.", completion: Completions.titles)
     var url: String
 
     @Option(help: ArgumentHelp("How long the link stays valid: 90s, 30m, 24h, 7d.", valueName: "time"))
@@ -32,6 +32,9 @@ struct URLCommand: AsyncParsableCommand {
 
     @OptionGroup var access: VaultAccess
 
+    @Flag(help: "Print a JSON object.")
+    var json = false
+
     func run() async throws {
         let url = try MediaURL(url)
         guard !url.hasCredentials else {
@@ -40,11 +43,11 @@ struct URLCommand: AsyncParsableCommand {
         let reference = try await naming.reference(url, access.unlocking)
         let lifetime = try LinkLifetime(expires)
         let service = try await service()
-        let keyring = try access.place.keyringFile()
-        let tokens = try await TokenIssuer.open(keyring: keyring, unlock: try await access.unlocking.unlock())
+        let tokens = try await access.tokenIssuer()
         let end = Int64(Date().timeIntervalSince1970) + lifetime.seconds
         let path = try tokens.playbackPath(for: reference, expires: end)
-        try await StandardOutput.shared.write("\(service)\(path)\n")
+        let record = LinkRecord(url: "\(url)", link: service + path, expires: end)
+        try await StandardOutput.shared.write((json ? try JSONText.of(record) : record.link) + "\n")
     }
 
     /// Returns the scheme and authority of the service.
@@ -72,10 +75,13 @@ struct TokenCommand: AsyncParsableCommand {
 
     @OptionGroup var access: VaultAccess
 
+    @Flag(help: "Print a JSON object.")
+    var json = false
+
     func run() async throws {
-        let keyring = try access.place.keyringFile()
-        let tokens = try await TokenIssuer.open(keyring: keyring, unlock: try await access.unlocking.unlock())
-        try await StandardOutput.shared.write(tokens.adminToken + "\n")
+        let tokens = try await access.tokenIssuer()
+        let token = tokens.adminToken
+        try await StandardOutput.shared.write((json ? try JSONText.of(TokenRecord(token: token)) : token) + "\n")
     }
 }
 

@@ -21,19 +21,16 @@ enum AgeArgument {
     }
 }
 
-/// Bytes per second: `500k`, `5MB/s`, `1.5MiB/s`, `40Mbit/s`.
-struct ByteRate: Hashable, Sendable {
+/// Bytes per second, in every spelling of ``Quantity/rate(_:upTo:)``.
+struct ByteRate: Hashable, Sendable, ExpressibleByArgument {
     let bytesPerSecond: Int64
 
     /// The forms of a rate, for help.
     static let forms = "500k, 5MB/s, 1.5MiB/s or 40Mbit/s"
 
-    /// Reads the value of an option, which the parser's message names.
-    static func parse(_ text: String) throws -> ByteRate {
-        guard let rate = Quantity.rate(text), rate > 0 else {
-            throw ValidationError("give a rate with a unit, such as \(forms)")
-        }
-        return ByteRate(bytesPerSecond: rate)
+    init?(argument: String) {
+        guard let rate = Quantity.rate(argument), rate > 0 else { return nil }
+        bytesPerSecond = rate
     }
 }
 
@@ -83,6 +80,8 @@ struct ModeArgument: Hashable, Sendable, ExpressibleByArgument {
         guard let named = try? NamedMode(argument) else { return nil }
         mode = named.mode
     }
+
+    static let defaultCompletionKind = CompletionKind.list(allValueStrings)
 
     static let allValueStrings = VaultMode.allCases.map(\.rawValue) + [NamedMode(nil).description]
 

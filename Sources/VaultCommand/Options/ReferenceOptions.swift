@@ -12,7 +12,7 @@ struct ReferenceOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "File with header fields to send to the origin, one Name: value per line; - is standard input.",
-            valueName: "file"))
+            valueName: "file"), completion: .file())
     var headerFile: String?
 
     /// Returns the reference that a URL and these options make.

@@ -6,16 +6,19 @@ struct RenditionOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Video of an HLS or DASH title: best, worst, all, or the most lines, such as 480.", valueName: "quality"),
+        completion: .list(["best", "worst", "all", "2160", "1080", "720", "480"]),
         transform: { try SelectionArgument.parse($0, or: "best, worst, all or a number of lines such as 480") })
     var video = RenditionSelection.Video.best
 
     @Option(
         help: ArgumentHelp("Languages of the audio, such as en,de; default or all.", valueName: "languages"),
+        completion: .list(["default", "all"]),
         transform: { try SelectionArgument.parse($0, or: "default, all or languages such as en,de") })
     var audio = RenditionSelection.Audio.default
 
     @Option(
         help: ArgumentHelp("Languages of the subtitles, such as en,de; default, none or all.", valueName: "languages"),
+        completion: .list(["default", "none", "all"]),
         transform: { try SelectionArgument.parse($0, or: "default, none, all or languages such as en,de") })
     var subtitles = RenditionSelection.Subtitles.default
 

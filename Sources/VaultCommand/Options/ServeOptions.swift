@@ -45,8 +45,7 @@ struct SpeedOptions: ParsableArguments {
     var connections: Int?
 
     @Option(
-        help: ArgumentHelp("Maximum rate of the download: \(ByteRate.forms).", valueName: "rate"),
-        transform: ByteRate.parse)
+        help: ArgumentHelp("Maximum rate of the download: \(ByteRate.forms).", valueName: "rate"))
     var limitRate: ByteRate?
 
     func validate() throws {

@@ -8,12 +8,12 @@ import VaultService
 struct UnlockOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Key file of exactly 32 bytes (MEDIAVAULT_KEY_FILE).", valueName: "file"))
+            "Key file of exactly 32 bytes (MEDIAVAULT_KEY_FILE).", valueName: "file"), completion: .file())
     var keyFile: String?
 
     @Option(
         help: ArgumentHelp(
-            "File that contains the passphrase (MEDIAVAULT_PASSPHRASE_FILE).", valueName: "file"))
+            "File that contains the passphrase (MEDIAVAULT_PASSPHRASE_FILE).", valueName: "file"), completion: .file())
     var passphraseFile: String?
 
     @Option(
@@ -109,10 +109,10 @@ enum UnlockSource: Hashable, Sendable {
 struct NewSlotOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "New key file of exactly 32 bytes; created if it does not exist.", valueName: "file"))
+            "New key file of exactly 32 bytes; created if it does not exist.", valueName: "file"), completion: .file())
     var newKeyFile: String?
 
-    @Option(help: ArgumentHelp("File that contains the new passphrase.", valueName: "file"))
+    @Option(help: ArgumentHelp("File that contains the new passphrase.", valueName: "file"), completion: .file())
     var newPassphraseFile: String?
 
     @Option(help: ArgumentHelp("Shell command that prints the new key.", valueName: "command"))

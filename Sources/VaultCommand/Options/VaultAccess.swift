@@ -11,10 +11,24 @@ struct VaultAccess: ParsableArguments {
     @OptionGroup(title: "Unlock")
     var unlocking: UnlockOptions
 
-    /// Returns what opens the vault; prompts if no key is named.
-    func opener() async throws -> VaultOpener {
-        let place = try place.place()
-        return VaultOpener(place: place, unlock: try await unlocking.unlock())
+    /// Returns what opens the vault; prompts if no key is named, unless there is nothing to open.
+    ///
+    /// - Parameter repairs: whether the command rebuilds a vault that has lost its index.
+    func opener(repairs: Bool = false) async throws -> VaultOpener {
+        // A contradiction of options is one without a vault, too.
+        let (place, way) = (try place.place(), try unlocking.way())
+        if !repairs { try await place.requireVault() }
+        try await place.requireKeyring()
+        let unlock = try await way.unlock(allowLoose: unlocking.allowLooseKeyFile, asking: .old)
+        return VaultOpener(place: place, unlock: unlock)
+    }
+
+    /// Returns what makes links and tokens, which needs only the keyring; prompts if no key is named.
+    func tokenIssuer() async throws -> TokenIssuer {
+        let keyring = try place.keyringFile()
+        // Without a default path of the vault there is still the keyring.
+        if let place = try? place.place() { try await place.requireKeyring() }
+        return try await TokenIssuer.open(keyring: keyring, unlock: try await unlocking.unlock())
     }
 
     /// Returns a connector to the service that owns the vault; needs a key only if there is none.
@@ -76,13 +90,14 @@ struct PlaceOptions: ParsableArguments {
     @Option(
         name: .customLong("vault"),
         help: ArgumentHelp(
-            "Vault folder (MEDIAVAULT_DIR; default: $XDG_DATA_HOME/mediavault).", valueName: "dir"))
+            "Vault folder (MEDIAVAULT_DIR; default: $XDG_DATA_HOME/mediavault).", valueName: "dir"),
+        completion: .directory)
     var folder: String?
 
     @Option(
         help: ArgumentHelp(
             "Keyring file (MEDIAVAULT_KEYRING; default: $XDG_CONFIG_HOME/mediavault/keyring.json).",
-            valueName: "file"))
+            valueName: "file"), completion: .file())
     var keyring: String?
 
     /// Returns both paths: from options, else from the environment, else the defaults.

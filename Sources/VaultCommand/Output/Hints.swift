@@ -7,7 +7,7 @@ extension VaultError {
     /// Returns the command or option that applies a hint; nil if the message already says what to do.
     private static func words(_ hint: Hint) -> String? {
         switch hint {
-        case .createVault: "mediavault init"
+        case .createVault: "mediavault init, or --vault"
         case .rebuildIndex: "mediavault index rebuild"
         case .force: "--force"
         case .repair: "mediavault verify --repair"

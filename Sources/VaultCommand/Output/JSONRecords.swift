@@ -68,22 +68,57 @@ struct TitleRecord: Encodable, Sendable {
     }
 }
 
+/// What `init --json` prints: the parts of the vault, and which of them it created.
+struct InitRecord: Encodable, Sendable {
+    let vault: String
+    let isVaultCreated: Bool
+    let keyring: String
+    let isKeyringCreated: Bool
+    /// Null if the keyring has no key file.
+    @OrNull var keyFile: String?
+    let isKeyFileCreated: Bool
+    /// Whether the secret that unlocks the keyring is on the vault's own disk.
+    let restsWithVault: Bool
+
+    private enum CodingKeys: String, CodingKey {
+        case vault, keyring, keyFile, restsWithVault
+        case isVaultCreated = "vaultCreated"
+        case isKeyringCreated = "keyringCreated"
+        case isKeyFileCreated = "keyFileCreated"
+    }
+}
+
+/// A playback link as `url --json` prints it.
+struct LinkRecord: Encodable, Sendable {
+    let url: String
+    let link: String
+    /// Seconds since 1970.
+    let expires: Int64
+}
+
+/// The admin token as `token --json` prints it.
+struct TokenRecord: Encodable, Sendable {
+    let token: String
+}
+
 /// A vault as `status --json` prints it: the status, and the address of the service.
 struct StatusRecord: Encodable, Sendable {
-    let status: StatusDocument
+    /// Nil if the service is locked: without a key it knows nothing of the vault.
+    let status: StatusDocument?
     let service: ServiceRecord?
 
-    init(_ status: StatusDocument, service: ServiceRecord?) {
+    init(_ status: StatusDocument?, service: ServiceRecord?) {
         self.status = status
         self.service = service
     }
 
-    private enum CodingKeys: CodingKey { case service }
+    private enum CodingKeys: CodingKey { case locked, service }
 
-    // The members of the status are encoded beside `service`.
+    // The members of the status are encoded beside the others.
     func encode(to encoder: any Encoder) throws {
-        try status.encode(to: encoder)
+        try status?.encode(to: encoder)
         var members = encoder.container(keyedBy: CodingKeys.self)
+        try members.encode(status == nil, forKey: .locked)
         try members.encode(service, forKey: .service)
     }
 }

@@ -9,7 +9,7 @@ struct ExitStatus: Hashable, Sendable {
     static let failed = ExitStatus(rawValue: 1)
     /// An invalid command line, including a malformed URL or range.
     static let usage = ExitStatus(rawValue: 2)
-    /// Wrong key or passphrase, or an unusable keyring.
+    /// Wrong key or passphrase, an unusable keyring, or a service without a key.
     static let key = ExitStatus(rawValue: 3)
     /// Stored bytes failed authentication.
     static let integrity = ExitStatus(rawValue: 4)
@@ -28,7 +28,8 @@ struct ExitStatus: Hashable, Sendable {
         self =
             switch code {
             case .invalidURL, .invalidArgument, .unsatisfiableRange: .usage
-            case .wrongKey, .damagedKeyring, .tamperedKeyring, .foreignKeyring, .olderKeyring, .looseKeyFile: .key
+            case .wrongKey, .damagedKeyring, .tamperedKeyring, .foreignKeyring, .olderKeyring, .looseKeyFile, .locked:
+                .key
             case .integrity: .integrity
             case .unreachable, .refused, .invalidResponse, .changed: .origin
             case .notHeld: .notHeld

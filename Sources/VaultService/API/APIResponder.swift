@@ -37,6 +37,7 @@ struct APIResponder: Sendable {
         func json(_ document: some Encodable, status: Int = 200) throws -> Response {
             Response(try .json(document, status: status), isHead: request.method == .head, context: context)
         }
+        guard !vault.vault.isLocked || [.locks, .openAPI].contains(route) else { throw VaultError.vaultLocked }
         switch route {
         case .status: return try json(try await vault.status())
         case .resources: return try json(try await vault.resources(after: asked["after"], limit: asked.number("limit")))

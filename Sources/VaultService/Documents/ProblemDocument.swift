@@ -69,7 +69,7 @@ extension ProblemDocument {
         case .notHeld, .unreachable, .integrity: (504, "Gateway Timeout")
         case .refused: refusal(error.originStatus)
         case .invalidResponse, .changed: (502, "Bad Gateway")
-        case .closed, .removed, .busy: (503, "Service Unavailable")
+        case .closed, .locked, .removed, .busy: (503, "Service Unavailable")
         default: (500, "Internal Server Error")
         }
     }

@@ -119,7 +119,7 @@ extension LocalVault {
 
     package func carryOut(_ order: KeyringOrder) async throws { try await vault.keys.carryOut(order) }
 
-    package func lock() async throws { await vault.close() }
+    package func lock() async throws { await vault.lock() }
 
     package func settings() async throws -> SettingsDocument {
         SettingsDocument(try await vault.limits(), try await vault.keyPolicy(), try await vault.modeSetting())

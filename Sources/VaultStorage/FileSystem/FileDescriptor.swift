@@ -63,6 +63,7 @@ package struct FileFailure: Error, Hashable, Sendable, CustomStringConvertible {
         case alreadyExists
         case noSpace
         case notPermitted
+        case readOnly
         case symbolicLink
         case other(Int32)
     }
@@ -84,7 +85,8 @@ package struct FileFailure: Error, Hashable, Sendable, CustomStringConvertible {
             case ENOENT, ENOTDIR: .notFound
             case EEXIST: .alreadyExists
             case ENOSPC, EDQUOT, EFBIG: .noSpace
-            case EACCES, EPERM, EROFS: .notPermitted
+            case EACCES, EPERM: .notPermitted
+            case EROFS: .readOnly
             case ELOOP: .symbolicLink
             default: .other(code)
             }
@@ -97,6 +99,7 @@ package struct FileFailure: Error, Hashable, Sendable, CustomStringConvertible {
         case .noSpace: VaultError(.diskFull, "\(what): no space left on the disk; free some space and try again")
         case .notPermitted:
             VaultError(.storage, "\(what): permission denied; check its owner and mode, and those of its folder")
+        case .readOnly: VaultError(.storage, "\(what): its file system is read-only; mount it writable, and try again")
         case .notFound: VaultError(.storage, "\(what): it does not exist, or its folder does not")
         case .other(EISDIR): VaultError(.storage, "\(what): it is a folder")
         case .symbolicLink: VaultError(.storage, "\(what): it is a symbolic link; name the file that it points to")

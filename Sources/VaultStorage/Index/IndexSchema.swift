@@ -148,7 +148,10 @@ enum IndexError {
         case .SQLITE_BUSY, .SQLITE_LOCKED:
             VaultError(.owned, "another program is using the index; try again when it is done")
         case .SQLITE_CANTOPEN, .SQLITE_READONLY, .SQLITE_PERM:
-            VaultError(.storage, "the index cannot be opened; check the owner and mode of the vault's folder")
+            VaultError(
+                .storage,
+                "the index cannot be opened or written; check the owner and mode of the vault's folder, and that its "
+                    + "file system is not read-only")
         default:
             // SQLite's name for the code, without bound values or statements.
             VaultError(.storage, "SQLite error in the index: \(error.resultCode.rawValue) \(error.resultCode)")
