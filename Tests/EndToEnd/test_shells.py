@@ -57,8 +57,8 @@ class Shells(VaultCase):
         self.assertEqual((checked.returncode, checked.stderr), (0, b""))
         with open(path, encoding="utf-8") as file:
             script = file.read()
-        for command in ("fetch", "respond-to-leak", "--limit-rate", "prefer-vault"):
-            self.assertIn(command, script)
+        for word in ("fetch", "respond-to-leak", "limit-rate", "prefer-vault"):
+            self.assertIn(word, script)
 
     def test_commands(self):
         """Bash completes commands and options, also behind options of the vault, and of an alias"""
