@@ -109,6 +109,12 @@ class CommandLine(VaultCase):
             self.assertIn(b"mediavault init", terminal.shown)
             self.assertNotIn(b"assphrase", terminal.shown)
         vault.init().result("list")
+        # The keyring is there, but the disk with the vault is not.
+        os.rename(vault.folder, vault.folder + ".away")
+        terminal = Terminal([vault.binary, "list"], environment)
+        terminal.wait_for(b"there is no vault at " + vault.folder.encode())
+        self.assertEqual(terminal.end(), FAILED)
+        self.assertNotIn(b"assphrase", terminal.shown)
 
     def test_locked(self):
         """Beside a locked service status prints locked, other commands exit 3, and a restart helps, as they say"""
