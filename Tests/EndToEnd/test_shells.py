@@ -90,7 +90,7 @@ class Shells(VaultCase):
         self.assertNotIn(self.titles[0], self.offered(f"mediavault --vault {other.folder} info {start}"))
 
     def test_titles_without_key(self):
-        """Bash completes held titles through a service without a key; without either, it offers nothing and never asks"""
+        """Bash completes held titles through a service without a key; with neither, it offers none and never asks"""
         start = self.titles[0][:-3]
         for way in ({"MEDIAVAULT_KEY_FILE": None}, {"MEDIAVAULT_KEY_FILE": "/nowhere"}):
             shown = self.offered(f"mediavault info {start}", **way)

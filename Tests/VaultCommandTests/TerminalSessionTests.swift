@@ -14,6 +14,11 @@ import Testing
         try lab.startShell("TERM=xterm exec script -qec \"'$mediavault' \(command)\" /dev/null")
     }
 
+    /// Makes a vault: without one, no passphrase is asked for.
+    private func makeVault() async throws {
+        try #require(try await lab.run("init", "--key-file", lab.folder.path + "/key").status == 0)
+    }
+
     /// Answers prompts as they appear; returns the terminal's content and the exit code.
     private func answering(_ command: String, _ answers: [(question: String, answer: String)]) async throws
         -> CommandResult
@@ -44,11 +49,13 @@ import Testing
         "An empty passphrase is a usage error, and an interrupt ends the command",
         arguments: [("\n", 2), ("\u{04}", 2), ("\u{03}", 130)])
     func nothingTyped(_ answer: String, _ status: Int32) async throws {
+        try await makeVault()
         #expect(try await answering("status", [("Passphrase: ", answer)]).status == status)
     }
 
     @Test("The terminal echoes again, however the prompt ended", arguments: ["\n", "\u{03}"])
     func echoComesBack(_ answer: String) async throws {
+        try await makeVault()
         let run = try lab.startShell(
             "TERM=xterm exec script -qec \"trap : INT; '$mediavault' status; stty -a\" /dev/null")
         #expect(await run.output.wait { $0.contains("Passphrase: ") })
