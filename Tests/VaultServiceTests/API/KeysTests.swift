@@ -56,7 +56,7 @@ struct KeysTests {
         try await serving(long) { service, _, _ in
             #expect(try await client(service).keys().reseal == nil)
             // Stops after the first segment, so the second or the third is left.
-            for try await step in service.vault.keys.reseal(bytesPerSecond: 16_000_000)
+            for try await step in service.vault.keys.reseal(bytesPerSecond: 4_000_000)
             where step.bytes >= SegmentDescription.maxBytes { break }
             let keys = try await client(service).keys()
             let rest = try #require(keys.reseal)
