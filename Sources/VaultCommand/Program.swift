@@ -18,7 +18,9 @@ enum Program {
     }
 
     /// The arguments of this process, beginning with the subcommand.
-    static var arguments: [String] { GlobalOptions.moved(Array(CommandLine.arguments.dropFirst())) }
+    private static var arguments: [String] {
+        GlobalOptions.moved(Array(CommandLine.arguments.dropFirst()), of: MediaVaultCommand.self)
+    }
 
     private static func run(_ arguments: [String]) async -> ExitStatus {
         do {

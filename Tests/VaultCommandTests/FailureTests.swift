@@ -115,10 +115,10 @@ import Testing
 
     private static func failure(of arguments: [String]) async -> Failure? {
         do {
-            _ = try await MediaVaultCommand.asyncParseAsRoot(GlobalOptions.moved(arguments))
+            _ = try await MediaVaultCommand.asyncParseAsRoot(GlobalOptions.moved(arguments, of: MediaVaultCommand.self))
             return nil
         } catch {
-            return Failure(error, arguments: GlobalOptions.moved(arguments))
+            return Failure(error, arguments: GlobalOptions.moved(arguments, of: MediaVaultCommand.self))
         }
     }
 }

@@ -50,7 +50,7 @@ struct ConfigSetCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("Setting.", valueName: "key"))
     var key: ConfigKey
 
-    @Argument(help: ArgumentHelp("New value.", valueName: "value"), completion: Completions.settingValues)
+    @Argument(help: ArgumentHelp("New value.", valueName: "value"), completion: ConfigKey.values)
     var values: [String] = []
 
     @OptionGroup var edit: SettingEdit
@@ -124,6 +124,15 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         immutable HOST… or --host HOST: hosts whose content never changes, although they send no entity tag or date.
         mode MODE: what is fetched and stored: online, prefer-vault, offline or no-store; see mediavault mode --help.
         """
+
+    /// The values of the setting that the words before name, for a shell that completes them.
+    static let values = CompletionKind.custom { words, _, _ in
+        switch words.lazy.compactMap({ ConfigKey(rawValue: $0) }).first {
+        case .evictDownloads: ["yes", "no"]
+        case .mode: ModeArgument.allValueStrings
+        default: []
+        }
+    }
 
     /// Returns the values of the setting, one per line, as the user would type them.
     func lines(_ settings: SettingsDocument) -> [String] {

@@ -160,14 +160,19 @@ struct GivenCommand: Hashable, Sendable {
 
     /// - Parameters:
     ///   - subcommand: such as `keys renew`.
-    ///   - arguments: of this process, beginning with the subcommand.
+    ///   - arguments: of this process; options may stand before the words of the subcommand.
     ///   - environment: names the script in `MEDIAVAULT_SCRIPT`, with the script's own options, quoted for a shell.
     init(
-        _ subcommand: String, arguments: [String] = Program.arguments,
+        _ subcommand: String, arguments: [String] = Array(CommandLine.arguments.dropFirst()),
         in environment: ProcessEnvironment = .current
     ) {
         name = environment["MEDIAVAULT_SCRIPT"] ?? subcommand
-        options = Array(arguments.dropFirst(subcommand.split(separator: " ").count))
+        var (options, rest) = ([String](), arguments[...])
+        for _ in subcommand.split(separator: " ") {
+            options += GlobalOptions.taken(from: &rest)
+            rest = rest.dropFirst()
+        }
+        self.options = options + rest
     }
 
     /// The command line, quoted for a shell.

@@ -8,15 +8,6 @@ enum Completions {
     static let titles = CompletionKind.custom { words, _, prefix in
         (try? await HeldTitles(words).urls(startingWith: prefix)) ?? []
     }
-
-    /// The values of the setting that the words before name.
-    static let settingValues = CompletionKind.custom { words, _, _ in
-        switch words.lazy.compactMap({ ConfigKey(rawValue: $0) }).first {
-        case .evictDownloads: ["yes", "no"]
-        case .mode: ModeArgument.allValueStrings
-        default: []
-        }
-    }
 }
 
 /// The titles of the vault that a command line names, for a shell that completes it.

@@ -16,21 +16,32 @@ enum GlobalOptions {
     /// option given again later prevails.
     ///
     /// Without a subcommand the options are for nothing, and are left out: the parser judges the rest.
-    static func moved(_ arguments: [String]) -> [String] {
+    ///
+    /// - Parameter root: the command whose subcommands the arguments name.
+    static func moved(_ arguments: [String], of root: any ParsableCommand.Type) -> [String] {
         var (names, options, rest) = ([String](), [String](), arguments[...])
-        var command: any ParsableCommand.Type = MediaVaultCommand.self
+        var command = root
         while !command.configuration.subcommands.isEmpty, let word = rest.first {
             if let next = command.subcommand(named: word) {
                 names.append(rest.removeFirst())
                 command = next
-            } else if let count = length(rest) {
-                options += rest.prefix(count)
-                rest.removeFirst(count)
             } else {
-                break
+                let taken = taken(from: &rest)
+                if taken.isEmpty { break }
+                options += taken
             }
         }
         return names + (command.configuration.subcommands.isEmpty ? options : []) + rest
+    }
+
+    /// Removes the global options at the start, and returns them.
+    static func taken(from words: inout ArraySlice<String>) -> [String] {
+        var options: [String] = []
+        while let count = length(words) {
+            options += words.prefix(count)
+            words.removeFirst(count)
+        }
+        return options
     }
 
     /// Returns how many words the global option at the start takes; nil if none is there.

@@ -39,4 +39,16 @@ struct GivenCommandTests {
         let text = given(["--vault", "/my vault", "--key-command", "pass 'a' $b", "--label", "", "é"]).text
         #expect(text == #"keys respond-to-leak --vault '/my vault' --key-command 'pass '\''a'\'' $b' --label '' é"#)
     }
+
+    @Test(
+        "Options before the words of the subcommand stay",
+        arguments: [
+            (["--vault", "keys", "keys", "renew", "--yes"], "keys renew --vault keys --yes"),
+            (["keys", "--vault=keys", "renew", "--yes"], "keys renew --vault=keys --yes"),
+            (["keys", "renew", "--yes"], "keys renew --yes"),
+        ])
+    func optionsBefore(_ arguments: [String], _ text: String) {
+        let environment = ProcessEnvironment(variables: [:], workingDirectory: "/")
+        #expect(GivenCommand("keys renew", arguments: arguments, in: environment).text == text)
+    }
 }

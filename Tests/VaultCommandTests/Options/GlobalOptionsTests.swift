@@ -32,7 +32,7 @@ struct GlobalOptionsTests {
             ("---completion list -- --vault", "---completion list -- --vault"),
         ])
     func moved(_ given: String, _ expected: String) {
-        let moved = GlobalOptions.moved(given.split(separator: " ").map(String.init))
+        let moved = GlobalOptions.moved(given.split(separator: " ").map(String.init), of: MediaVaultCommand.self)
         #expect(moved == expected.split(separator: " ").map(String.init))
     }
 
@@ -48,7 +48,7 @@ struct GlobalOptionsTests {
     @Test("A command that needs no key accepts the options of the others", arguments: ["keys lock", "keys slot ls"])
     func unused(_ command: String) async throws {
         let words = ["--vault", "v", "--key-file", "k"] + command.split(separator: " ").map(String.init)
-        _ = try await MediaVaultCommand.asyncParseAsRoot(GlobalOptions.moved(words))
+        _ = try await MediaVaultCommand.asyncParseAsRoot(GlobalOptions.moved(words, of: MediaVaultCommand.self))
         await #expect(throws: (any Error).self) { try await MediaVaultCommand.asyncParseAsRoot(words) }
     }
 
