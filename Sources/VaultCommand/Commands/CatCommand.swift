@@ -12,7 +12,7 @@ struct CatCommand: AsyncParsableCommand {
             reads and fetches for this command.
             """)
 
-    @Argument(help: "URL of the title: http or https.", completion: Completions.titles)
+    @Argument(help: "URL of the title: http or https.")
     var url: String
 
     @Option(
@@ -69,7 +69,7 @@ struct ExportCommand: AsyncParsableCommand {
             contacted. If bytes are missing, nothing is created and the exit code is 6.
             """)
 
-    @Argument(help: "URL of the title: http or https.", completion: Completions.titles)
+    @Argument(help: "URL of the title: http or https.")
     var url: String
 
     @Argument(help: "File or folder to create, readable by its owner only.", completion: .file())

@@ -13,9 +13,7 @@ struct ResealCommand: AsyncParsableCommand {
             vault is opened again, or the command is run again. The exit code is 4 if damage was found, which becomes \
             a gap, or a title does not open and keeps its key.
             """)
-    @Argument(
-        help: ArgumentHelp("URLs of titles: http or https (default: all titles).", valueName: "url"),
-        completion: Completions.titles)
+    @Argument(help: ArgumentHelp("URLs of titles: http or https (default: all titles).", valueName: "url"))
     var urls: [String] = []
 
     @Option(
@@ -71,7 +69,7 @@ struct ShredCommand: AsyncParsableCommand {
             title's key that does not open.
             """)
     @Argument(
-        help: ArgumentHelp("URLs of titles: http or https.", valueName: "url"), completion: Completions.titles)
+        help: ArgumentHelp("URLs of titles: http or https.", valueName: "url"))
     var urls: [String]
 
     @Flag(help: "Do not change the generation.")
@@ -177,9 +175,7 @@ struct AuditCommand: AsyncParsableCommand {
             index and the keyring, and leaves out receipts from before keys rotate --locator.
             """)
 
-    @Argument(
-        help: ArgumentHelp("URLs of titles: http or https (default: every receipt).", valueName: "url"),
-        completion: Completions.titles)
+    @Argument(help: ArgumentHelp("URLs of titles: http or https (default: every receipt).", valueName: "url"))
     var urls: [String] = []
 
     @Flag(help: "Check the log alone, without unlocking the keyring.")

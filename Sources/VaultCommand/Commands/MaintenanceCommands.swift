@@ -14,9 +14,7 @@ struct VerifyCommand: AsyncParsableCommand {
             could not be read.
             """)
 
-    @Argument(
-        help: ArgumentHelp("URLs of titles to check (default: everything).", valueName: "url"),
-        completion: Completions.titles)
+    @Argument(help: ArgumentHelp("URLs of titles to check (default: everything).", valueName: "url"))
     var urls: [String] = []
 
     @Flag(help: "Fetch damaged ranges again, and remove titles that no key opens.")

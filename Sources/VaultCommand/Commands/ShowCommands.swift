@@ -98,7 +98,7 @@ struct InfoCommand: AsyncParsableCommand {
         commandName: "info", abstract: "Show what the vault holds of a title.",
         discussion: "The origin is never contacted. The exit code is 6 if the vault does not know the title.")
 
-    @Argument(help: "URL of the title: http or https.", completion: Completions.titles)
+    @Argument(help: "URL of the title: http or https.")
     var url: String
 
     @OptionGroup var naming: ReferenceOptions
@@ -203,7 +203,7 @@ struct ExplainCommand: AsyncParsableCommand {
             if the vault does not know the title.
             """)
 
-    @Argument(help: "URL of the title: http or https.", completion: Completions.titles)
+    @Argument(help: "URL of the title: http or https.")
     var url: String
 
     @OptionGroup var naming: ReferenceOptions

@@ -82,7 +82,7 @@ struct ModeCommand: AsyncParsableCommand {
 /// The arguments of a command that acts on each of several titles.
 struct TitleArguments: ParsableArguments {
     @Argument(
-        help: ArgumentHelp("URLs of titles: http or https.", valueName: "url"), completion: Completions.titles)
+        help: ArgumentHelp("URLs of titles: http or https.", valueName: "url"))
     var urls: [String]
 
     @OptionGroup var naming: ReferenceOptions

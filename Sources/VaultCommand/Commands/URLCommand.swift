@@ -13,7 +13,7 @@ struct URLCommand: AsyncParsableCommand {
             so fetch some of the title with them first.
             """)
 
-    @Argument(help: "URL of the title: http or https.", completion: Completions.titles)
+    @Argument(help: "URL of the title: http or https.")
     var url: String
 
     @Option(help: ArgumentHelp("How long the link stays valid: 90s, 30m, 24h, 7d.", valueName: "time"))
