@@ -15,7 +15,8 @@ enum GlobalOptions {
     /// Returns the arguments with the options before a subcommand moved to just behind its name, so that the same
     /// option given again later prevails.
     ///
-    /// Without a subcommand the options are for nothing, and are left out: the parser judges the rest.
+    /// Without a subcommand the options are for nothing. They stay if nothing follows, so that the parser refuses them,
+    /// and are left out otherwise: the parser judges the rest.
     ///
     /// - Parameter root: the command whose subcommands the arguments name.
     static func moved(_ arguments: [String], of root: any ParsableCommand.Type) -> [String] {
@@ -31,7 +32,8 @@ enum GlobalOptions {
                 options += taken
             }
         }
-        return names + (command.configuration.subcommands.isEmpty ? options : []) + rest
+        let isKept = command.configuration.subcommands.isEmpty || rest.isEmpty
+        return names + (isKept ? options : []) + rest
     }
 
     /// Removes the global options at the start, and returns them.

@@ -26,7 +26,8 @@ struct GlobalOptionsTests {
             // Arguments of a subcommand that look like another one.
             ("fetch list --vault v", "fetch list --vault v"),
             // No subcommand.
-            ("", ""), ("--vault v", ""), ("--vault", ""), ("--vault v keys", "keys"), ("--vault v --help", "--help"),
+            ("", ""), ("--vault v", "--vault v"), ("--vault", "--vault"), ("--vault v keys", "keys --vault v"),
+            ("--vault v --help", "--help"),
             ("--vault v --version", "--version"), ("--vault v help list", "help list"),
             ("--vault v frob x", "frob x"), ("--frob list", "--frob list"), ("--vaults v list", "--vaults v list"),
             ("---completion list -- --vault", "---completion list -- --vault"),
