@@ -171,8 +171,14 @@ final class ResourceRecord: Sendable {
     }
 
     /// Changes the class of a cached resource to download, because it was requested by name.
+    ///
+    /// A part of a title stays from now on when the title goes, unless it lies in a pack.
     func markAsDownload() throws {
-        guard let resource = stored.withLock({ $0 }), resource.resourceClass == .cache else { return }
+        guard let resource = stored.withLock({ $0 }) else { return }
+        if resource.place == nil, !resource.metadata.partOf.isEmpty, !resource.metadata.isOwn {
+            return try changeTitles(raisingTo: .download) { $0.isOwn = true }
+        }
+        guard resource.resourceClass == .cache else { return }
         // It may have been pinned since it was loaded.
         try store.setClass(.download, of: resource.id, only: .cache)
     }

@@ -41,9 +41,14 @@ extension ResourceRecord {
     func join(_ title: NamedResource, as resourceClass: ResourceClass) throws {
         guard let resource = stored.withLock({ $0 }) else { return }
         let isIn = resource.metadata.partOf.contains(title.key.bytes)
+        // What a person fetched or pinned before any title named it; that may have been a moment ago.
+        let isOwn =
+            try resource.metadata.partOf.isEmpty
+            && store.index.resource(id).map { $0.resourceClass != .cache } ?? false
         guard !isIn || (resource.resourceClass != resourceClass && resource.resourceClass != .pinned) else { return }
         try changeTitles(raisingTo: resourceClass, .join(title.id)) { metadata in
             if !isIn { metadata.partOf.append(title.key.bytes) }
+            if isOwn { metadata.isOwn = true }
         }
     }
 }

@@ -121,6 +121,13 @@ extension ResourceMetadata {
         }
     }
 
+    /// Whether the resource was requested or pinned by its own name, so that it stays when its titles are removed or
+    /// evicted.
+    package var isOwn: Bool {
+        get { members["own"] == .bool(true) }
+        set { members["own"] = newValue ? .bool(true) : nil }
+    }
+
     /// Whether ``partOf`` has every title that was added to it.
     var namesAllTitles: Bool { partOf.count < Self.maxTitles }
 

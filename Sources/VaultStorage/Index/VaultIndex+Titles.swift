@@ -199,16 +199,21 @@ extension VaultIndex {
     /// - Returns: the segments that became pending deletions.
     func remove(_ part: TitlePart, of title: ResourceID, _ db: Database) throws -> [SegmentDescription] {
         // What is removed is named by a sealed record, not only by a row.
-        guard try leave(title, part.id, db), part.isOnlyHere else { return [] }
+        guard try leave(title, part.id, db), goesWithTitle(part, db) else { return [] }
         let segments = try SegmentRow.segments(of: part.id, db)
         try ResourceRow.delete(part.id, db)
         return segments
     }
 
+    /// Returns whether a part is removed with its only title: it was not requested by its own name.
+    private func goesWithTitle(_ part: TitlePart, _ db: Database) -> Bool {
+        part.isOnlyHere && (try? opened(part.id, db))?.metadata.isOwn != true
+    }
+
     /// Returns the parts that only this title has, and the files that lie in its packs.
     package func contents(of title: ResourceID) throws -> (parts: Set<ResourceID>, files: Set<ResourceID>) {
         try read { db in
-            let parts = Set(try PartRow.parts(of: title, db).filter(\.isOnlyHere).map(\.id))
+            let parts = Set(try PartRow.parts(of: title, db).filter { goesWithTitle($0, db) }.map(\.id))
             return (parts, Set(try parts.flatMap { try PackedPartRow.fetch(in: $0, db).map(\.id) }))
         }
     }

@@ -115,13 +115,14 @@ extension VaultIndex {
             }, parts: parts)
     }
 
-    /// Returns whether a part goes with its title: it is not pinned by itself, and its sealed record names the title.
+    /// Returns whether a part goes with its title: it was not pinned or requested by itself, and its sealed record names
+    /// the title.
     ///
     /// - Parameter cacheKey: the cache key of the title; nil if its rows do not open.
     private func goes(_ part: ResourceID, withTitle cacheKey: [UInt8]?, _ db: Database) throws -> Bool {
         guard try ResourceRow.fetch(part, db)?.resourceClass != .pinned else { return false }
         guard let cacheKey, let metadata = try opened(part, db)?.metadata else { return true }
-        return metadata.partOf.contains(cacheKey)
+        return metadata.partOf.contains(cacheKey) && !metadata.isOwn
     }
 
     private static func candidate(_ id: ResourceID, _ db: Database) throws -> EvictionPlan.Candidate? {
