@@ -89,12 +89,17 @@ struct TitleFetch: Sendable {
     func run(in vault: any VaultClient) async throws -> FetchedRecord {
         do {
             let reference = reference(try MediaURL(url))
+            var hadAll = false
             if isDetached {
                 try await vault.beginDownload(reference, options)
             } else {
-                try await download(reference, into: vault)
+                hadAll = try await download(reference, into: vault)
             }
             let document = try await vault.resource(reference)
+            if hadAll, let document {
+                let size = ByteCount.text(document.wholeBytes)
+                await Terminal.shared.say("\(name(of: reference.url)): already complete, \(size)")
+            }
             for note in document?.title.map(TitleText.missingLanguages) ?? [] { await Terminal.shared.say(note) }
             return FetchedRecord(url, document)
         } catch let error as VaultError {
@@ -107,19 +112,18 @@ struct TitleFetch: Sendable {
     }
 
     /// Fetches missing bytes, and shows the progress.
-    private func download(_ reference: MediaReference, into vault: any VaultClient) async throws {
-        let name = name(of: reference.url)
-        let wasWhole = try await vault.resource(reference)?.isWhole ?? false
-        var display = ProgressDisplay(name)
-        var isIdle = wasWhole
+    ///
+    /// - Returns: whether nothing was missing.
+    private func download(_ reference: MediaReference, into vault: any VaultClient) async throws -> Bool {
+        var hadAll = try await vault.resource(reference)?.isWhole ?? false
+        var display = ProgressDisplay(name(of: reference.url))
         try await vault.download(reference, options) { step in
             // A title that changed at its origin is fetched again.
-            isIdle = isIdle && step.held == step.total
-            if !isIdle { await display.show(TransferProgress(held: step.held, total: step.total)) }
+            hadAll = hadAll && step.held == step.total
+            if !hadAll { await display.show(TransferProgress(held: step.held, total: step.total)) }
         }
         await display.end()
-        guard isIdle, let size = try await vault.resource(reference)?.wholeBytes else { return }
-        await Terminal.shared.say("\(name): already complete, \(ByteCount.text(size))")
+        return hadAll
     }
 
     /// Returns how much the origin did not send; errors of the store already state this.
