@@ -70,8 +70,6 @@ extension ResourceLoader {
     private static let mostProbes = 5
     /// How often it is asked if there is no date: an origin that gives two tags at once gives each answer its own.
     private static let mostProbesWithoutDate = 1
-    /// The time limit for all of that.
-    private static let probePatience: Duration = .seconds(2)
 
     /// Whether an answer of a seemingly different version comes from another node that has the same version.
     ///
@@ -125,7 +123,7 @@ extension ResourceLoader {
     /// beside a first.
     private func originVaries(otherThan validators: Validators, length: Int64?) async throws -> Bool {
         do {
-            return try await contact.within(Self.probePatience) { [self] in
+            return try await contact.within(look { $0.retry.policy.probeTimeLimit }) { [self] in
                 try await probe(for: validators, length: length)
             }
         } catch is OriginReachability.TooSlow {

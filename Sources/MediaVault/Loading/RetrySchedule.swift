@@ -131,6 +131,8 @@ package struct RetryPolicy: Hashable, Sendable {
     package var staleTimeLimit: Duration = .milliseconds(500)
     /// How long an answer to HEAD is awaited; some origins answer only GET.
     package var headTimeLimit: Duration = .seconds(1)
+    /// How long the answers of an origin's other nodes are awaited; the answer that raised the question waits.
+    package var probeTimeLimit: Duration = .seconds(2)
     /// The most that the second retry waits; each further one waits up to twice as long.
     package var firstDelay: Duration = .milliseconds(250)
     package var longestDelay: Duration = .seconds(8)

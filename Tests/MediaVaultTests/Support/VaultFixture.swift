@@ -38,8 +38,9 @@ final class VaultFixture: Sendable {
     /// Opens the vault.
     func open(_ access: VaultOptions.Access = .owner, mode: VaultMode = .online) async throws -> Vault {
         var options = VaultOptions(access: access, mode: mode)
-        // A busy machine may take long to refuse a connection.
+        // A busy machine may take long to refuse a connection, or to answer a second request.
         options.retry.moment = .seconds(3)
+        options.retry.probeTimeLimit = .seconds(30)
         return try await Vault.open(place, unlock: unlock, options: options)
     }
 
