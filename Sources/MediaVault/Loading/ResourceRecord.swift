@@ -181,6 +181,17 @@ final class ResourceRecord: Sendable {
         guard resource.resourceClass == .cache else { return }
         // It may have been pinned since it was loaded.
         try store.setClass(.download, of: resource.id, only: .cache)
+        noteClass(.download, only: .cache)
+    }
+
+    /// Takes over a class that was written to the index. May block.
+    ///
+    /// - Parameter only: as for ``VaultStore/setClass(_:of:only:)``.
+    func noteClass(_ resourceClass: ResourceClass, only: ResourceClass?) {
+        stored.withLock { stored in
+            guard only == nil || stored?.resourceClass == only else { return }
+            stored?.resourceClass = resourceClass
+        }
     }
 
     /// What the index has recorded about the resource; nil if the vault does not have it.

@@ -18,13 +18,15 @@ public struct Title: Hashable, Codable, Sendable {
     public let resources: Int
     /// The number of bytes held of all its resources together.
     public internal(set) var bytes: Int64
+    /// The number of bytes of all its resources; nil until all of them were held whole for the first time.
+    @OrNull public internal(set) var size: Int64?
     /// Whether all of its resources are held whole.
     public internal(set) var isComplete: Bool
     /// When it was last fetched, in seconds since 1970.
     public let fetched: Int64
 
     private enum CodingKeys: String, CodingKey {
-        case kind, selection, renditions, duration, resources, bytes, fetched
+        case kind, selection, renditions, duration, resources, bytes, size, fetched
         case isComplete = "complete"
     }
 
@@ -44,6 +46,7 @@ public struct Title: Hashable, Codable, Sendable {
         self.duration = duration.map { Int64(clamping: $0.components.seconds) * 1000 }
         self.resources = resources
         bytes = 0
+        size = nil
         isComplete = false
         self.fetched = fetched
     }
@@ -85,6 +88,8 @@ extension Title {
         renditions = ((try? record.optionalObjects("renditions")) ?? []).prefix(Self.maxRenditions)
             .compactMap(Rendition.init)
         duration = (try? record.optionalInteger("duration")) ?? nil
+        // Older versions recorded no size.
+        size = ((try? record.optionalInteger("size")) ?? nil) ?? (isComplete ? bytes : nil)
     }
 
     var record: JSONObject {
@@ -94,7 +99,8 @@ extension Title {
             "subtitles": .string(selection.subtitles.rawValue),
             "renditions": .array(renditions.map { .object($0.record.members) }),
             "duration": duration.map { .bounded($0) } ?? .null, "resources": .bounded(Int64(resources)),
-            "bytes": .bounded(bytes), "complete": .bool(isComplete), "fetched": .bounded(fetched),
+            "bytes": .bounded(bytes), "size": size.map { .bounded($0) } ?? .null, "complete": .bool(isComplete),
+            "fetched": .bounded(fetched),
         ])
     }
 }

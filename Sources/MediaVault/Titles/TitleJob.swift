@@ -106,6 +106,7 @@ final class TitleJob: Sendable {
             try await parts.run { [self] in report(title, parts, 1 + lists.count, before) }
             record.isComplete = parts.failures.count == 0
             record.bytes = before + parts.tally.bytes
+            record.size = record.isComplete ? record.bytes : nil
             try await write(record, to: title)
         } catch {
             record.bytes = before + parts.tally.bytes

@@ -18,9 +18,14 @@ struct TitleParts: Sendable {
 
     /// Changes the class of the parts of a title. Those of another title that is pinned stay pinned.
     func setClass(_ resourceClass: ResourceClass, of resource: NamedResource, only: ResourceClass? = nil) async throws {
-        let store = store
-        let ids = try await pool.run { try store.setClass(resourceClass, ofPartsOf: resource.id, only: only) }
-        for loader in ids.flatMap(loaders.loaders(reading:)) {
+        let (store, loaders) = (store, loaders)
+        let changed = try await pool.run {
+            let ids = try store.setClass(resourceClass, ofPartsOf: resource.id, only: only)
+            let changed = ids.flatMap(loaders.loaders(reading:))
+            for loader in changed { loader.record.noteClass(resourceClass, only: nil) }
+            return changed
+        }
+        for loader in changed {
             loader.change { state in
                 state.isPinned = resourceClass == .pinned
                 return Effects()

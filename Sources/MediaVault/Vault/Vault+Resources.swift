@@ -116,10 +116,15 @@ extension Vault {
         let (store, resource) = (store, try await name(reference))
         let id = resource.id
         try await loaders.requireOwnRows(of: resource)
-        let isKnown = try await pool.run { try store.setClass(resourceClass, of: id, only: only) }
+        let reading = loader(of: id)
+        let isKnown = try await pool.run {
+            let isKnown = try store.setClass(resourceClass, of: id, only: only)
+            reading?.record.noteClass(resourceClass, only: only)
+            return isKnown
+        }
         guard isKnown else { throw reference.notHeld }
         try await TitleParts(loaders: loaders).setClass(resourceClass, of: resource, only: only)
-        loader(of: id)?.change { state in
+        reading?.change { state in
             state.isPinned = resourceClass == .pinned
             return Effects()
         }

@@ -49,6 +49,7 @@ struct Verifier {
         try await checkSettings()
         try await checkResources()
         try await checkStrandedRows()
+        try await recount()
         tell(step(report))
     }
 
@@ -64,7 +65,18 @@ struct Verifier {
         begin(try await blocking { try $0.index.totals(of: titles) })
         progress()
         for id in ids { try await check(id) }
+        try await recount(titles)
         tell(step(report))
+    }
+
+    /// Records which titles are complete again after a repair.
+    ///
+    /// - Parameter titles: nil for all.
+    private func recount(_ titles: [ResourceID]? = nil) async throws {
+        guard options.repairs else { return }
+        // Which titles rows belonged to that were deleted is not known.
+        let isDoubtful = report.damage[.row] != nil || report.damage[.resource] != nil
+        try await blocking { try $0.index.recountTitles(titles, doubting: isDoubtful) }
     }
 
     private mutating func count() async throws {

@@ -27,14 +27,12 @@ package struct ListedDocument: Codable, Sendable {
 
 extension ResourceSummary {
     /// The number of bytes held of the resource, or of all resources of its title.
-    ///
-    /// A title is evicted whole: if its manifest is not held, nothing else is.
-    package var wholeBytes: Int64 { bytes == 0 ? 0 : title?.bytes ?? bytes }
+    package var wholeBytes: Int64 { title?.bytes ?? bytes }
 
-    /// The size of the resource, or of its title; nil if it is unknown, and for a title that is not complete.
+    /// The size of the resource, or of its title; nil if it is unknown, and for a title that was never complete.
     package var wholeSize: Int64? {
         guard isManifest else { return size }
-        return title.flatMap { $0.isComplete ? $0.bytes : nil }
+        return title?.size
     }
 
     /// Whether every byte of the resource, or of its title, is held. A title that was only played is never complete.

@@ -62,6 +62,11 @@ struct SegmentRow: Sendable {
             where: "representation IN (SELECT id FROM representation WHERE resource = ?)", [resource.data], db)
     }
 
+    /// Returns the possible segments of a representation.
+    static func segments(of representation: RepresentationID, _ db: Database) throws -> [SegmentDescription] {
+        try segments(where: "representation = ?", [representation.data], db)
+    }
+
     /// Requires that no good byte of a segment is also held by another.
     static func requireNoOverlap(
         _ segment: SegmentDescription, badBlocks: Set<Int> = [], _ db: Database
@@ -159,10 +164,14 @@ enum BadBlocks {
     }
 
     /// Adds a bad block, unless it is known or its segment is gone.
-    static func insert(_ block: Int, of segment: SegmentID, _ db: Database) throws {
+    ///
+    /// - Returns: whether it was added.
+    @discardableResult
+    static func insert(_ block: Int, of segment: SegmentID, _ db: Database) throws -> Bool {
         try db.execute(
             sql: "INSERT OR IGNORE INTO badBlock SELECT id, ? FROM segment WHERE id = ?",
             arguments: [block, segment.data])
+        return db.changesCount > 0
     }
 }
 

@@ -15,7 +15,7 @@ package enum ResourceClass: String, Sendable {
 package struct StoredResource: Sendable {
     package let id: ResourceID
     package var metadata: ResourceMetadata
-    package let resourceClass: ResourceClass
+    package var resourceClass: ResourceClass
     /// The number of the key that seals metadata and new segments.
     package let keyNumber: Int
     /// Every key of the resource by its number: one, or several during a reseal.

@@ -48,7 +48,7 @@ extension VaultIndex {
     }
 
     /// Returns the copy of a file that a row names; nil if it does not open.
-    private func copy(_ row: PackedPartRow, _ db: Database) throws -> StoredResource? {
+    func copy(_ row: PackedPartRow, _ db: Database) throws -> StoredResource? {
         do {
             return try IndexError.translating { try resource(row, db) }
         } catch let error as VaultError where error.code == .integrity {
@@ -147,9 +147,13 @@ extension VaultIndex {
         return try OpenedResource(row, keyring, db).metadataKey
     }
 
-    /// Deletes the rows of a file in all packs: it has become a resource of its own.
-    static func unpack(_ id: ResourceID, _ db: Database) throws {
-        for row in try PackedPartRow.fetch(id, db) { try row.delete(db) }
+    /// Deletes the rows of a file in all packs: another version of it, of which nothing is held yet, becomes a resource
+    /// of its own.
+    func unpack(_ id: ResourceID, _ db: Database) throws {
+        for row in try PackedPartRow.fetch(id, db) {
+            try noteLoss(of: copy(row, db)?.serving?.held.byteCount ?? 0, from: row.pack, db)
+            try row.delete(db)
+        }
     }
 
     /// Deletes the rows of a pack that do not open: their files can be fetched again.

@@ -112,7 +112,7 @@ extension VaultIndex {
                 wrapping: key.secret, of: id, number: number, generation: keyring.currentGeneration, keyring)
             guard let wrapped else { throw IndexError.damaged }
             if let title { try Self.require(title, db) }
-            if isUnpacked { try Self.unpack(id, db) }
+            if isUnpacked { try unpack(id, db) }
             guard try PackedPartRow.fetch(id, db).isEmpty else {
                 throw VaultError(.changed, "the resource was just stored with its title; open it again")
             }
@@ -141,8 +141,10 @@ extension VaultIndex {
         _ link: TitleLink? = nil
     ) throws {
         if resource.place != nil, let info = resource.serving?.info { return try rewrite(resource, metadata, info) }
-        let sealed = try ResourceRow.seal(metadata, of: resource.id, under: try resource.metadataKey())
+        let key = try resource.metadataKey()
         let change = { (db: Database) in
+            let metadata = self.withRecordedLosses(metadata, of: resource, db)
+            let sealed = try ResourceRow.seal(metadata, of: resource.id, under: key)
             if case .join(let title)? = link { try Self.require(title, db) }
             try ResourceRow.update(resource.id, metadata: sealed, db)
             if let link { try PartRow.change(link, of: resource.id, db) }
@@ -209,6 +211,7 @@ extension VaultIndex {
         try write { db in
             guard try ResourceRow.exists(id, db) else { return nil }
             var segments = try SegmentRow.segments(of: id, db)
+            try noteLoss(of: segments.reduce(0) { $0 + $1.length }, from: id, db)
             for part in try PartRow.parts(of: id, db) { segments += try remove(part, of: id, db) }
             try ResourceRow.delete(id, db)
             try PendingErasure.record(db)
@@ -261,8 +264,15 @@ extension VaultIndex {
     package func serve(_ representation: RepresentationID, of resource: StoredResource) throws -> ResourceMetadata {
         var metadata = resource.metadata
         metadata.serving = representation
-        let sealed = try ResourceRow.seal(metadata, of: resource.id, under: try resource.metadataKey())
+        let key = try resource.metadataKey()
         let change = { (db: Database) in
+            // The bytes of the version before are lost.
+            if let former = resource.metadata.serving, former != representation {
+                let bytes = try SegmentRow.segments(of: former, db).reduce(0) { $0 + $1.length }
+                try self.noteLoss(of: bytes, from: resource.id, db)
+            }
+            let metadata = self.withRecordedLosses(metadata, of: resource, db)
+            let sealed = try ResourceRow.seal(metadata, of: resource.id, under: key)
             try RepresentationRow.delete(of: resource.id, except: representation, db)
             try db.execute(
                 sql: "UPDATE representation SET state = 'serving' WHERE id = ?", arguments: [representation.data])

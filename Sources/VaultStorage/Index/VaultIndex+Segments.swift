@@ -114,7 +114,13 @@ extension VaultIndex {
 
     /// Records a block whose tag failed; its range is a gap from now on.
     package func markBad(_ segment: SegmentID, block: Int) throws {
-        try write { db in try BadBlocks.insert(block, of: segment, db) }
+        try write { db in
+            guard try BadBlocks.insert(block, of: segment, db),
+                let lost = try SegmentRow.segments(where: "id = ?", [segment.data], db).first,
+                (0..<lost.blockCount).contains(block)
+            else { return }
+            try noteLoss(of: lost.range(ofBlock: block).length, fromSegment: segment, db)
+        }
     }
 
     /// Deletes a segment's row.
@@ -123,7 +129,11 @@ extension VaultIndex {
     /// - Returns: whether there was such a row.
     @discardableResult
     package func drop(_ id: SegmentID, deletesFile: Bool) throws -> Bool {
-        try write { db in try deletesFile ? PendingDeletion.insert(id, db) : SegmentRow.delete(id, db) }
+        try write { db in
+            let bytes = try SegmentRow.segments(where: "id = ?", [id.data], db).first?.length ?? 0
+            if bytes > 0 { try noteLoss(of: bytes, fromSegment: id, db) }
+            return try deletesFile ? PendingDeletion.insert(id, db) : SegmentRow.delete(id, db)
+        }
     }
 
     /// Removes segments from the list of pending deletions once their files are durably gone.

@@ -155,6 +155,8 @@ extension VaultIndex {
                 else { continue }
                 for segment in victim.segments { try PendingDeletion.insert(segment.id, db) }
                 evicted.append(victim)
+                let bytes = victim.segments.reduce(0) { $0 + $1.length }
+                try noteLoss(of: bytes, from: victim.resource, db)
                 for part in victim.parts {
                     if part.isOnlyHere {
                         try ResourceRow.delete(part.id, db)

@@ -179,6 +179,7 @@ package final class IndexRebuild: Sendable {
         let index = store.index
         try index.serveFilled()
         try index.linkParts()
+        try index.recountTitles(doubting: true)
         let totals = try index.totals()
         try index.close()
         do throws(FileFailure) {

@@ -41,7 +41,7 @@ struct WireForm: Sendable, CustomTestStringConvertible {
 
     private static let title =
         #"{"bytes":1,"complete":true,"duration":2,"fetched":3,"kind":"hls","renditions":[\#(rendition)],"#
-        + #""resources":4,"selection":{"audio":"en,de","subtitles":"none","video":"480"}}"#
+        + #""resources":4,"selection":{"audio":"en,de","subtitles":"none","video":"480"},"size":5}"#
 
     private static let resource =
         #"{"bytes":5,"class":"cache","etag":"\"a\"","generation":1,"held":[[0,5],[7,9]],"mode":"prefer-vault","#
@@ -72,7 +72,8 @@ struct WireForm: Sendable, CustomTestStringConvertible {
         WireForm(
             Title.self, "Title", title,
             minimal: #"{"bytes":1,"complete":true,"duration":null,"fetched":3,"kind":"dash","#
-                + #""renditions":[],"resources":4,"selection":{"audio":"all","subtitles":"default","video":"best"}}"#),
+                + #""renditions":[],"resources":4,"selection":{"audio":"all","subtitles":"default","video":"best"},"#
+                + #""size":null}"#),
         WireForm(
             Rendition.self, "Rendition", rendition,
             minimal: #"{"groups":[],"id":"b","isDefault":false,"isForced":false,"kind":"audio"}"#),

@@ -1,0 +1,154 @@
+import Foundation
+import GRDB
+import VaultCrypto
+package import VaultModel
+
+// What the sealed record of a title states about its completeness: the members `bytes`, `size` and `complete`.
+extension ResourceMetadata {
+    /// How many bytes are held of the title's resources; nil if the resource is the manifest of no title.
+    var titleBytes: Int64? { title.flatMap { try? $0.integer("bytes") } }
+
+    /// Whether all of the title's resources are held whole.
+    var isTitleComplete: Bool { title?["complete"] == .bool(true) }
+
+    /// Records how much of the title is held.
+    ///
+    /// - Parameter bytes: nil to leave the number as it is.
+    mutating func recordTitle(isComplete: Bool, bytes: Int64? = nil) {
+        guard var record = title else { return }
+        // Older versions recorded no size: it is that of the title when it was complete.
+        if isTitleComplete, ((try? record.optionalInteger("size")) ?? nil) == nil {
+            record["size"] = titleBytes.map { .integer($0) }
+        }
+        record["complete"] = .bool(isComplete)
+        if let bytes { record["bytes"] = .integer(max(0, bytes)) }
+        title = record
+    }
+}
+
+// A title is complete once it was fetched whole, until one of its resources loses bytes. What is lost is recorded in
+// the transaction that loses it, so that no title with a gap is listed as complete.
+extension VaultIndex {
+    /// Records that bytes of a resource are lost, with the titles that it is a part or the manifest of.
+    ///
+    /// A title whose rows do not open is left as it is: it cannot be listed, either.
+    func noteLoss(of bytes: Int64, from resource: ResourceID, _ db: Database) throws {
+        let titles = try PartRow.hasTable(db) ? PartRow.titles(of: resource, db) : []
+        for title in titles.union([resource]) {
+            try changeRecord(of: title, db) { metadata in
+                metadata.recordTitle(isComplete: false, bytes: metadata.titleBytes.map { $0 - bytes })
+            }
+        }
+    }
+
+    /// Records that bytes of a segment are lost, as ``noteLoss(of:from:_:)`` does.
+    func noteLoss(of bytes: Int64, fromSegment id: SegmentID, _ db: Database) throws {
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT representation.resource FROM segment
+                JOIN representation ON representation.id = segment.representation WHERE segment.id = ?
+                """)
+        let resource = try Data.fetchOne(statement, arguments: [id.data]).flatMap { ResourceID($0) }
+        if let resource { try noteLoss(of: bytes, from: resource, db) }
+    }
+
+    private func changeRecord(
+        of title: ResourceID, _ db: Database, _ change: (inout ResourceMetadata) -> Void
+    ) throws {
+        guard var opened = try? opened(title, db), opened.metadata.title != nil else { return }
+        change(&opened.metadata)
+        let sealed = try ResourceRow.seal(opened.metadata, of: title, under: opened.metadataKey.secret)
+        try ResourceRow.update(title, metadata: sealed, db)
+    }
+
+    /// Returns metadata that are about to be written, with the title's record as the index has it.
+    ///
+    /// Losses are recorded in the index alone, so a caller may have an older copy. A record that the caller changed is
+    /// kept.
+    func withRecordedLosses(
+        _ metadata: ResourceMetadata, of resource: StoredResource, _ db: Database
+    ) -> ResourceMetadata {
+        guard let record = metadata.title, record.members == resource.metadata.title?.members,
+            let now = (try? opened(resource.id, db))?.metadata.title
+        else { return metadata }
+        var metadata = metadata
+        metadata.title = now
+        return metadata
+    }
+
+    // MARK: Counting
+
+    /// What is held of a title.
+    private struct TitleContents {
+        var resources = 0
+        var bytes: Int64 = 0
+        var isWhole = true
+
+        mutating func add(_ copies: [StoredResource]) {
+            resources += 1
+            let best = copies.first(where: \.isWhole) ?? copies.first
+            bytes += best?.serving?.held.byteCount ?? 0
+            isWhole = isWhole && best?.isWhole ?? false
+        }
+    }
+
+    /// Counts what is held of the titles that are not recorded as complete, and records it.
+    ///
+    /// A title is complete if every resource that belongs to it is whole, and none of those that were fetched is missing.
+    ///
+    /// - Parameters:
+    ///   - titles: nil for all.
+    ///   - doubting: whether those that are recorded as complete are counted, too: their segments may be gone.
+    package func recountTitles(_ titles: [ResourceID]? = nil, doubting: Bool = false) throws {
+        var page = try titles ?? pageOfTitles(after: nil)
+        while let last = page.last {
+            for title in page { try recount(title, doubting: doubting) }
+            page = titles == nil ? try pageOfTitles(after: last) : []
+        }
+    }
+
+    private func recount(_ title: ResourceID, doubting: Bool) throws {
+        let counted = try read { db -> (contents: TitleContents, before: [String: JSONValue])? in
+            // A title whose rows do not open is not listed, either.
+            guard let manifest = (try? resource(title, db)) ?? nil, let record = manifest.metadata.title,
+                doubting || !manifest.metadata.isTitleComplete
+            else { return nil }
+            return (try contents(of: manifest, db), record.members)
+        }
+        guard let (contents, before) = counted else { return }
+        try write { db in
+            try changeRecord(of: title, db) { metadata in
+                // Something else may have been recorded since.
+                guard let record = metadata.title, record.members == before,
+                    let resources = try? record.integer("resources")
+                else { return }
+                metadata.recordTitle(
+                    isComplete: contents.isWhole && contents.resources >= resources, bytes: contents.bytes)
+            }
+        }
+    }
+
+    private func contents(of manifest: StoredResource, _ db: Database) throws -> TitleContents {
+        var contents = TitleContents()
+        contents.add([manifest])
+        var packed: [ResourceID: [StoredResource]] = [:]
+        for part in try PartRow.parts(of: manifest.id, db) {
+            let files = try PackedPartRow.fetch(in: part.id, db)
+            for file in files { packed[file.id, default: []] += try copy(file, db).map { [$0] } ?? [] }
+            if files.isEmpty { contents.add((try? resource(part.id, db)).flatMap(\.self).map { [$0] } ?? []) }
+        }
+        for copies in packed.values { contents.add(copies) }
+        return contents
+    }
+
+    private func pageOfTitles(after last: ResourceID?) throws -> [ResourceID] {
+        let pageSize = 500
+        return try read { db in
+            guard try PartRow.hasTable(db) else { return [] }
+            return try Data.fetchAll(
+                db, sql: "SELECT DISTINCT title FROM part WHERE title > ? ORDER BY title LIMIT ?",
+                arguments: [last?.data ?? Data(), pageSize]
+            ).compactMap { ResourceID($0) }
+        }
+    }
+}

@@ -1,0 +1,194 @@
+import Foundation
+import GRDB
+import OriginTestSupport
+import Testing
+import VaultModel
+
+@testable import MediaVault
+@testable import VaultStorage
+
+@Suite("A title is complete until one of its resources loses bytes", .timeLimit(.minutes(5)))
+struct TitleCompletenessTests {
+    /// The last part is too large for a pack.
+    private static let lengths: [Int64] = [60_000, 60_000, 60_000, 9_000_000]
+
+    private static func part(_ number: Int, version: Int) -> ScriptedResource {
+        ScriptedResource(
+            seed: UInt64(number + 100 * version), length: lengths[number - 1], contentType: "video/mp2t",
+            entityTag: "\"\(number)-\(version)\"")
+    }
+
+    private static func answer(to request: ScriptedRequest, version: Int = 1) -> ScriptedAnswer {
+        var answer: ScriptedAnswer
+        if let number = Int(request.target.dropFirst().prefix { $0 != "." }) {
+            answer = part(number, version: version).answer(to: request)
+        } else {
+            let parts = lengths.indices.map { "#EXTINF:4,\n\($0 + 1).ts\n" }.joined()
+            answer = .playlist(
+                "#EXTM3U\n#EXT-X-VERSION:\(version)\n\(parts)#EXT-X-ENDLIST\n", entityTag: "list-\(version)",
+                to: request)
+        }
+        // Each use is confirmed.
+        answer.set("Cache-Control", "max-age=0")
+        return answer
+    }
+
+    private let fixture: VaultFixture
+    private var title: MediaURL { fixture.origin.url("/list.m3u8") }
+
+    init() async throws {
+        fixture = try await VaultFixture(ScriptedResource(length: 1))
+        fixture.origin.answer { Self.answer(to: $0) }
+    }
+
+    private func fetch(_ vault: Vault) async throws {
+        for try await _ in vault.download(title, options: DownloadOptions(connections: 4)) {}
+        #expect(try await state(vault) == .whole, "premise")
+    }
+
+    /// What is recorded of the title.
+    private struct State: Hashable {
+        let isWhole: Bool
+        let lacking: Int64
+
+        static let whole = State(isWhole: true, lacking: 0)
+        static func lacking(_ bytes: Int64) -> State { State(isWhole: false, lacking: bytes) }
+    }
+
+    private func state(_ vault: Vault) async throws -> State {
+        let record = try #require(try await vault.summary(of: title)?.title)
+        let size = try #require(record.size, "the size stays known")
+        return State(isWhole: record.isComplete, lacking: size - record.bytes)
+    }
+
+    private func read(_ name: String, _ vault: Vault) async throws {
+        for try await _ in try await vault.read(fixture.origin.url(name)) {}
+    }
+
+    private func size(_ vault: Vault) async throws -> Int64 {
+        try #require(try await vault.summary(of: title)?.title?.size)
+    }
+
+    /// The segment files, those of the pack first.
+    private func files(_ vault: Vault) throws -> [SegmentID] {
+        try vault.store.index.read { db in
+            try Data.fetchAll(
+                db, sql: "SELECT id FROM segment ORDER BY length = 180000 DESC, length DESC, start"
+            ).compactMap { SegmentID(bytes: Array($0)) }
+        }
+    }
+
+    @Test("A damaged block makes a title incomplete once it is found, and a repair makes it complete again")
+    func damagedBlock() async throws {
+        let vault = try await fixture.open()
+        try await fetch(vault)
+        let pack = try #require(try files(vault).first)
+        try fixture.change(fixture.path(of: pack)) { bytes in
+            #expect((180_000...200_000).contains(bytes.count), "premise: the pack")
+            bytes[bytes.count / 2] ^= 1
+        }
+        for name in ["/1.ts", "/2.ts", "/3.ts"] { try await read(name, vault) }
+        let found = try await state(vault)
+        #expect(!found.isWhole && found.lacking > 0 && found.lacking <= 65536)
+        for try await _ in vault.verify(VerifyOptions(repairs: true)) {}
+        #expect(try await state(vault) == .whole)
+        await vault.close()
+    }
+
+    @Test(
+        "A lost segment makes a title incomplete, and a rebuilt index lists it as what it is", arguments: [true, false])
+    func lostSegment(isRebuilt: Bool) async throws {
+        let vault = try await fixture.open()
+        try await fetch(vault)
+        let large = try files(vault)[1]
+        await vault.close()
+        try FileManager.default.removeItem(atPath: fixture.path(of: large))
+        if isRebuilt {
+            _ = try await Vault.rebuildIndex(fixture.place, unlock: fixture.unlock, evenIfSound: true)
+        }
+        let later = try await fixture.open()
+        if !isRebuilt { try await read("/4.ts", later) }
+        let lost = try await state(later)
+        #expect(!lost.isWhole && lost.lacking > 1 << 20)
+        for try await _ in later.verify(VerifyOptions(repairs: true)) {}
+        try await fetch(later)
+        #expect(try await state(later) == .whole)
+        await later.close()
+    }
+
+    @Test("A title that was rebuilt whole is complete")
+    func rebuilt() async throws {
+        let vault = try await fixture.open()
+        try await fetch(vault)
+        await vault.close()
+        _ = try await Vault.rebuildIndex(fixture.place, unlock: fixture.unlock, evenIfSound: true)
+        let later = try await fixture.open()
+        #expect(try await state(later) == .whole)
+        await later.close()
+    }
+
+    @Test(
+        "A new version of a part, or of the manifest, makes a title incomplete",
+        arguments: ["/1.ts", "/4.ts", "/list.m3u8"])
+    func newVersion(name: String) async throws {
+        let vault = try await fixture.open()
+        try await fetch(vault)
+        fixture.origin.answer { Self.answer(to: $0, version: 2) }
+        let reader = try await vault.read(fixture.origin.url(name), range: .closed(first: 0, last: 9))
+        while try await reader.next() != nil {}
+        for try await _ in vault.verify() {}
+        #expect(try await state(vault).isWhole == false)
+        await vault.close()
+    }
+
+    @Test("Of an evicted title nothing is held, also after its manifest was played again")
+    func evicted() async throws {
+        let vault = try await fixture.open()
+        try await fetch(vault)
+        let size = try await size(vault)
+        _ = try await vault.prune(StorageLimits(maxSize: 1, evictsDownloads: true))
+        #expect(try await state(vault) == .lacking(size))
+        try await read("/list.m3u8", vault)
+        #expect(try await state(vault) == .lacking(size))
+        try await fetch(vault)
+        await vault.close()
+    }
+
+    @Test("A part that is removed by its own name is missing from its title")
+    func removedPart() async throws {
+        let vault = try await fixture.open()
+        try await fetch(vault)
+        try await vault.remove(MediaReference(fixture.origin.url("/4.ts")))
+        #expect(try await state(vault) == .lacking(Self.lengths[3]))
+        await vault.close()
+    }
+
+    @Test("What was lost is not forgotten when a reader of the manifest changes other things that are recorded")
+    func olderCopy() async throws {
+        let vault = try await fixture.open()
+        try await fetch(vault)
+        let reader = try await vault.read(title)
+        let large = try files(vault)[1]
+        try FileManager.default.removeItem(atPath: fixture.path(of: large))
+        try await read("/4.ts", vault)
+        #expect(try await state(vault).isWhole == false, "premise")
+        try await vault.setMode(.offline, for: title)
+        #expect(try await state(vault).isWhole == false)
+        reader.cancel()
+        await vault.close()
+    }
+
+    @Test("What is read of a resource knows the class that it is given meanwhile", arguments: [true, false])
+    func pinnedMeanwhile(isPinned: Bool) async throws {
+        let vault = try await fixture.open()
+        try await fetch(vault)
+        let reader = try await vault.read(title)
+        if isPinned { try await vault.pin(MediaReference(title)) }
+        let record = try #require(vault.loaders.loader(of: try await vault.id(of: MediaReference(title)))?.record)
+        #expect(record.isPinned == isPinned)
+        try await vault.unpin(MediaReference(title))
+        #expect(!record.isPinned && record.stored.withLock { $0?.resourceClass } == .download)
+        reader.cancel()
+        await vault.close()
+    }
+}
