@@ -35,6 +35,8 @@ struct TitleEvictionTests {
         for try await _ in try await vault.read(fixture.origin.url("/shared.ts")) {}
         for name in ["a", "b", "c"] {
             for try await _ in vault.download(fixture.origin.url("/\(name).m3u8")) {}
+            // Readings are recorded once a second, in the hour of that moment.
+            await fixture.later(vault, .zero)
             fixture.clock.advance(by: 3600)
         }
         return (fixture, vault)
