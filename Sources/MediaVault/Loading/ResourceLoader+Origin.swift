@@ -106,7 +106,10 @@ extension ResourceLoader {
         // unless the origin demands that each use is confirmed.
         let isStrict = look { $0.freshness?.isStrict } ?? false
         let waitsLong = isStrict || look { state in state.missing.isEmpty }
-        let patience = waitsLong ? Revalidation.patience : look { $0.retry.policy.staleTimeLimit }
+        let patience = look { state in
+            let policy = state.retry.policy
+            return waitsLong ? policy.revalidationTimeLimit : policy.staleTimeLimit
+        }
         let (verdict, isNew) = try await revalidator.verdict(within: patience) { await self.revalidate() }
         switch verdict {
         case .confirmed(let status): return RevalidationOutcome(originStatus: isNew ? status : nil)

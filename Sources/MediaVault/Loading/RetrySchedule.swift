@@ -127,6 +127,8 @@ package struct RetryPolicy: Hashable, Sendable {
     ///
     /// Refusals come at once; silence may last.
     package var moment: Duration = .milliseconds(150)
+    /// How long the first byte of a stale resource is delayed at most to find out whether it has changed.
+    package var revalidationTimeLimit: Duration = .seconds(3)
     /// How long a stale resource with gaps is delayed to find out whether it has changed.
     package var staleTimeLimit: Duration = .milliseconds(500)
     /// How long an answer to HEAD is awaited; some origins answer only GET.

@@ -104,8 +104,6 @@ struct Revalidation {
         case know(Verdict)
     }
 
-    /// How long a first byte is delayed at most.
-    static let patience: Duration = .seconds(3)
     /// How long a conclusive verdict counts before the origin is asked again: a seeking player asks many times a
     /// second.
     static let quiet: Duration = .seconds(2)
@@ -124,7 +122,7 @@ struct Revalidation {
     ///   - patience: how long the caller waits, from when the question was asked.
     ///   - inconclusiveLifetime: how long an inconclusive verdict counts before the origin is asked again.
     mutating func advice(
-        now: ContinuousClock.Instant, patience: Duration = Self.patience,
+        now: ContinuousClock.Instant, patience: Duration,
         inconclusiveLifetime: Duration = Self.inconclusiveLifetime
     ) -> Advice {
         if let begun {

@@ -137,7 +137,8 @@ struct ManifestOpening: Sendable {
     /// - Throws: ``OriginFailure``; `TooSlow` if there is a copy to give instead.
     private func ask(_ copy: LiveManifest?) async throws -> LiveManifest? {
         guard let copy, copy.isOfUse(now: .now) else { return try await request(unless: copy) }
-        return try await loader.contact.within(Revalidation.patience) { try await request(unless: copy) }
+        let limit = loader.look { $0.retry.policy.revalidationTimeLimit }
+        return try await loader.contact.within(limit) { try await request(unless: copy) }
     }
 
     private func request(unless copy: LiveManifest?) async throws -> LiveManifest? {

@@ -142,7 +142,8 @@ extension ResourceLoader {
         guard hasGap, isFirstHeld || !isFresh else { return false }
         guard isFresh else {
             // The held bytes would be discarded, so the origin must be reachable.
-            guard try await reachOrigin(within: Revalidation.patience) == true else { return true }
+            let limit = look { $0.retry.policy.revalidationTimeLimit }
+            guard try await reachOrigin(within: limit) == true else { return true }
             change { $0.forget() }
             return false
         }

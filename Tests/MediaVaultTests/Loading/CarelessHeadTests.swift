@@ -45,7 +45,7 @@ struct CarelessHeadTests {
     func suffix(_ spoiling: Spoiling) async throws {
         for entityTag in ["\"v1\"", nil] {
             let fixture = try await fixture(spoiling, entityTag)
-            let vault = try await fixture.openHasty(stall: .seconds(5))
+            let vault = try await fixture.openHasty { $0.headTimeLimit = .seconds(1) }
             let reader = try await vault.read(fixture.url, range: .suffix(1000))
             #expect(reader.range == Self.length - 1000..<Self.length && reader.information.length == Self.length)
             var bytes: [UInt8] = []
@@ -179,7 +179,7 @@ struct CarelessHeadTests {
             }
             return answer
         }
-        let vault = try await fixture.openHasty(stall: .seconds(5))
+        let vault = try await fixture.openHasty { $0.headTimeLimit = .seconds(1) }
         let error = await #expect(throws: VaultError.self) { try await vault.head(of: fixture.url) }
         #expect(error?.originStatus == 404)
         #expect(try await vault.head(of: fixture.url).information.length == Self.length)
@@ -218,7 +218,7 @@ struct CarelessHeadTests {
     @Test("A partly held stale title is served while its origin is silent, and a changed version is not mixed in")
     func staleAndChanged() async throws {
         let fixture = try await FreshFixture(ScriptedResource(length: Self.length))
-        let vault = try await fixture.open()
+        let vault = try await fixture.open(retry: RetryPolicy())
         #expect(try await fixture.vault.read(vault, .closed(first: 0, last: 99_999)) == 0..<100_000)
         let gate = Gate()
         let other = ScriptedResource(seed: 2, length: Self.length, entityTag: "\"v2\"")

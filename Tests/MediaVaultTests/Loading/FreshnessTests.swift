@@ -104,7 +104,7 @@ struct FreshnessTests {
     func slow() async throws {
         let gate = Gate()
         let fixture = try await FreshFixture()
-        let vault = try await fixture.filled()
+        let vault = try await fixture.filled(retry: RetryPolicy())
         fixture.origin.answer { [title = fixture.vault.resource] request in
             var answer = title.answer(to: request)
             answer.before = [.hold(gate)]

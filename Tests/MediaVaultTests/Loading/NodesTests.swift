@@ -101,7 +101,7 @@ struct NodesTests {
     @Test("A reader does not wait for an origin that sends no second answer during the first", arguments: [date, nil])
     func oneAnswerAtATime(date: String?) async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: Self.length, lastModified: date))
-        let vault = try await fixture.openHasty(stall: .seconds(20))
+        let vault = try await fixture.openHasty { $0.probeTimeLimit = .seconds(2) }
         #expect(try await fixture.read(vault, .closed(first: 0, last: 99_999)) == 0..<100_000)
         let newer = ScriptedResource(seed: 2, length: Self.length, entityTag: "\"v2\"", lastModified: date)
         fixture.origin.answer { request in

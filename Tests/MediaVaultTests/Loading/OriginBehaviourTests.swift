@@ -243,7 +243,7 @@ struct OriginBehaviourTests {
             answer.sendInChunks()
             return answer
         }
-        let vault = try await fixture.openHasty()
+        let vault = try await fixture.openHasty(patience: .seconds(2))
         let begun = ContinuousClock.now
         #expect(try await vault.information(for: fixture.url).length == 100_000)
         let error = await #expect(throws: VaultError.self) {

@@ -228,7 +228,7 @@ struct DerivedReachTests {
         let fixture = try await VaultFixture(ScriptedResource(length: 400_000))
         let origin = MovingOrigin(CurlOrigin(configuration: CurlConfiguration(userAgent: "MediaVault/test")))
         var options = VaultOptions(origin: origin)
-        options.retry.moment = .seconds(3)
+        options.retry = .unhurried
         let vault = try await Vault.open(fixture.place, unlock: fixture.unlock, options: options)
         let led = try await vault.read(Self.derived(fixture), range: .closed(first: 0, last: 199_999))
         while try await led.next() != nil {}

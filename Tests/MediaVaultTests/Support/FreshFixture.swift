@@ -32,16 +32,16 @@ struct FreshFixture: Sendable {
         }
     }
 
-    func open(mode: VaultMode? = nil) async throws -> Vault {
+    func open(mode: VaultMode? = nil, retry: RetryPolicy = .unhurried) async throws -> Vault {
         var options = VaultOptions(mode: mode)
-        options.retry.moment = .seconds(3)
+        options.retry = retry
         options.now = { [clock] in clock.now }
         return try await Vault.open(vault.place, unlock: vault.unlock, options: options)
     }
 
     /// Opens the vault and reads the whole title into it.
-    func filled() async throws -> Vault {
-        let vault = try await open()
+    func filled(retry: RetryPolicy = .unhurried) async throws -> Vault {
+        let vault = try await open(retry: retry)
         #expect(try await self.vault.read(vault) == 0..<resource.media.length)
         return vault
     }

@@ -12,16 +12,25 @@ struct Reception: Sendable {
 }
 
 extension VaultFixture {
-    /// Opens the vault with delays short enough for a test.
+    /// Opens the vault with delays between retries short enough for a test.
     ///
-    /// - Parameter hosts: Private hosts to which redirects may lead.
+    /// The time limits are long, since a busy machine must not reach them: a test that waits for the end of one sets
+    /// it.
+    ///
+    /// - Parameters:
+    ///   - stall: How long the origin may be silent.
+    ///   - patience: How long a reader or a download waits for a missing byte.
+    ///   - hosts: Private hosts to which redirects may lead.
+    ///   - change: Sets other limits.
     func openHasty(
-        stall: Duration = .seconds(1), patience: Duration = .seconds(2), allowing hosts: Set<String> = []
+        stall: Duration = .seconds(30), patience: Duration = .seconds(60), allowing hosts: Set<String> = [],
+        _ change: (inout RetryPolicy) -> Void = { _ in }
     ) async throws -> Vault {
         var configuration = CurlConfiguration(
-            userAgent: "MediaVault/test", connectTimeout: .seconds(2), stallTimeout: stall)
+            userAgent: "MediaVault/test", connectTimeout: .seconds(30), stallTimeout: stall)
         configuration.allowsPrivate = { hosts.contains($0) }
         var options = VaultOptions(origin: CurlOrigin(configuration: configuration))
+        options.retry = .unhurried
         options.retry.patience = patience
         options.retry.downloadTimeLimit = patience
         options.retry.goneTimeLimit = patience
@@ -29,6 +38,7 @@ extension VaultFixture {
         options.retry.openingTimeLimit = .milliseconds(300)
         options.retry.firstDelay = .milliseconds(20)
         options.retry.longestDelay = .milliseconds(100)
+        change(&options.retry)
         return try await Vault.open(place, unlock: unlock, options: options)
     }
 

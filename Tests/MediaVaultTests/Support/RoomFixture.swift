@@ -27,6 +27,7 @@ final class RoomFixture: Sendable {
 
     func open(_ limits: StorageLimits? = nil, access: VaultOptions.Access = .owner) async throws -> Vault {
         var options = VaultOptions(access: access, limits: limits)
+        options.retry = .unhurried
         options.fileSystem = meter
         let clock = clock
         options.now = { clock.now }

@@ -38,9 +38,7 @@ final class VaultFixture: Sendable {
     /// Opens the vault.
     func open(_ access: VaultOptions.Access = .owner, mode: VaultMode = .online) async throws -> Vault {
         var options = VaultOptions(access: access, mode: mode)
-        // A busy machine may take long to refuse a connection, or to answer a second request.
-        options.retry.moment = .seconds(3)
-        options.retry.probeTimeLimit = .seconds(30)
+        options.retry = .unhurried
         return try await Vault.open(place, unlock: unlock, options: options)
     }
 
@@ -85,4 +83,19 @@ final class VaultFixture: Sendable {
 
     /// The `Range` fields of the GET requests, in order.
     var ranges: [String] { origin.exchanges.filter { $0.request.method == "GET" }.map { $0.request.range ?? "none" } }
+}
+
+extension RetryPolicy {
+    /// The product's policy with time limits that a busy machine does not reach before its origin has answered.
+    ///
+    /// A test of an origin that does not answer sets the limit that it is about.
+    static var unhurried: RetryPolicy {
+        var policy = RetryPolicy()
+        policy.moment = .seconds(30)
+        policy.revalidationTimeLimit = .seconds(30)
+        policy.staleTimeLimit = .seconds(30)
+        policy.headTimeLimit = .seconds(30)
+        policy.probeTimeLimit = .seconds(30)
+        return policy
+    }
 }

@@ -27,7 +27,12 @@ final class TestVault: Sendable {
     func open(isOffline: Bool = false, limits: StorageLimits? = nil) async throws -> Vault {
         var options = VaultOptions()
         options.limits = limits
-        options.retry.moment = .seconds(3)
+        // A busy machine does not reach these before the origin has answered.
+        options.retry.moment = .seconds(30)
+        options.retry.revalidationTimeLimit = .seconds(30)
+        options.retry.staleTimeLimit = .seconds(30)
+        options.retry.headTimeLimit = .seconds(30)
+        options.retry.probeTimeLimit = .seconds(30)
         options.mode = isOffline ? .offline : nil
         return try await Vault.open(place, unlock: unlock, options: options)
     }
