@@ -102,7 +102,7 @@ struct RedirectTests {
             answer.insert(.hold(Gate()), at: sent)
             return answer
         }
-        let response = try await CurlOrigin.make(stall: .seconds(5)).send(OriginRequest(url: server.url()))
+        let response = try await CurlOrigin.make().send(OriginRequest(url: server.url()))
         #expect(try await response.allBytes() == resource.media.bytes(0..<1000))
         await server.wait { $0[0].phase == .abandoned }
     }

@@ -10,7 +10,11 @@ struct BrokenBodyTests {
     /// A way in which a body breaks off.
     struct Break: Sendable, CustomTestStringConvertible {
         let testDescription: String
+        /// How long the origin may be silent, in each run until the test holds.
+        var limits: [Duration] = [.seconds(30)]
         let apply: @Sendable (inout ScriptedAnswer) -> Void
+
+        static let short: [Duration] = [.seconds(1), .seconds(10)]
     }
 
     private static let breaks = [
@@ -24,11 +28,11 @@ struct BrokenBodyTests {
             $0.sendInChunks()
             $0.cut(at: 150_000, by: .reset)
         },
-        Break(testDescription: "silence on the way") { $0.cut(at: 150_000, by: .hold(Gate())) },
+        Break(testDescription: "silence on the way", limits: Break.short) { $0.cut(at: 150_000, by: .hold(Gate())) },
         Break(testDescription: "nothing after the head") { $0.cut(at: 0, by: .close) },
         Break(testDescription: "no head, FIN") { $0.before = [.close] },
         Break(testDescription: "no head, RST") { $0.before = [.reset] },
-        Break(testDescription: "no head, silence") { $0.before = [.hold(Gate())] },
+        Break(testDescription: "no head, silence", limits: Break.short) { $0.before = [.hold(Gate())] },
         Break(testDescription: "429 without Retry-After") {
             $0 = ScriptedAnswer(429, fields: ["Content-Length": "0"])
         },
@@ -52,46 +56,54 @@ struct BrokenBodyTests {
     @Test(
         "If a body breaks off once, the reader resumes at the next byte, and no byte is sent twice", arguments: breaks)
     func once(_ broken: Break) async throws {
-        let fixture = try await VaultFixture(ScriptedResource(length: Self.length))
-        fixture.origin.answer { [resource = fixture.resource] request in
-            var answer = resource.answer(to: request)
-            // The reader has already started when the body breaks off.
-            if request.number == 0 { answer.cut(at: 200_000, by: .close) }
-            if request.number == 1 { broken.apply(&answer) }
-            return answer
+        let resumes = try await holds(within: broken.limits) { limit in
+            let fixture = try await VaultFixture(ScriptedResource(length: Self.length))
+            fixture.origin.answer { [resource = fixture.resource] request in
+                var answer = resource.answer(to: request)
+                // The reader has already started when the body breaks off.
+                if request.number == 0 { answer.cut(at: 200_000, by: .close) }
+                if request.number == 1 { broken.apply(&answer) }
+                return answer
+            }
+            let vault = try await fixture.openHasty(stall: limit)
+            let reception = await fixture.receive(vault)
+            #expect(reception.bytes == 0..<Self.length && reception.error == nil && reception.wrongByte == nil)
+            #expect(try await vault.status().bytesFetched == Self.length)
+            await vault.close()
+            #expect(try await fixture.stored() == [0..<Self.length])
+            return fixture.origin.exchanges.count == 3
         }
-        let vault = try await fixture.openHasty(patience: .seconds(20))
-        let reception = await fixture.receive(vault)
-        #expect(reception.bytes == 0..<Self.length && reception.error == nil && reception.wrongByte == nil)
-        #expect(fixture.origin.exchanges.count == 3)
-        #expect(try await vault.status().bytesFetched == Self.length)
-        await vault.close()
-        #expect(try await fixture.stored() == [0..<Self.length])
+        #expect(resumes)
     }
 
     @Test(
         "If every body breaks off, the reader fails with a typed error in time, after few requests; held bytes stay",
         arguments: breaks)
     func forEver(_ broken: Break) async throws {
-        let fixture = try await VaultFixture(ScriptedResource(length: Self.length))
-        fixture.origin.answer { [resource = fixture.resource] request in
-            var answer = resource.answer(to: request)
-            if request.number == 0 {
-                answer.cut(at: 200_000, by: .close)
-            } else {
-                broken.apply(&answer)
-                if request.range == "bytes=200000-", !answer.body.isEmpty { answer.body = answer.body.suffix(1) }
+        let ends = try await holds(within: broken.limits) { limit in
+            let fixture = try await VaultFixture(ScriptedResource(length: Self.length))
+            fixture.origin.answer { [resource = fixture.resource] request in
+                var answer = resource.answer(to: request)
+                if request.number == 0 {
+                    answer.cut(at: 200_000, by: .close)
+                } else {
+                    broken.apply(&answer)
+                    if request.range == "bytes=200000-", !answer.body.isEmpty { answer.body = answer.body.suffix(1) }
+                }
+                return answer
             }
-            return answer
+            let patience = broken.limits == Break.short ? limit * 1.5 : .milliseconds(1500)
+            let vault = try await fixture.openHasty(stall: limit, patience: patience)
+            let reception = await fixture.receive(vault)
+            #expect(reception.wrongByte == nil)
+            #expect(reception.error?.code == .unreachable || reception.error?.code == .refused)
+            #expect(fixture.origin.exchanges.count <= 31)
+            await vault.close()
+            let stored = try await fixture.stored()
+            return reception.bytes == 0..<200_000 && reception.error?.firstMissing == 200_000
+                && stored == [0..<200_000]
         }
-        let vault = try await fixture.openHasty(patience: .milliseconds(1500))
-        let reception = await fixture.receive(vault)
-        #expect(reception.bytes == 0..<200_000 && reception.wrongByte == nil)
-        #expect(reception.error?.code == .unreachable || reception.error?.code == .refused)
-        #expect(reception.error?.firstMissing == 200_000)
-        #expect(fixture.origin.exchanges.count <= 31)
-        await vault.close()
-        #expect(try await fixture.stored() == [0..<200_000])
+        #expect(ends)
     }
 
     @Test("A download resumes after each break, as a player does, and completes")

@@ -10,17 +10,20 @@ struct SlowOriginTests {
 
     @Test("A transfer from an origin that drips bytes continues as long as bytes arrive")
     func drip() async throws {
-        let fixture = try await VaultFixture(ScriptedResource(length: 8))
-        fixture.origin.answer { [resource = fixture.resource] request in
-            var answer = resource.answer(to: request)
-            for place in (1..<8).reversed() { answer.insert(.pause(.milliseconds(400)), at: Int64(place)) }
-            return answer
+        let isWhole = try await holds(within: [.milliseconds(900), .seconds(9)]) { limit in
+            let fixture = try await VaultFixture(ScriptedResource(length: 8))
+            fixture.origin.answer { [resource = fixture.resource] request in
+                var answer = resource.answer(to: request)
+                // Relative to the timeout, far slower than a byte per second.
+                for place in (1..<8).reversed() { answer.insert(.pause(limit * 4 / 9), at: Int64(place)) }
+                return answer
+            }
+            let vault = try await fixture.openHasty(stall: limit)
+            #expect(try await fixture.read(vault) == 0..<8)
+            await vault.close()
+            return fixture.origin.exchanges.count == 1
         }
-        // Relative to this timeout, far slower than a byte per second.
-        let vault = try await fixture.openHasty(stall: .milliseconds(900))
-        #expect(try await fixture.read(vault) == 0..<8)
-        #expect(fixture.origin.exchanges.count == 1)
-        await vault.close()
+        #expect(isWhole)
     }
 
     @Test("A response head that drips in is given up in time")
@@ -44,39 +47,45 @@ struct SlowOriginTests {
         "If no response head arrives, an opening player gets the error without a retry; other titles are not affected"
     )
     func silence() async throws {
-        let (silent, other) = (
-            try await VaultFixture(ScriptedResource(length: length)),
-            try ScriptedOrigin(ScriptedResource(length: 100_000))
-        )
-        let gate = Gate()
-        silent.origin.answer { _ in
-            var answer = ScriptedAnswer(200)
-            answer.before = [.hold(gate)]
-            return answer
+        let isUnaffected = try await holds { limit in
+            let (silent, other) = (
+                try await VaultFixture(ScriptedResource(length: length)),
+                try ScriptedOrigin(ScriptedResource(length: 100_000))
+            )
+            let gate = Gate()
+            silent.origin.answer { _ in
+                var answer = ScriptedAnswer(200)
+                answer.before = [.hold(gate)]
+                return answer
+            }
+            let vault = try await silent.openHasty(stall: limit)
+            async let stalled = silent.receive(vault)
+            await silent.origin.wait { !$0.isEmpty }
+            let media = PseudoRandomMedia(seed: 1, length: 100_000)
+            let fine = await silent.receive(vault, versions: [media], of: other.url())
+            let reception = await stalled
+            #expect(reception.error?.code == .unreachable && silent.origin.exchanges.count == 1)
+            await vault.close()
+            return fine.bytes == 0..<100_000 && fine.error == nil
         }
-        let vault = try await silent.openHasty()
-        async let stalled = silent.receive(vault)
-        await silent.origin.wait { $0.first?.phase == .held }
-        let media = PseudoRandomMedia(seed: 1, length: 100_000)
-        let fine = await silent.receive(vault, versions: [media], of: other.url())
-        #expect(fine.bytes == 0..<100_000 && fine.error == nil)
-        let reception = await stalled
-        #expect(reception.error?.code == .unreachable && silent.origin.exchanges.count == 1)
-        await vault.close()
+        #expect(isUnaffected)
     }
 
     @Test("After a stall just before the end, the transfer resumes at the byte where it stopped")
     func nearTheEnd() async throws {
-        let fixture = try await VaultFixture(ScriptedResource(length: length))
-        fixture.origin.answer { [resource = fixture.resource] request in
-            var answer = resource.answer(to: request)
-            if request.number == 0 { answer.insert(.hold(Gate()), at: 198_000) }
-            return answer
+        let resumes = try await holds { limit in
+            let fixture = try await VaultFixture(ScriptedResource(length: length))
+            fixture.origin.answer { [resource = fixture.resource] request in
+                var answer = resource.answer(to: request)
+                if request.number == 0 { answer.insert(.hold(Gate()), at: 198_000) }
+                return answer
+            }
+            let vault = try await fixture.openHasty(stall: limit)
+            #expect(try await fixture.read(vault) == 0..<length)
+            await vault.close()
+            return fixture.ranges == ["bytes=0-", "bytes=198000-"]
         }
-        let vault = try await fixture.openHasty()
-        #expect(try await fixture.read(vault) == 0..<length)
-        #expect(fixture.ranges == ["bytes=0-", "bytes=198000-"])
-        await vault.close()
+        #expect(resumes)
     }
 
     @Test("A transfer that the origin drops while its reader pauses resumes, and uses up no retry")
