@@ -44,7 +44,8 @@ class Freshness(VaultCase):
         self.assertEqual(answer.headers["cache-status"], "MediaVault; fwd=stale; fwd-status=304")
         self.assertTrue(answer.body == self.media.bytes(FILM, 1000, 200_000), "the bytes differ")
         self.assert_eventually(lambda: self.heads()[heads:], [304])
-        self.assertEqual(client.get(address, "bytes=0-9").headers["cache-status"], "MediaVault; hit")
+        # A slow machine lets the title grow stale once more; then the first of two answers is confirmed again.
+        self.assert_eventually(lambda: client.get(address, "bytes=0-9").headers["cache-status"], "MediaVault; hit")
         self.assertEqual(self.origin.body_bytes(f"brief/{FILM}"), sent)
 
     def test_fresh_costs_nothing(self):

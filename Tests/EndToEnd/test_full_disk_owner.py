@@ -31,7 +31,7 @@ class FullDiskOwner(VaultCase):
         address = self.vault.address(self.played)
         with urllib.request.urlopen(address, timeout=30) as answer:
             answer.read(4 * MEBIBYTE)
-            self.assertTrue(eventually(lambda: self.vault.segment_bytes() > 7 * MEBIBYTE, within=10))
+            self.assertTrue(eventually(lambda: self.vault.segment_bytes() > 7 * MEBIBYTE))
             service.process.kill()
             service.process.wait()
         film.release.set()

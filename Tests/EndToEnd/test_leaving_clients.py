@@ -30,36 +30,50 @@ class LeavingClients(VaultCase):
         """Waits for an exchange of the target that the origin holds back, and returns it."""
         return eventually(lambda: next((item for item in self.origin.gets(target) if item.waiting.is_set()), None))
 
-    def assert_origin_left(self, target, exchange, since):
-        self.assertTrue(exchange.ended.wait(10), "the origin's connection stays open")
-        self.assertIsNotNone(exchange.left_at, "the answer was sent in full")
-        took = exchange.left_at - since
-        self.figure(f"the origin's connection closes after the client's ({target})", took, f"<= {LEFT_WITHIN}", " s")
-        self.assertLessEqual(took, LEFT_WITHIN)
+    def assert_origin_left(self, name, leave):
+        """Checks the time in which the origin's connection closes, in up to three tries: a slow machine may miss it.
+
+        `leave` has a client leave at a title of its own, and returns the exchange with the origin and when that was."""
+        tries = []
+        while len(tries) < 3 and not (tries and tries[-1] <= LEFT_WITHIN):
+            exchange, since = leave(f"{name}-{len(tries)}.mp4")
+            self.assertTrue(exchange.ended.wait(20), "the origin's connection stays open")
+            self.assertIsNotNone(exchange.left_at, "the answer was sent in full")
+            tries.append(exchange.left_at - since)
+        self.figure(f"the origin's connection closes after the client's ({name})", tries[-1], f"<= {LEFT_WITHIN}", " s")
+        self.assertLessEqual(tries[-1], LEFT_WITHIN, tries)
 
     @each("closes", "resets")
     def test_leaves_during_body(self, way):
         """If a client {} its connection while the origin stalls, the service closes the origin's within a second"""
-        target = f"body-{way}.mp4"
-        film, address = self.stalled(target)
-        stream = client.Stream(address, "bytes=0-")
-        self.assertTrue(stream.read(HOLD) == film.content[:HOLD], "the bytes differ")
-        exchange = self.held_back(target)
-        left = time.monotonic()
-        stream.close() if way == "closes" else stream.reset()
-        self.assert_origin_left(target, exchange, left)
-        self.assert_eventually(lambda: self.vault.info(self.origin.url(target))["held"], [[0, HOLD]],
-                               "the received bytes are not held, including the short last block")
+        targets = []
+
+        def leave(target):
+            targets.append(target)
+            film, address = self.stalled(target)
+            stream = client.Stream(address, "bytes=0-")
+            self.assertTrue(stream.read(HOLD) == film.content[:HOLD], "the bytes differ")
+            exchange, left = self.held_back(target), time.monotonic()
+            stream.close() if way == "closes" else stream.reset()
+            return exchange, left
+
+        self.assert_origin_left(f"body-{way}", leave)
+        for target in targets:
+            self.assert_eventually(lambda: self.vault.info(self.origin.url(target))["held"], [[0, HOLD]],
+                                   "the received bytes are not held, including the short last block")
 
     def test_leaves_before_head(self):
         """If a client leaves before the origin answers, the service closes the origin connection within a second"""
-        _, address = self.stalled("head.mp4", hold_at=-1)
-        stream = client.Stream(address, "bytes=0-")
-        exchange = self.held_back("head.mp4")
-        self.assertIsNotNone(exchange, "the origin received no request")
-        left = time.monotonic()
-        stream.close()
-        self.assert_origin_left("head.mp4", exchange, left)
+        def leave(target):
+            _, address = self.stalled(target, hold_at=-1)
+            stream = client.Stream(address, "bytes=0-")
+            exchange = self.held_back(target)
+            self.assertIsNotNone(exchange, "the origin received no request")
+            left = time.monotonic()
+            stream.close()
+            return exchange, left
+
+        self.assert_origin_left("head", leave)
 
     def test_others_stay(self):
         """If one of two clients that wait for the same bytes disconnects, the other gets them from the same fetch"""
@@ -139,4 +153,5 @@ class Shutdown(VaultCase):
         vault = self.new_vault()
         for name in (signal.SIGTERM, signal.SIGINT):
             vault.serve().process.send_signal(name)
-            self.assertEqual(vault.service.process.wait(timeout=5), 0)
+            # Less than what a service waits for running answers.
+            self.assertEqual(vault.service.process.wait(timeout=8), 0)

@@ -95,7 +95,7 @@ class VaultCase(unittest.TestCase):
         shown = f"{value:.4g}" if isinstance(value, float) else str(value)
         Settings.figures.append(f"figure: {name} = {shown}{unit} ({bound})")
 
-    def assert_eventually(self, produce, expected, message=None, within=15.0):
+    def assert_eventually(self, produce, expected, message=None, within=60.0):
         self.assertEqual(eventually(produce, lambda value: value == expected, within), expected, message)
 
     def assert_whole(self, address, name):

@@ -86,7 +86,7 @@ class Stream:
         return digest.hexdigest()
 
     def is_closed_by_service(self):
-        self.socket.settimeout(5)
+        self.socket.settimeout(30)
         try:
             return self.socket.recv(1) == b""
         except TimeoutError:
@@ -127,7 +127,7 @@ def digest(address, range=None):
         return stream.status, stream.promised, stream.digest_rest()
 
 
-def raw(port, request, timeout=10):
+def raw(port, request, timeout=30):
     """Sends these exact bytes and returns the status of the answer; None if the answer is not HTTP."""
     with socket.create_connection(("127.0.0.1", port), timeout=timeout) as connection:
         connection.sendall(request)

@@ -29,7 +29,7 @@ class Terminal:
         self.shown += found
         return bool(found)
 
-    def wait_for(self, text, within=20, after=b""):
+    def wait_for(self, text, within=60, after=b""):
         """Waits until a text is shown, behind another one if that is given."""
         deadline = time.monotonic() + within
         while text not in self.shown[self._end(after):] and time.monotonic() < deadline:
@@ -44,7 +44,7 @@ class Terminal:
     def type(self, text):
         os.write(self._terminal, text)
 
-    def end(self, within=15):
+    def end(self, within=60):
         """Returns the exit code: negative for the signal that killed the command; None if it had to be killed."""
         ended, status = eventually(lambda: os.waitpid(self.pid, os.WNOHANG), lambda result: result[0], within)
         if ended:

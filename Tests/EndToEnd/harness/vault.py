@@ -87,7 +87,7 @@ class Service:
                 [*vault.launcher, vault.binary, "serve", *options], env=vault.environment,
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         try:
-            is_decided = eventually(lambda: self.process.poll() is not None or self.is_up(), within=10)
+            is_decided = eventually(lambda: self.process.poll() is not None or self.is_up())
         except BaseException:  # after an interrupt, no other code could stop the process
             self.process.kill()
             raise

@@ -1,9 +1,11 @@
-"""Waits for another process by polling, never by a fixed sleep."""
+"""Waits for another process by polling, never by a fixed sleep.
+
+What happens is seen at once, so the time limits are long enough for a machine that stands still for some seconds."""
 
 import time
 
 
-def eventually(produce, accept=bool, within=15.0, every=0.02):
+def eventually(produce, accept=bool, within=60.0, every=0.02):
     """Returns the first value of `produce` that `accept` accepts, or the last one when the time is up."""
     deadline = time.monotonic() + within
     while True:
