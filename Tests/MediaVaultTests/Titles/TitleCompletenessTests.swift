@@ -63,6 +63,10 @@ struct TitleCompletenessTests {
 
     private func read(_ name: String, _ vault: Vault) async throws {
         for try await _ in try await vault.read(fixture.origin.url(name)) {}
+        // What was missing is sealed a moment later.
+        let (loader, lease) = try await vault.use(MediaReference(fixture.origin.url(name)))
+        await loader.settle()
+        withExtendedLifetime(lease) {}
     }
 
     private func size(_ vault: Vault) async throws -> Int64 {
