@@ -4,13 +4,14 @@ import VaultStorage
 /// Detects when bytes begin to pass through unstored, and when that ends. It reports each once, however many readers
 /// and seeks there are.
 struct BypassMonitor {
-    /// The message of the store's refusal; nil while the store accepts bytes.
-    private(set) var failure: String?
-    private var reason: BypassReason?
+    /// The store's refusal; nil while the store accepts bytes.
+    private(set) var refusal: VaultError?
     /// The bytes that had passed through at the beginning, and at the last check.
     private var before: Int64 = 0
     private var seen: Int64 = 0
     private var quietSince: ContinuousClock.Instant?
+    /// The bytes that had been sealed when it became quiet.
+    private var sealedBefore: Int64 = 0
     /// The streams of ``Vault/storeEvents()``.
     var listeners = NumberedSet<AsyncStream<StoreEvent>.Continuation>()
 
@@ -23,27 +24,27 @@ struct BypassMonitor {
     ///   - passed: the total of bytes that have passed through.
     ///   - isPassing: whether bytes are passing through now.
     ///   - refusal: the error that a loader was refused with, if any.
-    ///   - hasDiskSpace: whether a disk that was full has free space again.
+    ///   - hasSpace: whether the store has space again after its last refusal.
+    ///   - sealed: the total of bytes that were sealed: less may fit than counts as space.
     mutating func look(
-        passed: Int64, isPassing: Bool, refusal: VaultError?, hasDiskSpace: Bool, now: ContinuousClock.Instant
+        passed: Int64, isPassing: Bool, refusal: VaultError?, hasSpace: Bool, sealed: Int64,
+        now: ContinuousClock.Instant
     ) -> StoreEvent? {
         defer { seen = passed }
         if passed > seen || isPassing {
             quietSince = nil
-            guard failure == nil else { return nil }
+            guard self.refusal == nil else { return nil }
             let error = refusal ?? VaultError(.storage, "the store refused")
-            (failure, reason, before) = (error.message, BypassReason(error), seen)
+            (self.refusal, before) = (error, seen)
             return .passingThrough(BypassReason(error), error.message)
         }
-        guard failure != nil else { return nil }
-        quietSince = quietSince ?? now
-        guard let since = quietSince, now - since >= Self.quiet, hasDiskSpace || reason != .diskFull else { return nil }
-        (failure, reason, quietSince) = (nil, nil, nil)
+        guard self.refusal != nil else { return nil }
+        if quietSince == nil { (quietSince, sealedBefore) = (now, sealed) }
+        // Between two titles nothing passes through, and yet the next one would not be stored.
+        guard let since = quietSince, now - since >= Self.quiet, hasSpace || sealed > sealedBefore else { return nil }
+        (self.refusal, quietSince) = (nil, nil)
         return .storing(passedThrough: passed - before)
     }
-
-    /// Whether free disk space has to be checked.
-    var isDiskFull: Bool { reason == .diskFull }
 }
 
 /// A change in how the store treats bytes from origins, or bytes that are held.

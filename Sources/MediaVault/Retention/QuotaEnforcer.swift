@@ -73,8 +73,9 @@ final class QuotaEnforcer: Sendable {
 
     /// Returns the limits in force.
     func limitsInForce() async throws -> StorageLimits {
+        let store = store
         guard !store.isOwner else { return store.quota.limits }
-        return try await settings()
+        return try await pool.run { store.quota.settled(try store.index.settings().limits) }
     }
 
     /// Makes the store enforce the limits, and protect the resources in use.
@@ -112,9 +113,9 @@ final class QuotaEnforcer: Sendable {
         let loaders = loaders.all
         for loader in loaders where loader.look({ $0.refusalToRetry(now: now) }) != nil { await loader.storeAgain() }
         let (isSizeDue, isAgeDue) = pace.withLock { ($0.isSizeDue(now), $0.isAgeDue(now)) }
-        let (store, isDiskFull) = (store, bypassMonitor.withLock { $0.isDiskFull })
+        let (store, lastRefusal) = (store, bypassMonitor.withLock { $0.refusal })
         let (finding, isSteady) = lookAtClock(now)
-        let hasDiskSpace = try? await pool.run {
+        let hasSpace = try? await pool.run {
             let limits = store.quota.limits
             if case .set(let first, let last, let time) = finding {
                 try? store.correctAccessTimes(from: first, through: last, to: time)
@@ -122,14 +123,14 @@ final class QuotaEnforcer: Sendable {
             if isAgeDue, isSteady, limits.age != nil { _ = try? store.quota.prune(StorageLimits(maxAge: limits.age)) }
             if isSizeDue, store.quota.exceedsLimits { _ = try? store.quota.prune(limits) }
             if isAgeDue { store.finishPendingWork() }
-            return !isDiskFull || store.quota.hasDiskSpace
+            return try lastRefusal.map { try store.quota.hasSpace(after: $0) } ?? true
         }
         let passing = loaders.contains { $0.look { $0.isPassingThrough } }
         let refusal = loaders.lazy.compactMap { $0.look { $0.storeFailure } }.first
         let (event, listeners) = bypassMonitor.withLock { bypassMonitor in
             let event = bypassMonitor.look(
                 passed: store.work.passedThrough.total, isPassing: passing, refusal: refusal,
-                hasDiskSpace: hasDiskSpace ?? false, now: now)
+                hasSpace: hasSpace ?? false, sealed: store.work.sealed.total, now: now)
             return (event, bypassMonitor.listeners.all)
         }
         if let event { for listener in listeners { listener.yield(event) } }
@@ -152,7 +153,7 @@ final class QuotaEnforcer: Sendable {
     }
 
     /// The message of the store's refusal while bytes pass through unstored; nil while the store accepts bytes.
-    var failure: String? { bypassMonitor.withLock { $0.failure } }
+    var failure: String? { bypassMonitor.withLock { $0.refusal?.message } }
 
     /// Returns the evictions that have not been reported yet; listeners do not receive them.
     func takeEvictions() -> StoreEvent? { evictionNotice.withLock { $0.end(store.quota.evictions) } }

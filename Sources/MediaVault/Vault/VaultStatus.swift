@@ -72,6 +72,9 @@ extension Vault {
         return stream
     }
 
+    /// Whether this process may change the vault. If it only reads the vault, it stores nothing.
+    package var isOwner: Bool { store.isOwner }
+
     /// The work done since the vault was opened.
     package var work: VaultWork {
         let work = store.work

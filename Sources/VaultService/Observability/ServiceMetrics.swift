@@ -147,7 +147,7 @@ enum MetricNames {
         "mediavault_sealed_bytes_total": "Plaintext bytes sealed since the vault was opened.",
         "mediavault_segments": "Segment files.",
         "mediavault_served_bytes_total": "Bytes of answers sent to clients.",
-        "mediavault_store_refuses": "1 while bytes are passed through because the store refuses them.",
+        "mediavault_store_refuses": "1 while the store refuses bytes, or if the service only reads the vault because the disk was full at its start.",
         "mediavault_unstored_bytes_total": "Bytes passed through without being stored.",
         "mediavault_used_bytes": "Bytes of segment files on disk.",
     ]

@@ -5,6 +5,8 @@ import VaultModel
 struct VaultFigures: Sendable {
     let status: VaultStatus
     let work: VaultWork
+    /// Whether the store accepts bytes; it never does if the service only reads the vault.
+    let isStoring: Bool
     /// The free bytes and the size of the vault's disk; nil if the file system does not report them.
     let disk: DiskSpace?
     /// How long ago the current key generation was created, in seconds.
@@ -14,6 +16,7 @@ struct VaultFigures: Sendable {
     /// - Throws: ``VaultError`` if the index cannot be read, or the vault is closed.
     init(of vault: Vault, now: Int64) async throws {
         status = try await vault.status()
+        isStoring = vault.isOwner && status.storeFailure == nil
         work = vault.work
         disk = await vault.diskSpace()
         generationAge = vault.keys.currentGenerationCreated.map { max(0, now - $0) }
@@ -33,7 +36,7 @@ struct VaultFigures: Sendable {
             Self.gauge("mediavault_used_bytes", status.used),
             Self.gauge("mediavault_resources", Int64(status.resources)),
             Self.gauge("mediavault_segments", Int64(status.segments)),
-            Self.gauge("mediavault_store_refuses", status.storeFailure == nil ? 0 : 1),
+            Self.gauge("mediavault_store_refuses", isStoring ? 0 : 1),
             Self.gauge("mediavault_disk_free_bytes", disk?.free),
             Self.gauge("mediavault_disk_size_bytes", disk?.size),
             Self.gauge("mediavault_max_size_bytes", limits.size),

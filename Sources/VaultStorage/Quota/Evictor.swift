@@ -92,6 +92,18 @@ final class Evictor: Sendable {
         }
     }
 
+    /// Returns whether this many bytes of files may be evicted now.
+    func canEvict(_ needed: Int64, _ classes: Set<ResourceClass>) throws -> Bool {
+        var queue = EvictionQueue()
+        queue.begin(inUse: resourcesInUse)
+        var bytes: Int64 = 0
+        while bytes < needed, let candidate = try next(classes, &queue) {
+            queue.pass()
+            bytes += candidate.bytes
+        }
+        return bytes >= needed
+    }
+
     /// Deletes what a plan names: one transaction, then the files.
     ///
     /// - Returns: what was evicted, and the resources that a reader began to use, or that were pinned, in the meantime.

@@ -36,7 +36,10 @@ package final class StorageQuota: Sendable {
     package var limits: StorageLimits { account.limits }
 
     /// Sets the limits in force, with the usual part of the disk to leave free if they do not set one.
-    package func enforce(_ limits: StorageLimits) { account.limits = account.settled(limits) }
+    package func enforce(_ limits: StorageLimits) { account.limits = settled(limits) }
+
+    /// Returns limits with the usual part of the disk to leave free if they do not set one.
+    package func settled(_ limits: StorageLimits) -> StorageLimits { account.settled(limits) }
 
     /// Refuses a size limit below the space of the resources that no limit evicts.
     ///
@@ -138,8 +141,17 @@ package final class StorageQuota: Sendable {
         }
     }
 
+    /// Returns whether there is space again after the store refused with an error, or would be after an eviction.
+    ///
+    /// ``canStore(after:length:)`` is content with less: storing may be tried even if it soon fails again.
+    package func hasSpace(after error: VaultError) throws -> Bool {
+        guard error.code == .quotaExceeded else { return canStore(after: error, length: nil) }
+        guard let shortage = account.shortage(of: min(Self.step, limits.size ?? Self.step)) else { return true }
+        return try evictor.canEvict(shortage.size, limits.sizeClasses) && evictor.canEvict(shortage.free, [.cache])
+    }
+
     /// Whether the disk has enough space to resume storing. If that is unknown, the next write will show it.
-    package var hasDiskSpace: Bool { account.freeBytes().map { $0 >= Self.step + limits.free } ?? true }
+    private var hasDiskSpace: Bool { account.freeBytes().map { $0 >= Self.step + limits.free } ?? true }
 
     /// Creates the reserve, which is given up when the disk is full, if there is space for it.
     package func keepReserve() { if isOwner { reserve.keep() } }

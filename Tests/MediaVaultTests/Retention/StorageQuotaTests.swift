@@ -149,6 +149,24 @@ struct StorageQuotaTests {
         await again.close()
     }
 
+    @Test("Between two titles the store still counts as refusing, as long as nothing can be evicted for the next one")
+    func staysRefusing() async throws {
+        let fixture = try await RoomFixture()
+        let vault = try await fixture.open(StorageLimits(maxSize: 2 * Self.mebibyte, evictsDownloads: true))
+        try await fixture.download(vault, 1, 1_900_000)
+        let pinned = MediaReference(fixture.url(1, 1_900_000))
+        try await vault.pin(pinned)
+        try await fixture.play(vault, 2, 1_500_000)
+        await fixture.later(vault, .zero)
+        let message = try #require(try await vault.status().storeFailure)
+        for second in [10, 20, 30] { await fixture.later(vault, .seconds(second)) }
+        #expect(try await vault.status().storeFailure == message)
+        try await vault.unpin(pinned)
+        for second in [40, 50] { await fixture.later(vault, .seconds(second)) }
+        #expect(try await vault.status().storeFailure == nil)
+        await vault.close()
+    }
+
     @Test("Limits are kept in the settings, and the limits of a run override them")
     func settings() async throws {
         let fixture = try await RoomFixture()

@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import MediaVault
 import OriginTestSupport
 import Testing
@@ -151,6 +152,21 @@ struct MetricsTests {
             let figures = try await scrape(service)
             #expect(figures["mediavault_ready"] == 0 && figures["mediavault_held_bytes"] == nil)
             #expect(figures["mediavault_open_requests"] ?? 0 >= 1)
+        }
+    }
+
+    @Test("A service that only reads its vault, because the disk was full, is reported as storing nothing")
+    func reader() async throws {
+        let test = try await TestVault()
+        let free = try await RunningService.run(over: test, hasControl: true) { service in
+            let figures = try await scrape(service)
+            #expect(figures["mediavault_store_refuses"] == 0)
+            return figures["mediavault_min_free_bytes"]
+        }
+        try await RunningService.run(over: test, hasControl: true, access: .reader) { service in
+            let figures = try await scrape(service)
+            #expect(figures["mediavault_store_refuses"] == 1)
+            #expect(figures["mediavault_min_free_bytes"] == free && free ?? 0 > 0)
         }
     }
 

@@ -32,11 +32,11 @@ struct RunningService: Sendable {
     static func run<Value: Sendable>(
         over test: TestVault, isOffline: Bool = false, hasControl: Bool = false,
         configuration: ServiceConfiguration = ServiceConfiguration(),
-        logger: Logger = .silent, limits: StorageLimits? = nil,
+        logger: Logger = .silent, limits: StorageLimits? = nil, access: VaultOptions.Access = .owner,
         shutdownLimit: Duration = .milliseconds(200),
         _ body: @escaping @Sendable (RunningService) async throws -> Value
     ) async throws -> Value {
-        let vault = try await test.open(isOffline: isOffline, limits: limits)
+        let vault = try await test.open(isOffline: isOffline, limits: limits, access: access)
         var configuration = configuration
         configuration.address = ListenAddress(host: configuration.address.host, port: 0)
         configuration.endsOnSignals = false

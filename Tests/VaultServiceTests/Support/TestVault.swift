@@ -24,8 +24,10 @@ final class TestVault: Sendable {
         try await KeyringOrderIssuer.open(keyring: place.keyring, unlock: unlock)
     }
 
-    func open(isOffline: Bool = false, limits: StorageLimits? = nil) async throws -> Vault {
-        var options = VaultOptions()
+    func open(
+        isOffline: Bool = false, limits: StorageLimits? = nil, access: VaultOptions.Access = .owner
+    ) async throws -> Vault {
+        var options = VaultOptions(access: access)
         options.limits = limits
         // A busy machine does not reach these before the origin has answered.
         options.retry.moment = .seconds(30)
