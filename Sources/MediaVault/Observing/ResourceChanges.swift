@@ -30,6 +30,8 @@ package final class ResourceChanges: Sendable {
 
 /// The work that a vault has done since it was opened.
 package struct VaultWork: Hashable, Sendable {
+    /// The number of media bytes that origins have sent.
+    package let fetched: Int64
     /// The number of plaintext bytes that were opened.
     package let opened: Int64
     /// The number of plaintext bytes that were sealed.

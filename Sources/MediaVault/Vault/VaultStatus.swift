@@ -79,7 +79,7 @@ extension Vault {
     package var work: VaultWork {
         let work = store.work
         return VaultWork(
-            opened: work.opened.total, sealed: work.sealed.total, damaged: work.damaged.total,
+            fetched: work.fetched.total, opened: work.opened.total, sealed: work.sealed.total, damaged: work.damaged.total,
             originErrors: loaders.environment.originErrors.all)
     }
 

@@ -122,7 +122,7 @@ enum MetricNames {
         "mediavault_disk_size_bytes": "Size of the disk that has the vault.",
         "mediavault_errors_total": "Failed requests, by error code.",
         "mediavault_evicted_bytes_total": "Bytes of segment files evicted since the vault was opened.",
-        "mediavault_fetched_bytes_total": "Bytes of media received from origins since the vault was created.",
+        "mediavault_fetched_bytes_total": "Bytes of media received from origins since the vault was opened.",
         "mediavault_fills_total": "Media answers that needed the origin, by kind.",
         "mediavault_held_bytes": "Plaintext bytes held in the vault.",
         "mediavault_hits_total": "Media answers from the vault alone.",

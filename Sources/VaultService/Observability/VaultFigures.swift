@@ -25,7 +25,7 @@ struct VaultFigures: Sendable {
     var families: [MetricFamily] {
         let limits = status.limits
         return [
-            Self.counter("mediavault_fetched_bytes_total", status.bytesFetched),
+            Self.counter("mediavault_fetched_bytes_total", work.fetched),
             Self.counter("mediavault_opened_bytes_total", work.opened),
             Self.counter("mediavault_sealed_bytes_total", work.sealed),
             Self.counter("mediavault_evicted_bytes_total", status.evicted),

@@ -9,6 +9,8 @@ package final class WorkCounters: Sendable {
     package let sealed = Atomic<Int64>(0)
     /// Blocks and files that were found damaged when they were read.
     package let damaged = Atomic<Int64>(0)
+    /// Bytes that origins have sent.
+    package let fetched = Atomic<Int64>(0)
     /// Bytes that were delivered but not stored.
     package let passedThrough = Atomic<Int64>(0)
 

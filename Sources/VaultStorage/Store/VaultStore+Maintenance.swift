@@ -24,7 +24,10 @@ extension VaultStore {
     package func countPassedThrough(_ bytes: Int64) { work.passedThrough.count(bytes) }
 
     /// Counts bytes that an origin sent; they are committed with the next change.
-    package func countFetched(_ bytes: Int64) { fetched.add(bytes) }
+    package func countFetched(_ bytes: Int64) {
+        fetched.add(bytes)
+        work.fetched.count(bytes)
+    }
 
     /// Returns the bytes that origins have sent since the vault was created, including those not yet committed.
     package func bytesFetched() throws -> Int64 {

@@ -170,6 +170,22 @@ struct MetricsTests {
         }
     }
 
+    @Test("Fetched bytes are those of this run, so that a count that was lost with a kill cannot make them fall")
+    func fetchedOfRun() async throws {
+        let origin = try ScriptedOrigin(ScriptedResource(length: 300_000))
+        defer { origin.stop() }
+        let (url, test) = (origin.url("/film"), try await TestVault())
+        let fetched = try await RunningService.run(over: test, hasControl: true) { service in
+            for try await _ in service.vault.download(url) {}
+            return try await scrape(service)["mediavault_fetched_bytes_total"]
+        }
+        #expect(fetched == 300_000)
+        try await RunningService.run(over: test, hasControl: true) { service in
+            let (counted, status) = (try await scrape(service), try await service.vault.status())
+            #expect(counted["mediavault_fetched_bytes_total"] == 0 && status.bytesFetched == 300_000)
+        }
+    }
+
     @Test("Over the network the metrics require the admin token, and are 404 without it")
     func token() async throws {
         try await RunningService.run(over: try await TestVault()) { service in
