@@ -11,7 +11,8 @@ from harness.case import ROOT, VaultCase
 from harness.waiting import eventually
 
 UNITS = os.path.join(ROOT, "Scripts", "systemd")
-NAMES = ("mediavault.service", "mediavault-rotate.service", "mediavault-rotate.timer")
+SERVICES = ("mediavault.service", "mediavault-rotate.service", "mediavault-verify.service")
+NAMES = (*SERVICES, "mediavault-rotate.timer", "mediavault-verify.timer")
 NAME = "mediavault.key"
 SIZE = 5 << 20
 MOST_EXPOSURE = 2.0
@@ -46,16 +47,16 @@ class Units(VaultCase):
 
     def test_exposure(self):
         """systemd-analyze rates the exposure of the services as low"""
-        for name in NAMES[:2]:
+        for name in SERVICES:
             said = self.analyze("security", "--offline=true", "--no-pager", os.path.join(self.folder, name)).stdout
             exposure = float(re.search(r"exposure level for \S+: ([0-9.]+)", said)[1])
             self.figure(f"exposure of {name}", exposure, f"<= {MOST_EXPOSURE}")
             self.assertLessEqual(exposure, MOST_EXPOSURE)
 
     def test_memory(self):
-        """Both services keep keys and media off the disk: no swap, no core file, and a lock limit that is enough to
+        """All services keep keys and media off the disk: no swap, no core file, and a lock limit that is enough to
         lock the keys"""
-        for name in NAMES[:2]:
+        for name in SERVICES:
             lines = lines_of(name)
             for wanted in ("MemorySwapMax=0", "LimitMEMLOCK=8M", "LimitCORE=0"):
                 self.assertIn(wanted, lines)
@@ -69,11 +70,13 @@ class Units(VaultCase):
         for setting in settings:
             self.assertIn(setting.removeprefix("Environment="), words)
 
-    def test_failed_rotation(self):
-        """A rotation that keeps failing puts its unit into the failed state before systemd forgets the attempts"""
-        settings = dict(line.split("=", 1) for line in lines_of("mediavault-rotate.service") if re.match(r"\w+=", line))
-        tries, pause = int(settings["StartLimitBurst"]), int(settings["RestartSec"].removesuffix("min"))
-        self.assertLess(tries * pause, 60 * int(settings["StartLimitIntervalSec"].removesuffix("h")))
+    def test_failed_runs(self):
+        """A scheduled run that keeps failing puts its unit into the failed state before systemd forgets the attempts"""
+        for name in SERVICES[1:]:
+            settings = dict(line.split("=", 1) for line in lines_of(name) if re.match(r"\w+=", line))
+            tries, pause = int(settings["StartLimitBurst"]), int(settings["RestartSec"].removesuffix("min"))
+            interval = settings["StartLimitIntervalSec"]
+            self.assertLess(tries * pause, int(interval[:-1]) * {"h": 60, "d": 1440}[interval[-1]], name)
 
 
 @unittest.skipIf(software_tpm.missing_tools(), "swtpm and systemd-creds are not installed")

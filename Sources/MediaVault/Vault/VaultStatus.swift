@@ -79,8 +79,15 @@ extension Vault {
     package var work: VaultWork {
         let work = store.work
         return VaultWork(
-            fetched: work.fetched.total, opened: work.opened.total, sealed: work.sealed.total, damaged: work.damaged.total,
-            originErrors: loaders.environment.originErrors.all)
+            fetched: work.fetched.total, opened: work.opened.total, sealed: work.sealed.total,
+            damaged: work.damaged.total, originErrors: loaders.environment.originErrors.all)
+    }
+
+    /// Returns when the whole vault was last verified, in seconds since 1970, and whether no damage was left; nil if it
+    /// never was, or the index cannot be read.
+    package func lastVerification() async -> (time: Int64, isSound: Bool)? {
+        let store = store
+        return try? await pool.run { try store.lastVerification().map { ($0.time, $0.isSound) } }
     }
 
     /// Measures the disk that has the vault; returns nil if its file system does not report free bytes.

@@ -18,6 +18,9 @@ public struct VerifyOptions: Hashable, Codable, Sendable {
         self.bytesPerSecond = bytesPerSecond
     }
 
+    /// Whether every segment is opened.
+    var opensAll: Bool { sample ?? 100 >= 100 }
+
     /// - Throws: ``VaultError`` with code `invalidArgument` if an option is invalid.
     package func check(isOwner: Bool) throws {
         guard isOwner || !repairs else {

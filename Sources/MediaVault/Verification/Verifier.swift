@@ -50,6 +50,10 @@ struct Verifier {
         try await checkResources()
         try await checkStrandedRows()
         try await recount()
+        if options.opensAll {
+            let isSound = report.isSound
+            try await blocking { $0.noteVerification(isSound: isSound) }
+        }
         tell(step(report))
     }
 

@@ -66,9 +66,6 @@ struct VerificationRequest: Codable, Sendable {
         return try (resources ?? []).map { try $0.reference() }
     }
 
-    /// Whether everything in the vault is checked.
-    var coversAll: Bool { resources == nil && sample ?? 100 >= 100 }
-
     var options: VerifyOptions {
         VerifyOptions(repairs: repair ?? false, sample: sample, bytesPerSecond: limitRate)
     }

@@ -87,14 +87,6 @@ final class ServiceMetrics: Sendable {
         Meter(label: "mediavault_open_connections", dimensions: [("listener", listener)], factory: registry)
     }
 
-    /// Records the end of a verification of the whole vault.
-    ///
-    /// - Parameter now: seconds since 1970.
-    func verified(_ report: VerifyReport, now: Int64) {
-        Meter(label: "mediavault_last_verify_timestamp_seconds", factory: registry).set(now)
-        Meter(label: "mediavault_last_verify_sound", factory: registry).set(report.isSound ? 1 : 0)
-    }
-
     // MARK: Reporting
 
     /// Returns all metrics in the text format of Prometheus.
@@ -132,9 +124,9 @@ enum MetricNames {
         "mediavault_key_generation": "Number of the key generation that new titles use.",
         "mediavault_key_generation_age_seconds": "Time since the current key generation was created.",
         "mediavault_last_verify_sound":
-            "1 if the last verification of the whole vault by this service left no damage, 0 if it did.",
+            "1 if the last verification of the whole vault left no damage, 0 if it did.",
         "mediavault_last_verify_timestamp_seconds":
-            "When this service last completed a verification of the whole vault, in seconds since 1970.",
+            "When the whole vault was last verified, in seconds since 1970; absent if it never was.",
         "mediavault_max_age_seconds": "Age limit in force for media that was only played; absent if there is none.",
         "mediavault_max_size_bytes": "Size limit in force for segment files; absent if there is none.",
         "mediavault_min_free_bytes": "Disk space to leave free, as in force.",
@@ -147,7 +139,8 @@ enum MetricNames {
         "mediavault_sealed_bytes_total": "Plaintext bytes sealed since the vault was opened.",
         "mediavault_segments": "Segment files.",
         "mediavault_served_bytes_total": "Bytes of answers sent to clients.",
-        "mediavault_store_refuses": "1 while the store refuses bytes, or if the service only reads the vault because the disk was full at its start.",
+        "mediavault_store_refuses":
+            "1 while the store refuses bytes, or if the service only reads the vault because the disk was full.",
         "mediavault_unstored_bytes_total": "Bytes passed through without being stored.",
         "mediavault_used_bytes": "Bytes of segment files on disk.",
     ]

@@ -11,6 +11,8 @@ struct VaultFigures: Sendable {
     let disk: DiskSpace?
     /// How long ago the current key generation was created, in seconds.
     let generationAge: Int64?
+    /// When the whole vault was last verified, in seconds since 1970, and whether it was sound; nil if it never was.
+    let verification: (time: Int64, isSound: Bool)?
 
     /// - Parameter now: seconds since 1970.
     /// - Throws: ``VaultError`` if the index cannot be read, or the vault is closed.
@@ -20,6 +22,7 @@ struct VaultFigures: Sendable {
         work = vault.work
         disk = await vault.diskSpace()
         generationAge = vault.keys.currentGenerationCreated.map { max(0, now - $0) }
+        verification = await vault.lastVerification()
     }
 
     var families: [MetricFamily] {
@@ -44,6 +47,8 @@ struct VaultFigures: Sendable {
             Self.gauge("mediavault_min_free_bytes", limits.free),
             Self.gauge("mediavault_key_generation", Int64(status.generation)),
             Self.gauge("mediavault_key_generation_age_seconds", generationAge),
+            Self.gauge("mediavault_last_verify_timestamp_seconds", verification?.time),
+            Self.gauge("mediavault_last_verify_sound", verification.map { $0.isSound ? 1 : 0 }),
             Self.ready(true),
         ].compactMap(\.self)
     }

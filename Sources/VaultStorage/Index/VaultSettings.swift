@@ -115,6 +115,30 @@ extension VaultSettings {
     }
 }
 
+// The last verification of the whole vault.
+extension VaultSettings {
+    /// When the whole vault was last verified, and the result; nil if it never was.
+    package var verification: VerificationRecord? {
+        get {
+            guard let record = members["verified"].flatMap({ try? JSONObject($0, name: "verified") }),
+                let time = try? record.integer("time"), let isSound = try? record.bool("sound")
+            else { return nil }
+            return VerificationRecord(time: time, isSound: isSound)
+        }
+        set {
+            members["verified"] = newValue.map { .object(["time": .integer($0.time), "sound": .bool($0.isSound)]) }
+        }
+    }
+}
+
+/// A verification of the whole vault that was completed.
+package struct VerificationRecord: Hashable, Sendable {
+    /// When it ended, in seconds since 1970.
+    package let time: Int64
+    /// Whether no damage was left.
+    package let isSound: Bool
+}
+
 // The state of a reseal.
 extension VaultSettings {
     /// The reseal that was begun and is not finished; nil if there is none.

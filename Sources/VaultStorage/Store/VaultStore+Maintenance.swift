@@ -188,6 +188,23 @@ extension VaultStore {
     }
 }
 
+// The last verification of the whole vault.
+extension VaultStore {
+    /// Records that the whole vault was verified.
+    ///
+    /// If the settings cannot be written, as by a reader, it is known until the store is closed.
+    package func noteVerification(isSound: Bool) {
+        let record = VerificationRecord(time: now(), isSound: isSound)
+        verification.withLock { $0 = record }
+        if isOwner { try? changeSettings { $0.verification = record } }
+    }
+
+    /// Returns when the whole vault was last verified, and the result; nil if it never was.
+    package func lastVerification() throws -> VerificationRecord? {
+        try verification.withLock(\.self) ?? index.settings().verification
+    }
+}
+
 extension VaultStore {
     /// Changes the vault's settings.
     package func changeSettings(_ change: (inout VaultSettings) throws -> Void) throws {

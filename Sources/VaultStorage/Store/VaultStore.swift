@@ -28,6 +28,8 @@ package final class VaultStore: Sendable {
     package let work = WorkCounters()
     /// Reports which resources change.
     package let changes = ChangeNotifier()
+    /// The last verification of the whole vault in this run; nil if there was none.
+    let verification = Locked<VerificationRecord?>(nil)
 
     /// The plaintext bytes of a block in new segments.
     ///

@@ -88,7 +88,7 @@ class Contents:
         self._members(self.settings, "the vault's settings", {},
                       {"bytesFetched": int, "ignoreQuery": list, "mapHost": list, "allowHost": list,
                        "ignoreEtag": list, "immutable": list,
-                       "principals": list, "mode": str})
+                       "principals": list, "mode": str, "verified": dict})
 
     def _read_generations(self):
         for row in self.rows.generation:

@@ -186,6 +186,21 @@ struct MetricsTests {
         }
     }
 
+    @Test("The last verification of the whole vault is known after a restart, with its result, whoever started it")
+    func verifyOfLastRun() async throws {
+        let test = try await TestVault()
+        let verified = try await RunningService.run(over: test, hasControl: true) { service in
+            for try await _ in service.vault.verify() {}
+            return try await scrape(service)["mediavault_last_verify_timestamp_seconds"]
+        }
+        #expect(verified ?? 0 > 0)
+        try await RunningService.run(over: test, hasControl: true) { service in
+            let figures = try await scrape(service)
+            #expect(figures["mediavault_last_verify_timestamp_seconds"] == verified)
+            #expect(figures["mediavault_last_verify_sound"] == 1)
+        }
+    }
+
     @Test("Over the network the metrics require the admin token, and are 404 without it")
     func token() async throws {
         try await RunningService.run(over: try await TestVault()) { service in
