@@ -100,7 +100,7 @@ extension APIResponder {
     /// read, because then they are needed most.
     func showMetrics(to request: Request, context: ServiceContext) async throws -> Response {
         try await watching(request, context) {
-            let figures = try? await VaultFigures(of: vault.vault, now: Int64(Date().timeIntervalSince1970))
+            let figures = await figures(context)
             return Answer(
                 status: 200, type: "text/plain; version=0.0.4; charset=utf-8", body: metrics.text(of: figures).utf8)
         } failing: { _ in
@@ -114,6 +114,25 @@ extension APIResponder {
     func showReadiness(to request: Request, context: ServiceContext) async throws -> Response {
         try await watching(request, context) {
             guard !Task.isShuttingDownGracefully else {
+    /// Returns the state of the vault; nil if it cannot be read, which is counted each time, and logged once.
+    private func figures(_ context: ServiceContext) async -> VaultFigures? {
+        do {
+            guard !vault.vault.isLocked else { throw VaultError.vaultLocked }
+            let figures = try await VaultFigures(of: vault.vault, now: Int64(Date().timeIntervalSince1970))
+            metrics.noteReadable(true)
+            return figures
+        } catch let error as VaultError {
+            context.failed(error)
+            guard metrics.noteReadable(false) else { return nil }
+            context.logger.warning(
+                "the vault cannot be read", metadata: ["reason": "\(error.code)", "detail": "\(error)"])
+        } catch {
+            // The client is gone, so no answer is needed.
+            return nil
+        }
+        return nil
+    }
+
                 throw VaultError(.closed, "the service is shutting down; use another, or wait until it runs again")
             }
             _ = try await vault.vault.limits()

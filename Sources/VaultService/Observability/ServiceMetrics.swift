@@ -16,6 +16,8 @@ final class ServiceMetrics: Sendable {
     /// Metrics by their labels, created on first use so that names are not built for each answer.
     private let requests = Locked<[RequestKind: Counter]>([:])
     private let durations = Locked<[String: Timer]>([:])
+    /// Whether the vault could be read at the last scrape.
+    private let isReadable = Locked(true)
 
     private struct RequestKind: Hashable {
         let route: String
@@ -81,6 +83,17 @@ final class ServiceMetrics: Sendable {
     }
 
     func failed(_ code: VaultError.Code) { errors["\(code)"]?.increment() }
+
+    /// Notes whether the vault could be read.
+    ///
+    /// - Returns: whether that has changed.
+    @discardableResult
+    func noteReadable(_ isReadable: Bool) -> Bool {
+        self.isReadable.withLock { known in
+            defer { known = isReadable }
+            return known != isReadable
+        }
+    }
 
     /// Returns the number of open connections of a listener, for the listener to change.
     func connections(of listener: String) -> Meter {

@@ -201,6 +201,20 @@ struct MetricsTests {
         }
     }
 
+    @Test("Why the vault cannot be read is counted at each scrape, and logged once")
+    func notReadyReason() async throws {
+        let recorder = LogRecorder()
+        let test = try await TestVault()
+        try await RunningService.run(over: test, hasControl: true, logger: recorder.logger) { service in
+            try await RemoteVault(ControlClient(folder: service.folder)).lock()
+            _ = try await scrape(service)
+            #expect(try await scrape(service)[#"mediavault_errors_total{class="locked"}"#] == 2)
+        }
+        let told = recorder.lines.filter { $0.text.hasPrefix("the vault cannot be read") }
+        #expect(told.count == 1 && told.first?.level == .warning, "\(recorder.lines.map(\.text))")
+        #expect(told.first?.text.contains(#""reason": locked"#) == true)
+    }
+
     @Test("Over the network the metrics require the admin token, and are 404 without it")
     func token() async throws {
         try await RunningService.run(over: try await TestVault()) { service in
