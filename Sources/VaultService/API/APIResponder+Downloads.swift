@@ -38,8 +38,14 @@ extension APIResponder {
         _ reference: MediaReference, _ options: DownloadOptions, _ logger: Logger
     ) -> DownloadRegistry.ID {
         let id = downloads.begin(reference.url.absoluteString)
-        // Its failure is logged, and the list of downloads shows it.
-        Task { try? await run(id, reference, options, logger) { _ in } }
+        // Its failure is logged and counted, and the list of downloads shows it.
+        Task {
+            do {
+                try await run(id, reference, options, logger) { _ in }
+            } catch let error as VaultError where error.code != .closed {
+                metrics.failed(error.code)
+            }
+        }
         return id
     }
 
@@ -108,12 +114,6 @@ extension APIResponder {
         }
     }
 
-    /// Answers whether the service can serve media: the index can be read, and shutdown has not begun.
-    ///
-    /// Any client may ask, so the reason for a failure is only logged.
-    func showReadiness(to request: Request, context: ServiceContext) async throws -> Response {
-        try await watching(request, context) {
-            guard !Task.isShuttingDownGracefully else {
     /// Returns the state of the vault; nil if it cannot be read, which is counted each time, and logged once.
     private func figures(_ context: ServiceContext) async -> VaultFigures? {
         do {
@@ -133,6 +133,12 @@ extension APIResponder {
         return nil
     }
 
+    /// Answers whether the service can serve media: the index can be read, and shutdown has not begun.
+    ///
+    /// Any client may ask, so the reason for a failure is only logged.
+    func showReadiness(to request: Request, context: ServiceContext) async throws -> Response {
+        try await watching(request, context) {
+            guard !Task.isShuttingDownGracefully else {
                 throw VaultError(.closed, "the service is shutting down; use another, or wait until it runs again")
             }
             _ = try await vault.vault.limits()

@@ -151,7 +151,14 @@ struct APIResponder: Sendable {
     func events<Progress: Codable & Sendable, Outcome: Codable & Sendable>(
         _ context: ServiceContext, _ act: @escaping EventStream<Progress, Outcome>.Act
     ) -> Response {
-        let stream = EventStream(watch: DisconnectWatch(context.channel), act: act)
+        let stream = EventStream<Progress, Outcome>(watch: DisconnectWatch(context.channel)) { tell in
+            do {
+                return try await act(tell)
+            } catch let error as VaultError {
+                context.failed(error)
+                throw error
+            }
+        }
         return Response(stream, context: context)
     }
 }

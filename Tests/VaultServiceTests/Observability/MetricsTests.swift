@@ -215,6 +215,29 @@ struct MetricsTests {
         #expect(told.first?.text.contains(#""reason": locked"#) == true)
     }
 
+    @Test("A download that fails is an error by its code, whether or not a client waits for it")
+    func failedDownloads() async throws {
+        let origin = try ScriptedOrigin { _ in ScriptedAnswer(404, fields: ["Content-Length": "0"]) }
+        defer { origin.stop() }
+        let url = origin.url("/film")
+        try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
+            _ = try await service.download(url).lastEvent()
+            let attended = try await scrape(service)[#"mediavault_errors_total{class="refused"}"#]
+            #expect(attended == 1)
+            let order = #"{"url":"\#(url.absoluteString)","detached":true}"#
+            #expect(try await service.control("POST", "/api/v1/downloads", body: order).head.status == 202)
+            var counted = attended
+            while counted == attended, service.server.api.downloads.all.contains(where: { $0.state == .running }) {
+                counted = try await scrape(service)[#"mediavault_errors_total{class="refused"}"#]
+            }
+            // The count follows the end of the download.
+            for _ in 0..<500 where counted == attended {
+                counted = try await scrape(service)[#"mediavault_errors_total{class="refused"}"#]
+            }
+            #expect(counted == 2)
+        }
+    }
+
     @Test("Over the network the metrics require the admin token, and are 404 without it")
     func token() async throws {
         try await RunningService.run(over: try await TestVault()) { service in
