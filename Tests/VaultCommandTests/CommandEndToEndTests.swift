@@ -271,7 +271,8 @@ import VaultTestSupport
         #expect(owned.error?.contains("\(run.processIdentifier)") == true)
         run.signal(SIGTERM)
         let ended = await run.result
-        #expect(ended.status == 0 && ended.errors.count == 2 && ended.errors.last == line)
+        #expect(ended.status == 0 && ended.errors.count == 3 && ended.errors[1] == line)
+        #expect(ended.errors.last?.hasSuffix(" level=notice message=\"the service has ended\"") == true)
         #expect(ended.errors[0].hasSuffix(" level=notice message=\"the vault was unlocked\" method=key-file slot=1"))
         #expect(!lab.folder.files().contains { $0.hasSuffix("service.json") || $0.hasSuffix("control.sock") })
         #expect(try await lab.status().service == nil)

@@ -34,6 +34,17 @@ struct ThroughServiceTests {
         #expect(same.text == fetched.text)
     }
 
+    @Test("What keeps the service from its key, and its clean end, are lines of its log")
+    func linesOfService() async throws {
+        let missing = try await served.lab.run("serve", setting: ["MEDIAVAULT_DIR": "/nowhere/vault"])
+        #expect(missing.status != 0 && missing.error?.hasPrefix("time=") == true, "\(missing.errors)")
+        #expect(missing.error?.contains("level=error") == true && missing.error?.contains("reason=noVault") == true)
+        let service = try await served.serve()
+        service.signal(SIGTERM)
+        let ended = await service.result
+        #expect(ended.status == 0 && ended.errors.last?.contains("the service has ended") == true, "\(ended.errors)")
+    }
+
     @Test("Exit codes are those of a command that owns the vault")
     func codes() async throws {
         let service = try await served.serve()

@@ -149,6 +149,9 @@ extension Vault {
     /// vault.
     public func storeEvents() -> AsyncStream<StoreEvent> { quota.events() }
 
+    /// Reports evictions that have not been reported yet, and ends the events.
+    package func endStoreEvents() { quota.end() }
+
     /// Returns the evictions that have not been reported yet; listeners do not receive them.
     package func takeEvictions() -> StoreEvent? { quota.takeEvictions() }
 }

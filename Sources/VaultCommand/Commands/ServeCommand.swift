@@ -83,12 +83,27 @@ struct ServeCommand: AsyncParsableCommand {
         }
         configuration.mediaSocket = mediaSocket.map { AbsolutePath.of($0, from: place) }
         let limits = try room.limits()
+        do {
+            try await serve(configuration, limits: limits, logger)
+            logger.notice("the service has ended")
+        } catch let error as VaultError {
+            // What ends the service is one line of its log, like every other event.
+            logger.error("\(error.text)", metadata: ["reason": "\(error.code)"])
+            throw AlreadyReported(status: ExitStatus(error.code))
+        } catch let error as ListenFailure {
+            logger.error("\(error)")
+            throw AlreadyReported(status: .failed)
+        }
+    }
+
+    /// Opens the vault and serves it, until a signal ends the service.
+    private func serve(_ given: ServiceConfiguration, limits: StorageLimits?, _ logger: Logger) async throws {
         let opener = try await access.opener()
         let folder = opener.place.folder
+        var configuration = given
         configuration.controlFolder = folder
         configuration.afterPeak = { MemoryTrimming.giveBack() }
-        let isSecure = configuration.tls != nil
-        let service = configuration
+        let (service, isSecure) = (configuration, configuration.tls != nil)
         let isOpen = Locked(false)
         let serve = { @Sendable (vault: Vault) in
             isOpen.withLock { $0 = true }
@@ -102,28 +117,19 @@ struct ServeCommand: AsyncParsableCommand {
             try await server.run()
         }
         do {
-            do {
-                try await opener.owning(offline ? .offline : mode?.mode, limits: limits, serve)
-            } catch let error as VaultError where error.code == .owned {
-                guard let other = try await ServiceProbe.running(in: folder) else { throw error }
-                throw VaultError(
-                    .owned,
-                    "the service at \(other.address) (process \(other.pid)) already serves this vault; stop it first")
-            } catch let error as VaultError where error.code == .diskFull && !isOpen.withLock({ $0 }) {
-                logger.warning(
-                    """
-                    only held media is served and nothing is changed until this service is stopped and started again, \
-                    even if space becomes free earlier
-                    """, metadata: ["reason": "\(error.code)", "detail": "\(error)"])
-                try await opener.reading(serve)
-            }
-        } catch let error as VaultError {
-            // What ends the service is one line of its log, like every other event.
-            logger.error("\(error.text)", metadata: ["reason": "\(error.code)"])
-            throw AlreadyReported(status: ExitStatus(error.code))
-        } catch let error as ListenFailure {
-            logger.error("\(error)")
-            throw AlreadyReported(status: .failed)
+            try await opener.owning(offline ? .offline : mode?.mode, limits: limits, serve)
+        } catch let error as VaultError where error.code == .owned {
+            guard let other = try await ServiceProbe.running(in: folder) else { throw error }
+            throw VaultError(
+                .owned,
+                "the service at \(other.address) (process \(other.pid)) already serves this vault; stop it first")
+        } catch let error as VaultError where error.code == .diskFull && !isOpen.withLock({ $0 }) {
+            logger.warning(
+                """
+                only held media is served and nothing is changed until this service is stopped and started again, \
+                even if space becomes free earlier
+                """, metadata: ["reason": "\(error.code)", "detail": "\(error)"])
+            try await opener.reading(serve)
         }
     }
 

@@ -7,18 +7,26 @@ struct VaultWatch: Sendable {
     let vault: Vault
     let logger: Logger
 
-    /// Begins to watch; the tasks end with the vault, or when they are cancelled.
-    func begin() -> [Task<Void, Never>] {
+    /// Runs `body`, and logs what happens to the vault meanwhile.
+    func logging<Result>(_ body: () async throws -> Result) async throws -> Result {
         // Subscribes here, not when a task first runs, so that no event is missed.
         let (events, warnings) = (vault.storeEvents(), vault.memoryWarnings())
-        return [
-            Task { for await event in events { logger.log(LoggedEvent(event)) } },
-            Task { for await warning in warnings { logger.warning("\(warning)") } },
-        ]
+        let storing = Task { for await event in events { logger.log(LoggedEvent(event)) } }
+        let warning = Task { for await warning in warnings { logger.warning("\(warning)") } }
+        let result: Swift.Result<Result, any Error>
+        do {
+            result = .success(try await loggingReceipts(body))
+        } catch {
+            result = .failure(error)
+        }
+        // What was evicted in the last minute may not be reported yet.
+        vault.endStoreEvents()
+        await storing.value
+        warning.cancel()
+        return try result.get()
     }
 
-    /// Runs `body`, and logs each key operation meanwhile by its receipt.
-    func loggingReceipts<Result>(_ body: () async throws -> Result) async rethrows -> Result {
+    private func loggingReceipts<Result>(_ body: () async throws -> Result) async rethrows -> Result {
         let unlocked = vault.keys.unlocked
         logger.notice(
             "the vault was unlocked", metadata: ["method": "\(unlocked.method)", "slot": .number(unlocked.slot)])

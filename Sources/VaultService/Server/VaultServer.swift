@@ -98,10 +98,8 @@ package final class VaultServer: Sendable {
     ///
     /// - Throws: ``ListenFailure`` if it cannot listen.
     package func run() async throws {
-        let watching = watch.begin()
-        defer { for task in watching { task.cancel() } }
         do {
-            try await watch.loggingReceipts { try await group.run() }
+            try await watch.logging { try await group.run() }
         } catch let failure as IOError {
             throw ListenFailure(address: address, errno: failure.errnoCode)
         } catch is SocketAddressError {

@@ -80,6 +80,27 @@ struct LogWatcherTests {
         #expect(recorder.lines.allSatisfy { !$0.text.contains("hunter2") && !$0.text.contains("secret-film") })
     }
 
+    @Test("What was evicted shortly before the end of the service is in the log")
+    func lastEvictions() async throws {
+        let recorder = LogRecorder()
+        let origin = try ScriptedOrigin(ScriptedResource(length: 900_000))
+        defer { origin.stop() }
+        try await RunningService.run(
+            over: try await TestVault(), logger: recorder.logger, limits: StorageLimits(maxSize: 1 << 20)
+        ) { service in
+            for name in ["/a.mp4", "/b.mp4"] {
+                #expect(try await service.ask("GET", origin.url(name))?.body.count == 900_000)
+                // Waits until the bytes are durable.
+                while try await service.vault.status().bytes < 900_000 {
+                    try await Task.sleep(for: .milliseconds(20))
+                }
+            }
+            while try await service.vault.status().evicted == 0 { try await Task.sleep(for: .milliseconds(20)) }
+        }
+        let told = lines(recorder).filter { $0.text.hasPrefix("media was evicted") }
+        #expect(told.count == 1 && told.first?.text.contains(#""titles": 1"#) == true, "\(lines(recorder).map(\.text))")
+    }
+
     @Test(
         "Each kind of key operation has a sentence of its own; one that this version does not know is told by its name")
     func sentences() {
