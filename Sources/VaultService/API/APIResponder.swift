@@ -81,8 +81,9 @@ struct APIResponder: Sendable {
             }
             return try json(try await vault.keyring())
         case .locks:
+            let wasLocked = vault.vault.isLocked
             try await vault.lock()
-            context.logger.notice("the vault was locked: its keys are wiped from memory")
+            if !wasLocked { context.logger.notice("the vault was locked: its keys are wiped from memory") }
             return try json(EmptyDocument())
         case .keys: return try json(try await vault.keys())
         case .rotations: return try json(try await rotation(asked.body(), context))

@@ -21,6 +21,9 @@ struct ServiceContext: InitializableFromSource {
     var isControl = false
     private let source: Logger
 
+    /// The routes on which a client gives a secret that opens a keyring.
+    private static let unlocking = Set([APIRoute.keyring, .rotations].map { Route.api($0).word })
+
     init(source: ApplicationRequestContextSource) {
         channel = source.channel
         self.source = source.logger
@@ -62,8 +65,8 @@ struct ServiceContext: InitializableFromSource {
     /// Counts and logs the error that prevented an answer, or cut it short.
     func failed(_ error: VaultError) {
         request?.metrics.failed(error.code)
-        if error.isFailedUnlock {
-            let route = request?.route ?? ""
+        // Elsewhere such an error says that the service's own keyring lacks a key.
+        if let route = request?.route, Self.unlocking.contains(route), error.isFailedUnlock {
             logger.notice("an unlock failed", metadata: ["reason": "\(error.code)", "route": "\(route)"])
         }
         guard source.logLevel <= .debug else { return }

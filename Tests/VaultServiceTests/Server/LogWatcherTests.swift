@@ -1,6 +1,8 @@
 import Foundation
+import Hummingbird
 import Logging
 import MediaVault
+import NIOEmbedded
 import OriginTestSupport
 import Testing
 import VaultModel
@@ -25,6 +27,7 @@ struct LogWatcherTests {
             _ = try await served.rewrap { _ in }
             _ = try await served.retire(1)
             try await served.revokeLinks()
+            try await served.lock()
             try await served.lock()
         }
         let told = lines(recorder)
@@ -99,6 +102,21 @@ struct LogWatcherTests {
         }
         let told = lines(recorder).filter { $0.text.hasPrefix("media was evicted") }
         #expect(told.count == 1 && told.first?.text.contains(#""titles": 1"#) == true, "\(lines(recorder).map(\.text))")
+    }
+
+    @Test("A vault whose keyring lacks a key is no failed unlock when media is asked for")
+    func errorsOfMedia() {
+        let recorder = LogRecorder()
+        let channel = EmbeddedChannel()
+        var context = ServiceContext(
+            source: ApplicationRequestContextSource(channel: channel, logger: recorder.logger))
+        let metrics = ServiceMetrics()
+        _ = context.begin("GET", .media, metrics)
+        context.failed(VaultError(.foreignKeyring, "the keyring lacks the key"))
+        #expect(lines(recorder).isEmpty)
+        _ = context.begin("POST", .api(.keyring), metrics)
+        context.failed(VaultError(.foreignKeyring, "the keyring lacks the key"))
+        #expect(lines(recorder).count == 1)
     }
 
     @Test(
