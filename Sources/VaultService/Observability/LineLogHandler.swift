@@ -26,13 +26,25 @@ package struct LineLogHandler: LogHandler {
 
     /// Returns a handler that writes to standard error.
     package static func standardError(_ format: LogFormat) -> LineLogHandler {
-        LineLogHandler(format) { line in
-            var rest = line[...]
-            // Usually one call writes the line, so that the lines of two threads do not mix.
-            while !rest.isEmpty {
-                let count = unsafe rest.withUnsafeBytes { unsafe Foundation.write(2, $0.baseAddress, $0.count) }
-                guard count > 0 || errno == EINTR else { return }
-                rest = rest.dropFirst(max(0, count))
+        LineLogHandler(format) { write($0, to: 2) }
+    }
+
+    /// Writes a whole line to a descriptor.
+    ///
+    /// If the descriptor does not block, and its reader is behind, this waits as it would for one that blocks: the rest
+    /// of a line would be missing, and the next line would begin within it.
+    static func write(_ line: [UInt8], to descriptor: Int32) {
+        var rest = line[...]
+        // Usually one call writes the line, so that the lines of two threads do not mix.
+        while !rest.isEmpty {
+            let count = unsafe rest.withUnsafeBytes { unsafe Foundation.write(descriptor, $0.baseAddress, $0.count) }
+            if count > 0 {
+                rest = rest.dropFirst(count)
+            } else if errno == EAGAIN {
+                var place = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                _ = unsafe poll(&place, 1, -1)
+            } else if errno != EINTR {
+                return
             }
         }
     }

@@ -3,6 +3,12 @@ import Logging
 import Testing
 import VaultModel
 
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
 @testable import VaultService
 
 @Suite("Lines of the log")
@@ -15,6 +21,23 @@ struct LineLogHandlerTests {
         String(
             decoding: LogLine(time: Self.time, level: "notice", message: message, fields: fields).bytes(as: format),
             as: UTF8.self)
+    }
+
+    @Test("A line is written whole, although the reader is behind and the descriptor does not block")
+    func slowReader() async throws {
+        var ends: [Int32] = [0, 0]
+        #expect(unsafe pipe(&ends) == 0)
+        let (readEnd, writeEnd) = (ends[0], ends[1])
+        #expect(fcntl(writeEnd, F_SETFL, O_NONBLOCK) == 0)
+        let line = [UInt8](repeating: UInt8(ascii: "x"), count: 300_000) + [UInt8(ascii: "\n")]
+        // More than a pipe has room for: the rest can be written only when the reader has taken something.
+        let writing = Task.detached {
+            LineLogHandler.write(line, to: writeEnd)
+            close(writeEnd)
+        }
+        let told = try FileHandle(fileDescriptor: readEnd, closeOnDealloc: true).readToEnd()
+        await writing.value
+        #expect(told.map(Array.init) == line)
     }
 
     @Test("A line has time, level and message first, then its fields by name")
