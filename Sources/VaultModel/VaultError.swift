@@ -97,6 +97,7 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
             case listSlots, removeSlot, dropSlots, allowLooseFile
             case listGenerations, rewrap, retire, rotate, backUpKeyring, findKeyring, ownKeyring
             case anyType, useTLS, allowHost, allowPage, startService, passSecret, rotateRootLocally
+            case writablePath
         }
 
         private let name: Name
@@ -160,6 +161,8 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let passSecret = Hint(name: .passSecret)
         /// Rotate the root key on the service's machine.
         public static let rotateRootLocally = Hint(name: .rotateRootLocally)
+        /// Make the path writable for this process: mount it so, or let the unit of a service write there.
+        public static let writablePath = Hint(name: .writablePath)
 
         /// The hint's name, as problem documents show it.
         public var description: String { name.rawValue }

@@ -5,6 +5,15 @@ import Testing
 @testable import VaultCommand
 
 @Suite struct FailureTests {
+    @Test("Advice on a read-only file system names the unit's setting only under systemd")
+    func readOnly() {
+        let error = VaultError(.storage, "its file system is read-only", hint: .writablePath)
+        let unit = ProcessEnvironment(variables: ["INVOCATION_ID": "1f"], workingDirectory: "/")
+        #expect(error.text(in: unit).hasSuffix("(in a systemd unit: ReadWritePaths=)"))
+        let shell = ProcessEnvironment(variables: [:], workingDirectory: "/")
+        #expect(error.text(in: shell) == "its file system is read-only")
+    }
+
     @Test("Each error becomes one sentence and one exit code") func failures() {
         #expect(Failure(VaultError(.owned, "another owns it")) == .message("another owns it", .failed))
         #expect(Failure(UsageError("--range is one range")) == .message("--range is one range", .usage))

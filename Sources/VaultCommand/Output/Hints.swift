@@ -2,7 +2,16 @@ import MediaVault
 
 extension VaultError {
     /// The message, with the command or option that applies its hint in parentheses.
-    var text: String { hint.flatMap(Self.words).map { "\(message) (\($0))" } ?? message }
+    var text: String { text(in: .current) }
+
+    /// ``text`` for a process with this environment.
+    func text(in surroundings: ProcessEnvironment) -> String {
+        // systemd mounts what a unit does not name read-only for it, however the disk is mounted.
+        if hint == .writablePath {
+            return surroundings["INVOCATION_ID"] == nil ? message : "\(message) (in a systemd unit: ReadWritePaths=)"
+        }
+        return hint.flatMap(Self.words).map { "\(message) (\($0))" } ?? message
+    }
 
     /// Returns the command or option that applies a hint; nil if the message already says what to do.
     private static func words(_ hint: Hint) -> String? {

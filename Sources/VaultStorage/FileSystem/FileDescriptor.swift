@@ -99,7 +99,10 @@ package struct FileFailure: Error, Hashable, Sendable, CustomStringConvertible {
         case .noSpace: VaultError(.diskFull, "\(what): no space left on the disk; free some space and try again")
         case .notPermitted:
             VaultError(.storage, "\(what): permission denied; check its owner and mode, and those of its folder")
-        case .readOnly: VaultError(.storage, "\(what): its file system is read-only; mount it writable, and try again")
+        case .readOnly:
+            VaultError(
+                .storage, "\(what): its file system is read-only; mount it writable, and try again",
+                hint: .writablePath)
         case .notFound: VaultError(.storage, "\(what): it does not exist, or its folder does not")
         case .other(EISDIR): VaultError(.storage, "\(what): it is a folder")
         case .symbolicLink: VaultError(.storage, "\(what): it is a symbolic link; name the file that it points to")

@@ -151,7 +151,7 @@ enum IndexError {
             VaultError(
                 .storage,
                 "the index cannot be opened or written; check the owner and mode of the vault's folder, and that its "
-                    + "file system is not read-only")
+                    + "file system is not read-only", hint: .writablePath)
         default:
             // SQLite's name for the code, without bound values or statements.
             VaultError(.storage, "SQLite error in the index: \(error.resultCode.rawValue) \(error.resultCode)")
