@@ -158,11 +158,11 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         try check(host)
         var change = SettingsChange()
         switch self {
-        case .maxSize: change.maxSize = SizeText(bytes: try SizeArgument.parse(one(values), rawValue))
-        case .maxAge: change.maxAge = try AgeArgument.parse(single(values), rawValue)
-        case .minFree: change.minFree = SizeText(bytes: try SizeArgument.parse(one(values), rawValue))
+        case .maxSize: change.maxSize = SizeText(bytes: try SizeArgument.parse(size(values), rawValue))
+        case .maxAge: change.maxAge = try AgeArgument.parse(onlyValue(values), rawValue)
+        case .minFree: change.minFree = SizeText(bytes: try SizeArgument.parse(size(values), rawValue))
         case .evictDownloads:
-            let answer = try single(values)
+            let answer = try onlyValue(values)
             guard ["yes", "no"].contains(answer) else { throw UsageError("\(rawValue) must be yes or no") }
             change.evictDownloads = answer == "yes"
         case .ignoreQuery:
@@ -176,7 +176,7 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .allowHost: change.allowHost = try hosts(values, host, are: true)
         case .ignoreEtag: change.ignoreEtag = try hosts(values, host, are: true)
         case .immutable: change.immutable = try hosts(values, host, are: true)
-        case .mode: change.mode = try NamedMode(single(values)).description
+        case .mode: change.mode = try NamedMode(onlyValue(values)).description
         }
         return change
     }
@@ -218,11 +218,11 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
     }
 
     /// Returns a size, whose unit may be a word of its own: `500 MB`.
-    private func one(_ values: [String]) throws -> String {
-        try single(values.count == 2 ? [values.joined(separator: " ")] : values)
+    private func size(_ values: [String]) throws -> String {
+        try onlyValue(values.count == 2 ? [values.joined(separator: " ")] : values)
     }
 
-    private func single(_ values: [String]) throws -> String {
+    private func onlyValue(_ values: [String]) throws -> String {
         guard values.count == 1 else {
             throw UsageError("\(rawValue) needs exactly one value; see mediavault config set --help")
         }

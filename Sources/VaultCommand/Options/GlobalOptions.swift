@@ -27,9 +27,9 @@ enum GlobalOptions {
                 names.append(rest.removeFirst())
                 command = next
             } else {
-                let taken = taken(from: &rest)
-                if taken.isEmpty { break }
-                options += taken
+                let global = taken(from: &rest)
+                if global.isEmpty { break }
+                options += global
             }
         }
         let isKept = command.configuration.subcommands.isEmpty || rest.isEmpty

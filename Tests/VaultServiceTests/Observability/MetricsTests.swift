@@ -76,7 +76,7 @@ struct MetricsTests {
             #expect(MetricRules.faults(in: text) == [])
             let types = text.split(separator: "\n").filter { $0.hasPrefix("# TYPE ") }
             let exported = Set(types.map { $0.split(separator: " ")[2] })
-            #expect(exported == Set(MetricNames.help.keys.map { Substring($0) }))
+            #expect(exported == Set(MetricHelp.sentences.keys.map { Substring($0) }))
         }
     }
 

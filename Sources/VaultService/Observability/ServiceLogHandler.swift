@@ -1,0 +1,52 @@
+import Logging
+
+/// Passes on the service's own events, and those of the libraries below it only to operators who debug.
+///
+/// The service reports in its own words what concerns an operator. An error of a library that it does not report is
+/// one line of its own, with the library's text as a field.
+struct ServiceLogHandler: LogHandler {
+    private static let ownSources: Set = ["VaultService", "VaultCommand"]
+    /// What the HTTP server says of its own end when it is cancelled; the error that ends the service is reported.
+    private static let endings: Set = [
+        "Waiting on child channel: CancellationError()", "Server shutdown error: Already closed",
+    ]
+
+    private var rest: any LogHandler
+
+    init(_ rest: any LogHandler) { self.rest = rest }
+
+    var metadata: Logger.Metadata {
+        get { rest.metadata }
+        set { rest.metadata = newValue }
+    }
+
+    var metadataProvider: Logger.MetadataProvider? {
+        get { rest.metadataProvider }
+        set { rest.metadataProvider = newValue }
+    }
+
+    var logLevel: Logger.Level {
+        get { rest.logLevel }
+        set { rest.logLevel = newValue }
+    }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { rest[metadataKey: key] }
+        set { rest[metadataKey: key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        guard !Self.ownSources.contains(event.source) else { return rest.log(event: event) }
+        var event = event
+        let text = event.message.description
+        event.metadata = (event.metadata ?? [:]).merging(["library": "\(event.source)", "detail": "\(text)"]) { $1 }
+        if event.level >= .error, !Self.endings.contains(text) {
+            event.message = "the HTTP server reported an error"
+        } else {
+            event.level = min(event.level, .debug)
+            event.message = "a library reported an event"
+            guard logLevel <= event.level else { return }
+        }
+        rest.log(event: event)
+    }
+}
