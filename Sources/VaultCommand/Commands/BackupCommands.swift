@@ -1,5 +1,6 @@
 import ArgumentParser
 import MediaVault
+import VaultService
 
 struct KeysBackupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -18,6 +19,9 @@ struct KeysBackupCommand: AsyncParsableCommand {
 
     @OptionGroup var waiting: WaitOption
 
+    @Flag(help: "Print a JSON object.")
+    var json = false
+
     func run() async throws {
         let file = try backup.path()
         let changer = try await SlotChanger(access, waiting)
@@ -26,6 +30,7 @@ struct KeysBackupCommand: AsyncParsableCommand {
             strength: PassphraseStrength(isSensitive: sensitive))
         try await changer.orders.backUp(to: file, for: way) { try await changer.carryOut($0) }
         await Terminal.shared.say("backed up the keyring to \(file); store it apart from the vault")
+        if json { try await StandardOutput.shared.write(try JSONText.of(BackupRecord(file: file)) + "\n") }
     }
 }
 
@@ -54,6 +59,9 @@ struct KeysRestoreCommand: AsyncParsableCommand {
 
     @OptionGroup(title: "Vault") var place: PlaceOptions
 
+    @Flag(help: "Print a JSON object.")
+    var json = false
+
     func run() async throws {
         let file = try backup.path()
         let vault = try place.place()
@@ -68,6 +76,7 @@ struct KeysRestoreCommand: AsyncParsableCommand {
         for slot in report.slots { await Terminal.shared.say("slot \(Self.name(slot)) unlocks the keyring") }
         for slot in report.lostSlots { await Terminal.shared.say("slot \(Self.name(slot)) of the old keyring is gone") }
         await Terminal.shared.say("restored the keyring, which opens this vault; back it up again")
+        if json { try await StandardOutput.shared.write(try JSONText.of(RestoreRecord(report)) + "\n") }
     }
 
     private func restore(

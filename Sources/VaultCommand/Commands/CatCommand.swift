@@ -80,6 +80,9 @@ struct ExportCommand: AsyncParsableCommand {
 
     @OptionGroup var access: VaultAccess
 
+    @Flag(help: "Print a JSON object.")
+    var json = false
+
     func run() async throws {
         guard file != "-" else { throw UsageError("export writes a file; use cat for standard output") }
         guard !file.isEmpty else { throw UsageError("the path of the file is empty; give one") }
@@ -91,6 +94,8 @@ struct ExportCommand: AsyncParsableCommand {
                 try await Self.export(MediaReference(url), to: path, replacing: isForced, from: $0)
             }
         }
+        guard json else { return }
+        try await StandardOutput.shared.write(try JSONText.of(ExportRecord(url: "\(url)", file: path)) + "\n")
     }
 
     /// Exports a title, and shows the progress.

@@ -186,12 +186,17 @@ struct LockCommand: AsyncParsableCommand {
     // Accepted and not used: scripts give the same options to every command.
     @OptionGroup(visibility: .hidden) var unlocking: UnlockOptions
 
+    @Flag(help: "Print a JSON object.")
+    var json = false
+
     func run() async throws {
         do {
             try await RemoteVault(ControlClient(folder: try place.vault())).lock()
             await Terminal.shared.say("locked: the service has no key any more; restart it to play")
+            if json { try await StandardOutput.shared.write(try JSONText.of(LockRecord(locked: true)) + "\n") }
         } catch is ServiceGone {
             await Terminal.shared.say("no service has the vault open: there is nothing to lock")
+            if json { try await StandardOutput.shared.write(try JSONText.of(LockRecord(locked: false)) + "\n") }
         }
     }
 }

@@ -25,12 +25,19 @@ struct RevokeRootCommand: AsyncParsableCommand {
 
     @OptionGroup var waiting: WaitOption
 
+    @Flag(help: "Print a JSON object.")
+    var json = false
+
     func run() async throws {
         let finder = try await access.finder(waiting)
         let revocation = RootRevocation(
             new: nil, kept: try await kept.keys(besides: access, finder.opener), dropsOtherSlots: kept.dropSlots)
         let unretired = try await Interruption.cancelling("keys list shows what is done") {
             try await finder.act { try await revocation.run(on: $0) }
+        }
+        if json {
+            let record = RootRevocationRecord(unretired)
+            try await StandardOutput.shared.write(try JSONText.of(record) + "\n")
         }
         try await RootRevocation.tell(of: "the old root key", unretired)
     }
@@ -74,6 +81,9 @@ struct RespondToLeakCommand: AsyncParsableCommand {
 
     @OptionGroup var waiting: WaitOption
 
+    @Flag(help: "Print a JSON object.")
+    var json = false
+
     /// The maximum of bytes sealed per second, if none is given: it leaves most of a disk to players.
     private static let rate: Int64 = 50_000_000
 
@@ -91,7 +101,8 @@ struct RespondToLeakCommand: AsyncParsableCommand {
         let runbook = KeyRunbook.leakResponse(
             keepsRoot: keepRoot, reseals: !noReseal, bytesPerSecond: limitRate?.bytesPerSecond ?? Self.rate)
         let given = GivenCommand("keys respond-to-leak")
-        let console = RunbookConsole(text: .leakResponse, again: Self.again(given), asks: !yes, isResumed: resume)
+        let console = RunbookConsole(
+            text: .leakResponse, again: Self.again(given), asks: !yes, isResumed: resume, isJSON: json)
         let dropsSlots = kept.dropSlots
         try await Interruption.cancelling("keys list shows what is done") {
             try await console.run(on: finder, slots: slots, dropsOtherSlots: dropsSlots) { _ in runbook }
@@ -137,6 +148,9 @@ struct RenewCommand: AsyncParsableCommand {
 
     @OptionGroup var waiting: WaitOption
 
+    @Flag(help: "Print a JSON object.")
+    var json = false
+
     func validate() throws {
         guard (0...99_999).contains(minAge) else { throw ValidationError("--min-age must be from 0 to 99999 days") }
         guard (0...100).contains(sample) else { throw ValidationError("--sample must be from 0 to 100 percent") }
@@ -145,16 +159,21 @@ struct RenewCommand: AsyncParsableCommand {
 
     func run() async throws {
         let finder = try await access.finder(waiting)
-        let (minAge, keep) = (minAge, keep)
+        let (minAge, keep, isJSON) = (minAge, keep, json)
         let given = GivenCommand("keys renew").text
         let console = RunbookConsole(
-            text: .renewal, again: RunbookConsole.Again(fromStart: given, resumed: given), asks: false, sample: sample)
+            text: .renewal, again: RunbookConsole.Again(fromStart: given, resumed: given), asks: false, sample: sample,
+            isJSON: json)
         try await Interruption.cancelling("keys list shows what is done") {
             try await console.run(on: finder) { keys in
                 let rotates = keys.age >= minAge
                 if !rotates {
-                    try await StandardOutput.shared.write(
-                        "the current generation is younger than \(Count.of(minAge, "day")); not rotated\n")
+                    let note = "the current generation is younger than \(Count.of(minAge, "day")); not rotated"
+                    if isJSON {
+                        await Terminal.shared.say(note)
+                    } else {
+                        try await StandardOutput.shared.write(note + "\n")
+                    }
                 }
                 return .renewal(rotates: rotates, keeping: keep)
             }

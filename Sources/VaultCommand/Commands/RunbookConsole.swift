@@ -19,6 +19,8 @@ struct RunbookConsole: Sendable {
     var isResumed = false
     /// How much of the held media to check before anything is destroyed, in percent.
     var sample = 0
+    /// Whether standard output gets one JSON object at the end, and standard error the text.
+    var isJSON = false
 
     /// Carries out a runbook.
     ///
@@ -32,10 +34,30 @@ struct RunbookConsole: Sendable {
         on finder: VaultConnector, slots: [SlotKey] = [], dropsOtherSlots: Bool = false,
         _ runbook: (KeysDocument) async throws -> KeyRunbook
     ) async throws {
-        var latest = RunbookProgress()
+        var (latest, state) = (RunbookProgress(), nil as KeysDocument?)
+        let end: Result<Void, any Error>
+        do {
+            try await carryOut(on: finder, slots, dropsOtherSlots, runbook, &latest, &state)
+            end = .success(())
+        } catch {
+            end = .failure(error)
+        }
+        if isJSON {
+            let record = RunbookRecord(latest, isDone: (try? end.get()) != nil, state)
+            try await StandardOutput.shared.write(try JSONText.of(record) + "\n")
+        }
+        try end.get()
+    }
+
+    private func carryOut(
+        on finder: VaultConnector, _ slots: [SlotKey], _ dropsOtherSlots: Bool,
+        _ runbook: (KeysDocument) async throws -> KeyRunbook, _ latest: inout RunbookProgress,
+        _ state: inout KeysDocument?
+    ) async throws {
         do {
             try await finder.act { vault in
                 let keys = try await vault.keys()
+                state = keys
                 try await say(RunbookText.generations(keys))
                 let operations = ClientKeyOperations(vault, slots: slots, dropsOtherSlots: dropsOtherSlots)
                 var rest = try await runbook(keys)
@@ -60,6 +82,7 @@ struct RunbookConsole: Sendable {
                     latest = progress
                 }
                 let after = try await vault.keys()
+                state = after
                 try await say(RunbookText.generations(after, since: keys))
                 let isSame = after.current == keys.current && after.older.map(\.number) == keys.older.map(\.number)
                 if text == .renewal, !isSame { await Terminal.shared.say(KeysText.backUp) }
@@ -148,7 +171,13 @@ struct RunbookConsole: Sendable {
     }
 
     private func say(_ lines: [String]) async throws {
-        for line in lines { try await StandardOutput.shared.write(Terminal.printable(line) + "\n") }
+        for line in lines {
+            if isJSON {
+                await Terminal.shared.say(line)
+            } else {
+                try await StandardOutput.shared.write(Terminal.printable(line) + "\n")
+            }
+        }
     }
 }
 

@@ -26,6 +26,9 @@ struct SlotAddCommand: AsyncParsableCommand {
 
     @OptionGroup var waiting: WaitOption
 
+    @Flag(help: "Print a JSON object.")
+    var json = false
+
     func run() async throws {
         let changer = try await SlotChanger(access, waiting)
         let way = try await new.way(label: label, allowLoose: access.unlocking.allowLooseKeyFile)
@@ -34,7 +37,12 @@ struct SlotAddCommand: AsyncParsableCommand {
         if isKeyFileNew, let path = way.unlock.path { await Terminal.shared.say("created the key file \(path)") }
         let slot = order.slotNumber.map { "slot \($0)" } ?? "slot"
         try await changer.carryOut(order, saying: "\(slot) added; back up the keyring again")
-        if way.unlock.rests(with: try access.place.vault()) { await Terminal.shared.say(UnlockText.sameDisk) }
+        let rests = way.unlock.rests(with: try access.place.vault())
+        if rests { await Terminal.shared.say(UnlockText.sameDisk) }
+        guard json else { return }
+        let record = AddedSlotRecord(
+            slot: order.slotNumber, keyFile: isKeyFileNew ? way.unlock.path : nil, restsWithVault: rests)
+        try await StandardOutput.shared.write(try JSONText.of(record) + "\n")
     }
 }
 
@@ -84,6 +92,9 @@ struct SlotRemoveCommand: AsyncParsableCommand {
 
     @OptionGroup var waiting: WaitOption
 
+    @Flag(help: "Print a JSON object.")
+    var json = false
+
     func run() async throws {
         let changer = try await SlotChanger(access, waiting)
         let revocation = try revoking.revocation(
@@ -96,6 +107,7 @@ struct SlotRemoveCommand: AsyncParsableCommand {
         let order = try await order(changer, then: changer.newRoot(of: revocation))
         let unretired = try await changer.carryOut(
             order, saying: "slot \(number) removed; back up the keyring again", then: revocation)
+        if json { try await StandardOutput.shared.write(try JSONText.of(ChangedSlotRecord(number, unretired)) + "\n") }
         try await RootRevocation.tell(of: "the removed key or passphrase", unretired)
     }
 
@@ -127,6 +139,9 @@ struct ChangePassphraseCommand: AsyncParsableCommand {
 
     @OptionGroup var waiting: WaitOption
 
+    @Flag(help: "Print a JSON object.")
+    var json = false
+
     func run() async throws {
         let changer = try await SlotChanger(access, waiting)
         let allowsLooseFiles = access.unlocking.allowLooseKeyFile
@@ -140,6 +155,10 @@ struct ChangePassphraseCommand: AsyncParsableCommand {
             saying: "slot \(slot ?? changer.orders.unlockedSlot) changed: only the new unlock method opens it; "
                 + "back up the keyring again",
             then: revocation)
+        if json {
+            let record = ChangedSlotRecord(slot ?? changer.orders.unlockedSlot, unretired)
+            try await StandardOutput.shared.write(try JSONText.of(record) + "\n")
+        }
         try await RootRevocation.tell(of: "the old key or passphrase", unretired)
     }
 }

@@ -106,3 +106,7 @@ struct RevokeLinksCommand: AsyncParsableCommand {
         await Terminal.shared.say("all playback links and the admin token are revoked; back up the keyring again")
     }
 }
+    @Flag(help: "Print a JSON object.")
+    var json = false
+
+        if json { try await StandardOutput.shared.write(try JSONText.of(RevocationRecord()) + "\n") }

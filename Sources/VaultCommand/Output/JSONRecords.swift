@@ -88,6 +88,13 @@ struct InitRecord: Encodable, Sendable {
     }
 }
 
+/// What `export --json` prints.
+struct ExportRecord: Encodable, Sendable {
+    let url: String
+    /// The path of the file or folder that was written.
+    let file: String
+}
+
 /// A playback link as `url --json` prints it.
 struct LinkRecord: Encodable, Sendable {
     let url: String
