@@ -34,6 +34,29 @@ struct ThroughServiceTests {
         #expect(same.text == fetched.text)
     }
 
+    @Test("list, info, verify and url need no key beside a service, and print the same as with one")
+    func reading() async throws {
+        let other = served.origin.url("/other.mp4").absoluteString
+        try await served.lab.run("fetch", served.url, other)
+        let service = try await served.serve()
+        // Without the variable, a command that needs a key would have to prompt.
+        let bare = ["MEDIAVAULT_KEY_FILE": "", "MEDIAVAULT_KEYRING": "/nowhere/keyring"]
+        for words in [
+            ["list"], ["list", "--json"], ["list", "--search", "other"], ["info", other], ["info", other, "--json"],
+            ["verify"],
+        ] {
+            let keyless = try await served.lab.start(words, setting: bare).result
+            let same = try await served.lab.start(words).result
+            #expect(keyless.status == 0 && keyless.text == same.text && !same.text.isEmpty, "\(words)")
+        }
+        #expect(try await served.lab.start(["info", "http://127.0.0.1/none"], setting: bare).result.status == 6)
+        let link = try await served.lab.start(["url", served.url, "--expires", "1h"], setting: bare).result
+        let played = try await served.lab.startShell("curl -sSf '\(link.text.trimmingCharacters(in: .newlines))'")
+            .result
+        #expect(link.status == 0 && played.output == served.media, "\(played.errors)")
+        _ = service
+    }
+
     @Test("What keeps the service from its key, and its clean end, are lines of its log")
     func linesOfService() async throws {
         let missing = try await served.lab.run("serve", setting: ["MEDIAVAULT_DIR": "/nowhere/vault"])
@@ -43,6 +66,31 @@ struct ThroughServiceTests {
         service.signal(SIGTERM)
         let ended = await service.result
         #expect(ended.status == 0 && ended.errors.last?.contains("the service has ended") == true, "\(ended.errors)")
+    }
+
+    @Test("fetch with limits of its own is refused beside a service, which has its own")
+    func limits() async throws {
+        let service = try await served.serve()
+        let refused = try await served.keyless("fetch", served.url, "--max-size", "1MiB")
+        #expect(refused.status == 2 && refused.error?.contains("config set") == true, "\(refused.errors)")
+        #expect(served.origin.exchanges.isEmpty)
+        #expect(try await served.keyless("fetch", served.url).status == 0)
+        _ = service
+    }
+
+    @Test("A verification by a command beside the service is the service's last one")
+    func verified() async throws {
+        let service = try await served.serve()
+        let token = try await served.lab.run("token").text.trimmingCharacters(in: .newlines)
+        let address = try #require(try await served.lab.status().service?.address)
+        func scrape() async throws -> String {
+            try await served.lab.startShell("curl -sSf -H 'Authorization: Bearer \(token)' \(address)/metrics").result
+                .text
+        }
+        #expect(try await !scrape().contains("mediavault_last_verify_sound"))
+        #expect(try await served.lab.run("verify").status == 0)
+        #expect(try await scrape().contains("\nmediavault_last_verify_sound 1\n"))
+        _ = service
     }
 
     @Test("Exit codes are those of a command that owns the vault")

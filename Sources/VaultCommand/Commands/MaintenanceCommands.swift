@@ -47,15 +47,14 @@ struct VerifyCommand: AsyncParsableCommand {
         guard document.isSound else { throw AlreadyReported(status: document.remaining > 0 ? .integrity : .failed) }
     }
 
-    /// Returns the work: a repair needs the owner, a check does not.
+    /// Returns the work: a repair needs the owner, a check does not. A service does either, and records the result.
     private func act(
         _ options: VerifyOptions, _ titles: [MediaReference]
     ) async throws -> @Sendable () async throws -> VerifyReport {
-        if options.repairs {
-            let finder = try await access.finder(waiting)
+        let finder = try await access.finder(waiting)
+        guard let opener = finder.opener, !options.repairs else {
             return { try await finder.act { try await Self.verify($0, options, titles) } }
         }
-        let opener = try await access.opener()
         return {
             do {
                 return try await opener.reading { try await Self.verify(LocalVault($0), options, titles) }

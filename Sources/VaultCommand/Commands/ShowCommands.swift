@@ -7,9 +7,9 @@ import VaultService
 struct TitleSearch: Sendable {
     let text: String
 
-    func finds(_ summary: ResourceSummary) -> Bool {
-        let isEncoded = summary.url.utf8.contains(UInt8(ascii: "%"))
-        let places = [summary.name, summary.url, isEncoded ? summary.url.removingPercentEncoding : nil]
+    func finds(_ title: ListedDocument) -> Bool {
+        let isEncoded = title.url.utf8.contains(UInt8(ascii: "%"))
+        let places = [title.name, title.url, isEncoded ? title.url.removingPercentEncoding : nil]
         return places.compactMap(\.self).contains { place in
             place.range(of: text, options: [.caseInsensitive, .diacriticInsensitive]) != nil
         }
@@ -29,12 +29,13 @@ struct ListCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
+        if let service = try await access.keylessService() { return try await list(service) }
         let opener = try await access.opener()
         try await opener.reading { vault in
             var printer = ListPrinter(isJSON: json, search: search.map(TitleSearch.init))
             var damage: VaultError?
             do {
-                for try await summary in vault.titles() { try await printer.add(summary) }
+                for try await summary in vault.titles() { try await printer.add(ListedDocument(summary)) }
             } catch let error as VaultError where error.code == .integrity {
                 // Reported after the list, which is as complete as possible.
                 damage = error
@@ -43,13 +44,32 @@ struct ListCommand: AsyncParsableCommand {
             if let damage { throw damage }
         }
     }
+
+    /// The most titles that the service returns at a time.
+    private static let pageSize = 1000
+
+    private func list(_ service: RemoteVault) async throws {
+        var printer = ListPrinter(isJSON: json, search: search.map(TitleSearch.init))
+        var (damaged, next): (Int, String?) = (0, nil)
+        repeat {
+            let page = try await service.resources(after: next, limit: Self.pageSize)
+            for title in page.resources { try await printer.add(title) }
+            (damaged, next) = (damaged + page.damaged, page.next)
+        } while next != nil
+        try await printer.finish()
+        guard damaged > 0 else { return }
+        throw VaultError(
+            .integrity,
+            "the list lacks \(Count.of(damaged, "title")), because no key opens the rows; a repair removes what does not open",
+            hint: .repair)
+    }
 }
 
 /// Prints a list by pages, each while the next is being read.
 private struct ListPrinter {
     let isJSON: Bool
     let search: TitleSearch?
-    private var page: [ResourceSummary] = []
+    private var page: [ListedDocument] = []
     /// The page that is being printed; its value is whether anything was printed so far.
     private var printing: Task<Bool, any Error>?
 
@@ -61,8 +81,8 @@ private struct ListPrinter {
     }
 
     /// Adds a title.
-    mutating func add(_ summary: ResourceSummary) async throws {
-        page.append(summary)
+    mutating func add(_ title: ListedDocument) async throws {
+        page.append(title)
         if page.count == Self.pageSize { try await turnPage() }
     }
 
@@ -79,12 +99,12 @@ private struct ListPrinter {
         self.page = []
         printing = Task {
             var text = ""
-            for summary in page where search?.finds(summary) ?? true {
+            for title in page where search?.finds(title) ?? true {
                 let isFirst = !hasRows && text.isEmpty
                 if isJSON {
-                    text += (isFirst ? "[" : ",\n") + (try JSONText.of(ListedDocument(summary)))
+                    text += (isFirst ? "[" : ",\n") + (try JSONText.of(title))
                 } else {
-                    text += (isFirst ? ListTable.heading : "") + ListTable.row(summary)
+                    text += (isFirst ? ListTable.heading : "") + ListTable.row(title)
                 }
             }
             try await StandardOutput.shared.write(text)
@@ -110,11 +130,15 @@ struct InfoCommand: AsyncParsableCommand {
 
     func run() async throws {
         let reference = try await naming.reference(try MediaURL(url), access.unlocking)
-        let opener = try await access.opener()
-        guard let summary = try await opener.reading({ try await $0.summary(of: reference) }) else {
+        guard let summary = try await summary(of: reference) else {
             throw VaultError(.notHeld, "the vault does not know \(reference); fetch it first")
         }
         try await StandardOutput.shared.write(json ? try JSONText.of(summary) + "\n" : Self.text(summary))
+    }
+
+    private func summary(of reference: MediaReference) async throws -> ResourceSummary? {
+        if let service = try await access.keylessService() { return try await service.resource(reference) }
+        return try await access.opener().reading { try await $0.summary(of: reference) }
     }
 
     private static func text(_ summary: ResourceSummary) -> String {

@@ -8,7 +8,8 @@ struct URLCommand: AsyncParsableCommand {
         commandName: "url",
         abstract: "Print a link that plays a title through the service.",
         discussion: """
-            Needs only the keyring: neither the vault, nor the origin, nor a running service. With --content-id or \
+            Needs only the keyring: neither the vault, nor the origin, nor a running service. Without a key the running \
+            service makes the link. With --content-id or \
             --header-file the link plays exactly that title as it was stored; it contains none of the header fields, \
             so fetch some of the title with them first.
             """)
@@ -43,11 +44,18 @@ struct URLCommand: AsyncParsableCommand {
         let reference = try await naming.reference(url, access.unlocking)
         let lifetime = try LinkLifetime(expires)
         let service = try await service()
+        let made = try await link(to: reference, lifetime)
+        let record = LinkRecord(url: "\(url)", link: service + made.path, expires: made.expires)
+        try await StandardOutput.shared.write((json ? try JSONText.of(record) : record.link) + "\n")
+    }
+
+    private func link(to reference: MediaReference, _ lifetime: LinkLifetime) async throws -> LinkDocument {
+        if let running = try await access.keylessService() {
+            return try await running.link(to: reference, lifetime: lifetime.seconds)
+        }
         let tokens = try await access.tokenIssuer()
         let end = Int64(Date().timeIntervalSince1970) + lifetime.seconds
-        let path = try tokens.playbackPath(for: reference, expires: end)
-        let record = LinkRecord(url: "\(url)", link: service + path, expires: end)
-        try await StandardOutput.shared.write((json ? try JSONText.of(record) : record.link) + "\n")
+        return LinkDocument(path: try tokens.playbackPath(for: reference, expires: end), expires: end)
     }
 
     /// Returns the scheme and authority of the service.
@@ -98,15 +106,15 @@ struct RevokeLinksCommand: AsyncParsableCommand {
 
     @OptionGroup var waiting: WaitOption
 
+    @Flag(help: "Print a JSON object.")
+    var json = false
+
     func run() async throws {
         let finder = try await access.finder(waiting)
         _ = try await Interruption.cancelling("the links may still be valid") {
             try await finder.act { try await $0.revokeLinks() }
         }
         await Terminal.shared.say("all playback links and the admin token are revoked; back up the keyring again")
+        if json { try await StandardOutput.shared.write(try JSONText.of(RevocationRecord()) + "\n") }
     }
 }
-    @Flag(help: "Print a JSON object.")
-    var json = false
-
-        if json { try await StandardOutput.shared.write(try JSONText.of(RevocationRecord()) + "\n") }

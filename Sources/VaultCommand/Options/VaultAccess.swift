@@ -23,6 +23,15 @@ struct VaultAccess: ParsableArguments {
         return VaultOpener(place: place, unlock: unlock)
     }
 
+    /// Returns the running service if no key is named here; nil if one is, or no service answers.
+    ///
+    /// With a key the command reads the vault itself, which is faster than the service's answers.
+    func keylessService() async throws -> RemoteVault? {
+        guard try unlocking.way() == .prompt, let folder = try? place.vault() else { return nil }
+        let client = ControlClient(folder: folder)
+        return await client.isAnswered() ? RemoteVault(client) : nil
+    }
+
     /// Returns what makes links and tokens, which needs only the keyring; prompts if no key is named.
     func tokenIssuer() async throws -> TokenIssuer {
         let keyring = try place.keyringFile()
@@ -33,7 +42,8 @@ struct VaultAccess: ParsableArguments {
 
     /// Returns a connector to the service that owns the vault; needs a key only if there is none.
     ///
-    /// - Parameter limits: for this run, if this process becomes the owner; a service keeps its own limits.
+    /// - Parameter limits: for this run, if this process becomes the owner; a service, which keeps its own limits, is
+    ///   refused.
     func finder(_ wait: WaitOption = WaitOption(), limits: StorageLimits? = nil) async throws -> VaultConnector {
         let client = ControlClient(folder: try place.vault())
         return VaultConnector(

@@ -21,10 +21,22 @@ struct VaultConnector: Sendable {
     func act<Value>(_ body: (any VaultClient) async throws -> Value) async throws -> Value {
         if let opener { return try await own(opener, body) }
         do {
-            return try await body(RemoteVault(client))
+            return try await body(try service())
         } catch is ServiceGone {
             return try await own(try await fallbackOpener(), body)
         }
+    }
+
+    /// Returns the service, which keeps its own limits.
+    ///
+    /// - Throws: ``UsageError`` if limits were given for this run.
+    private func service() throws -> RemoteVault {
+        guard limits == nil else {
+            throw UsageError(
+                "the running service has its own limits; leave out --max-size, --max-age, --min-free and "
+                    + "--evict-downloads here, and change its limits with mediavault config set")
+        }
+        return RemoteVault(client)
     }
 
     /// Opens the vault to read, beside its owner.
@@ -49,7 +61,7 @@ struct VaultConnector: Sendable {
             }
         } catch is ServiceFound {
             do {
-                return try await body(RemoteVault(client))
+                return try await body(try service())
             } catch is ServiceGone {
                 throw VaultError(.closed, "the service ended before it answered; run the command again")
             }

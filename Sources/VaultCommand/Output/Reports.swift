@@ -166,12 +166,12 @@ enum TextTable {
 enum ListTable {
     static let heading = line("HELD", "BYTES", "SIZE", "TYPE", "URL")
 
-    static func row(_ summary: ResourceSummary) -> String {
+    static func row(_ title: ListedDocument) -> String {
         line(
-            TransferProgress(held: summary.wholeBytes, total: summary.wholeSize).percent.map { "\($0) %" } ?? "?",
-            ByteCount.text(summary.wholeBytes), summary.wholeSize.map(ByteCount.text) ?? "?",
-            Terminal.printable(summary.title.map(TitleText.kind) ?? summary.type ?? "?"),
-            Terminal.printable(summary.name.map { "\($0)  \(summary.url)" } ?? summary.url))
+            TransferProgress(held: title.bytes, total: title.size).percent.map { "\($0) %" } ?? "?",
+            ByteCount.text(title.bytes), title.size.map(ByteCount.text) ?? "?",
+            Terminal.printable(title.title.map(TitleText.kind) ?? title.type ?? "?"),
+            Terminal.printable(title.name.map { "\($0)  \(title.url)" } ?? title.url))
     }
 
     private static func line(_ held: String, _ bytes: String, _ size: String, _ type: String, _ url: String) -> String {

@@ -37,6 +37,12 @@ package final class RemoteVault: VaultClient {
         let _: EmptyDocument = try await document(ControlRequest(.POST, .downloads, body: order))
     }
 
+    /// Returns a playback link that is valid for some seconds.
+    package func link(to reference: MediaReference, lifetime: Int64) async throws -> LinkDocument {
+        try await document(
+            ControlRequest(.POST, .links, body: LinkRequest(reference, LinkDetails(lifetime: lifetime))))
+    }
+
     /// Sends a request, and returns the document in the answer.
     func document<Document: Decodable>(_ question: ControlRequest) async throws -> Document {
         try await ask(question) { answer in try JSONText.read(from: try await answer.whole()) }

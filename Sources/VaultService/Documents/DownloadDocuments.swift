@@ -79,6 +79,11 @@ package struct LinkDocument: Codable, Hashable, Sendable {
     package let path: String
     /// Seconds since 1970.
     package let expires: Int64
+
+    package init(path: String, expires: Int64) {
+        self.path = path
+        self.expires = expires
+    }
 }
 
 /// The body of `POST /api/v1/links`.
