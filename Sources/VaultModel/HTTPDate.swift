@@ -6,7 +6,7 @@ public struct HTTPDate: Hashable, Comparable, Sendable, CustomStringConvertible 
     public let seconds: Int64
 
     /// The seconds whose years have at most four digits.
-    private static let writable = dayNumber(1, 1, 0) * 86_400..<dayNumber(1, 1, 10_000) * 86_400
+    static let writable = dayNumber(1, 1, 0) * 86_400..<dayNumber(1, 1, 10_000) * 86_400
 
     /// Creates a date from seconds since the beginning of 1970; nil if four digits cannot represent the year.
     public init?(seconds: Int64) {
@@ -30,12 +30,18 @@ public struct HTTPDate: Hashable, Comparable, Sendable, CustomStringConvertible 
 
     /// The preferred form: `Sun, 06 Nov 1994 08:49:37 GMT`.
     public var description: String {
-        let (day, second) = (seconds.floored(by: 86_400), seconds.remainder(by: 86_400))
+        let day = seconds.floored(by: 86_400)
         let (year, month, dayOfMonth) = Self.date(day)
         // January 1, 1970 was a Thursday.
         let weekday = Self.weekdays[Int((day + 4).remainder(by: 7))].prefix(3)
-        let time = [second / 3600, second / 60 % 60, second % 60].map { Self.padded($0, 2) }.joined(separator: ":")
-        return "\(weekday), \(Self.padded(dayOfMonth, 2)) \(Self.months[month - 1]) \(Self.padded(year, 4)) \(time) GMT"
+        return "\(weekday), \(Self.padded(dayOfMonth, 2)) \(Self.months[month - 1]) \(Self.padded(year, 4)) "
+            + "\(Self.time(seconds)) GMT"
+    }
+
+    /// Returns the time of the day: `08:49:37`.
+    static func time(_ seconds: Int64) -> String {
+        let second = seconds.remainder(by: 86_400)
+        return [second / 3600, second / 60 % 60, second % 60].map { padded($0, 2) }.joined(separator: ":")
     }
 
     private static let weekdays = [
@@ -43,7 +49,7 @@ public struct HTTPDate: Hashable, Comparable, Sendable, CustomStringConvertible 
     ]
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
-    private static func padded(_ number: some BinaryInteger, _ width: Int) -> String {
+    static func padded(_ number: some BinaryInteger, _ width: Int) -> String {
         let digits = String(number)
         return String(repeating: "0", count: width - digits.count) + digits
     }
@@ -104,7 +110,7 @@ extension HTTPDate {
         months.firstIndex { text.elementsEqual($0.utf8) }.map { $0 + 1 }
     }
 
-    private static func number(_ digits: ArraySlice<UInt8>) -> Int? {
+    static func number(_ digits: ArraySlice<UInt8>) -> Int? {
         var value = 0
         for digit in digits {
             guard digit >= 0x30, digit <= 0x39 else { return nil }
@@ -113,7 +119,7 @@ extension HTTPDate {
         return value
     }
 
-    private static func seconds(day: Int?, month: Int?, year: Int?, time: ArraySlice<UInt8>) -> Int64? {
+    static func seconds(day: Int?, month: Int?, year: Int?, time: ArraySlice<UInt8>) -> Int64? {
         let parts = time.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
         guard let day, let month, let year, parts.count == 3, parts.allSatisfy({ $0.count == 2 }),
             let hour = number(parts[0]), let minute = number(parts[1]), let second = number(parts[2]),
@@ -137,7 +143,7 @@ extension HTTPDate {
         return years * 365 + leaps + Int64((months * 306 + 5) / 10 + day - 1) - 719_468
     }
 
-    private static func date(_ day: Int64) -> (year: Int, month: Int, day: Int) {
+    static func date(_ day: Int64) -> (year: Int, month: Int, day: Int) {
         let days = day + 719_468
         let (era, dayOfEra) = (days.floored(by: 146_097), days.remainder(by: 146_097))
         let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
@@ -151,11 +157,11 @@ extension HTTPDate {
 
 extension Int64 {
     /// Returns the quotient, rounded down for negative numbers too.
-    fileprivate func floored(by divisor: Int64) -> Int64 {
+    func floored(by divisor: Int64) -> Int64 {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? quotient - 1 : quotient
     }
 
     /// Returns the remainder of ``floored(by:)``, which is never negative.
-    fileprivate func remainder(by divisor: Int64) -> Int64 { self - floored(by: divisor) * divisor }
+    func remainder(by divisor: Int64) -> Int64 { self - floored(by: divisor) * divisor }
 }

@@ -23,6 +23,11 @@ public struct MediaReference: Hashable, Sendable, CustomStringConvertible {
     /// Whether a manifest or a redirect named it, not the operator: then its bytes come from public addresses only.
     package var isDerived = false
 
+    /// The id that names the resource in place of URL and content id; a service is asked by it, too.
+    package var titleID: TitleID?
+    /// The name that the resource with ``titleID`` has in this vault.
+    var stored: StoredName?
+
     /// Creates a reference to the resource with a URL, or with the caller's content id.
     public init(_ url: MediaURL, contentID: String? = nil, fields: HeaderFields = HeaderFields()) {
         self.url = url
@@ -35,6 +40,16 @@ public struct MediaReference: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension MediaReference {
+    /// Creates a reference to the resource that a service has under an id.
+    ///
+    /// - Parameters:
+    ///   - url: its URL there, for messages.
+    ///   - contentID: its content id there.
+    package init(_ id: TitleID, url: MediaURL, contentID: String?) {
+        self.init(url, contentID: contentID)
+        titleID = id
+    }
+
     /// The longest content id, in bytes.
     public static let maxContentIDBytes = 512
 

@@ -58,6 +58,34 @@ final class ResourceNames: Sendable {
         return named
     }
 
+    /// Returns a reference that names a stored resource as it is in the index, whatever the key policy has become.
+    func reference(to stored: StoredResource, _ id: TitleID) throws -> MediaReference {
+        let (key, locator) = (CacheKey(bytes: stored.metadata.cacheKey), store.index.locator)
+        var reference = try MediaReference(id, url: MediaURL(stored.metadata.url), contentID: key.contentID)
+        // As for any other user of a stored resource, it reaches no further than for the one who stored it.
+        reference.isDerived = stored.metadata.isDerived
+        reference.principal = key.principal
+        reference.stored = StoredName(key: key, locator: locator)
+        return reference
+    }
+
+    /// Returns the key of the resource that a reference by id names; nil if the reference has no id.
+    ///
+    /// - Throws: ``VaultError`` with code `busy` if the name may have changed since, `invalidArgument` if the fields of
+    ///   the reference stand for another user than the one whom the resource was stored for.
+    private func storedKey(of reference: MediaReference, _ locator: Int) throws -> CacheKey? {
+        guard let stored = reference.stored else { return nil }
+        guard stored.locator == locator else { throw Self.renaming }
+        if let identity = Identity.bytes(of: reference.fields),
+            store.keyring.principal(identity, locator: locator) != stored.key.principal
+        {
+            throw VaultError(
+                .invalidArgument,
+                "the header fields stand for another user than the one whom the title was stored for; give its URL")
+        }
+        return stored.key
+    }
+
     /// The error for callers while resource ids are being recomputed.
     static let renaming = VaultError(
         .busy, "the vault's resource ids are being recomputed; try again in a moment")
@@ -69,9 +97,9 @@ final class ResourceNames: Sendable {
 
     /// Returns every key that a settled reference may have been stored under, whether it is held or not.
     func allKeys(of reference: MediaReference) throws -> [CacheKey] {
-        let known = known.withLock { $0 }
-        let plain = try CacheKey(
-            reference, policy: known.policy, keyring: store.keyring, locator: store.index.locator)
+        let (known, locator) = (known.withLock { $0 }, store.index.locator)
+        if let stored = try storedKey(of: reference, locator) { return [stored] }
+        let plain = try CacheKey(reference, policy: known.policy, keyring: store.keyring, locator: locator)
         guard plain.principal == nil else { return [plain] }
         return [plain] + known.principals.map { CacheKey(name: plain.name, principal: $0) }
     }
@@ -80,10 +108,13 @@ final class ResourceNames: Sendable {
     /// stored instead.
     private func plainName(of reference: MediaReference) throws -> (plain: NamedResource, principals: [[UInt8]]) {
         let (known, locator) = (known.withLock { $0 }, store.index.locator)
-        let key = try CacheKey(reference, policy: known.policy, keyring: store.keyring, locator: locator)
+        let stored = try storedKey(of: reference, locator)
+        let key =
+            try stored ?? CacheKey(reference, policy: known.policy, keyring: store.keyring, locator: locator)
         let plain = try NamedResource(
             reference, key, keyring: store.keyring, locator: locator, changes: known.changes)
-        let isOnly = known.isIncomplete || reference.excludesPrincipals || key.principal != nil
+        let isOnly =
+            known.isIncomplete || reference.excludesPrincipals || key.principal != nil || stored != nil
         return (plain, isOnly ? [] : known.principals)
     }
 
@@ -183,13 +214,22 @@ package final class NamedResource: Sendable {
 }
 
 /// The input of the keyed hash that is a resource's id: a name, and a principal if the origin was sent credentials.
-struct CacheKey: Hashable {
+struct CacheKey: Hashable, Sendable {
     /// The caller's content id, else the URL as the key policy names it.
     let name: [UInt8]
     /// 32 bytes that stand for the user as whom the origin was asked.
     var principal: [UInt8]?
 
     var bytes: [UInt8] { name + (principal.map { [0] + $0 } ?? []) }
+
+    /// What precedes a content id in a name; no URL begins with it.
+    private static let contentIDMark = "content-id:"
+
+    /// The caller's content id, if that is the name.
+    var contentID: String? {
+        let mark = Self.contentIDMark.utf8
+        return name.starts(with: mark) ? String(decoding: name.dropFirst(mark.count), as: UTF8.self) : nil
+    }
 
     init(name: [UInt8], principal: [UInt8]?) {
         self.name = name
@@ -206,7 +246,7 @@ struct CacheKey: Hashable {
     ///
     /// - Throws: ``VaultError`` with code `foreignKeyring` if the keyring lacks the locator.
     init(_ reference: MediaReference, policy: KeyPolicy, keyring: Keyring, locator: Int) throws {
-        name = Array((reference.contentID.map { "content-id:\($0)" } ?? policy.name(of: reference.url)).utf8)
+        name = Array((reference.contentID.map { Self.contentIDMark + $0 } ?? policy.name(of: reference.url)).utf8)
         if let identity = Identity.bytes(of: reference.fields) {
             guard let known = keyring.principal(identity, locator: locator) else { throw Self.foreign }
             principal = known
@@ -225,6 +265,12 @@ struct CacheKey: Hashable {
         VaultError(
             .foreignKeyring, "the keyring lacks the key that names this vault's resources; use the newer keyring")
     }
+}
+
+/// The name that a resource has in the index, and the locator for which that is true: a principal is a hash under it.
+struct StoredName: Hashable, Sendable {
+    let key: CacheKey
+    let locator: Int
 }
 
 /// Determines which request fields identify the sender.

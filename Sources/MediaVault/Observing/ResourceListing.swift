@@ -89,6 +89,11 @@ package struct ResourcePage: Sendable {
 
 /// What a vault holds of one resource.
 public struct ResourceSummary: Hashable, Codable, Sendable {
+    /// The short id by which it can be named, as long as the vault has it; nil for a small part of a title, which has
+    /// none of its own.
+    @OrNull public internal(set) var id: TitleID?
+    /// The caller's own name for it, if it was stored under one.
+    @OrNull public internal(set) var contentID: String?
     /// The URL as it was first given. It may carry a token in its query.
     public let url: String
     /// The length in bytes; nil while it is unknown.
@@ -114,9 +119,13 @@ public struct ResourceSummary: Hashable, Codable, Sendable {
     @OrNull public internal(set) var title: Title?
     /// Whether it was fetched as a part of a title, and is none itself.
     public let isPart: Bool
+    /// When the vault first stored something of it.
+    public let added: Timestamp
+    /// The hour in which it was last read, or else stored; for a part, also its title.
+    public let accessed: Timestamp
 
     private enum CodingKeys: String, CodingKey {
-        case url, size, held, bytes, type, etag, generation, mode, name, title
+        case id, contentID, added, accessed, url, size, held, bytes, type, etag, generation, mode, name, title
         case resourceClass = "class"
         case isPart = "part"
     }
@@ -132,6 +141,10 @@ public struct ResourceSummary: Hashable, Codable, Sendable {
     init(_ resource: StoredResource) {
         let held = resource.serving?.held ?? ByteRanges()
         let information = resource.serving?.info.information
+        id = resource.titleID
+        contentID = CacheKey(bytes: resource.metadata.cacheKey).contentID
+        added = Timestamp(seconds: resource.metadata.created)
+        accessed = Timestamp(seconds: resource.accessed)
         url = resource.metadata.url
         size = information?.length
         self.held = Array(held.ranges)

@@ -51,6 +51,29 @@ extension Vault {
         return try await pool.run { try store.index.resource(id).map { ResourceSummary($0) } }
     }
 
+    /// Returns a reference to the title with an id, for every call that takes one.
+    ///
+    /// It names exactly what is stored: under which URL or content id, and for which user, with whatever key policy.
+    ///
+    /// - Throws: ``VaultError`` with code `notHeld` if the vault has no such title; `invalidArgument` if two have the
+    ///   id, by a rare chance.
+    public func reference(of id: TitleID) async throws -> MediaReference {
+        let (store, names) = (store, names)
+        return try await pool.run {
+            let found = try store.index.resources(id)
+            guard let stored = found.first else {
+                throw VaultError(
+                    .notHeld, "the vault has no title with the id \(id); give one that it has", hint: .listTitles)
+            }
+            guard found.count == 1 else {
+                throw VaultError(
+                    .invalidArgument, "\(found.count) titles have the id \(id); give the URL of the one you mean",
+                    hint: .listTitles)
+            }
+            return try names.reference(to: stored, id)
+        }
+    }
+
     /// Returns the titles that a resource is a part of; itself if it is a title, or a part of none.
     package func titles(of id: ResourceID) async throws -> [ResourceID] {
         let store = store
@@ -107,6 +130,24 @@ extension Vault {
         guard let summary = try await summary(of: reference) else { throw reference.notHeld }
         let isDownload = summary.isComplete || summary.title != nil
         try await setClass(isDownload ? .download : .cache, of: reference, only: .pinned)
+    }
+
+    /// Gives a resource, or the title that it is the manifest of, another name for people; nil or an empty one takes
+    /// its name away.
+    ///
+    /// The name is sealed like everything else about a resource. It is kept if the resource is fetched again.
+    ///
+    /// - Throws: ``VaultError`` with code `notHeld` if the vault does not know the resource; `owned` if this process is
+    ///   not the owner.
+    public func setName(_ name: String?, of reference: MediaReference) async throws {
+        try requireOwner(to: "renames titles")
+        let (loader, lease) = try await use(reference)
+        defer { withExtendedLifetime(lease) {} }
+        try await loader.ready()
+        let record = loader.record
+        guard record.metadata != nil else { throw reference.notHeld }
+        let cleaned = name.flatMap(MediaName.cleaned)
+        try await pool.run { try record.changeTitles { $0.name = cleaned } }
     }
 
     private func setClass(

@@ -95,6 +95,14 @@ extension ResourceMetadata {
 
 // What a title is called, and what belongs together as one.
 extension ResourceMetadata {
+    /// The title's id if its resource id does not begin with it, because that was computed again.
+    ///
+    /// An invalid member counts as absent.
+    package var keptID: TitleID? {
+        get { if case .string(let text)? = members["id"] { TitleID(text) } else { nil } }
+        set { members["id"] = newValue.map { .string($0.description) } }
+    }
+
     /// The name that a person sees; nil if none was given or found.
     package var name: String? {
         get { if case .string(let name)? = members["name"] { name } else { nil } }

@@ -31,6 +31,9 @@ package struct StoredResource: Sendable {
 }
 
 extension StoredResource {
+    /// Its id for people; nil for a file that lies in a pack.
+    package var titleID: TitleID? { place == nil ? metadata.keptID ?? TitleID(of: id) : nil }
+
     /// Returns the same resource with another serving representation.
     func serving(_ representation: StoredRepresentation?) -> StoredResource {
         var resource = self

@@ -13,6 +13,8 @@ package final class VaultIndex: Sendable {
     /// The locator from which this vault's resource ids are derived.
     package var locator: Int { locatorInUse.load(ordering: .acquiring) }
     private let locatorInUse: Atomic<Int>
+    /// The ids of titles that resources keep; nil until one of them is looked for.
+    let kept = Locked<KeptIDs?>(nil)
 
     /// The most by which an index's revision may exceed a keyring's: no vault can have had more changes.
     package static let maxRevisionLead: Int64 = 1 << 32

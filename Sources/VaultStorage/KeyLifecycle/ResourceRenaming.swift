@@ -42,6 +42,8 @@ extension VaultIndex {
     ) throws -> ResourceID? {
         guard var opened = try opened(id, db) else { return nil }
         opened.metadata.rename(cacheKey)
+        // People and scripts have noted it.
+        opened.metadata.keptID = opened.metadata.keptID ?? TitleID(of: id)
         let newID = try name(of: opened.metadata, under: locator)
         let metadataKey = opened.metadataKey
         let metadata = try ResourceRow.seal(opened.metadata, of: newID, under: metadataKey.secret)

@@ -1,0 +1,63 @@
+/// The short name of a title: eight lower-case letters and digits, as people and scripts pass it on.
+///
+/// It is the beginning of the title's first ``ResourceID``, and stays the same if the vault computes its resource ids
+/// again. Like these it reveals nothing about the URL. Its text has 40 bits in base32 (RFC 4648 §6), and never a colon:
+/// no URL looks like it.
+public struct TitleID: Hashable, Sendable, CustomStringConvertible {
+    /// The bytes; there are five of them.
+    let bytes: [UInt8]
+
+    /// The number of characters of its text.
+    static let length = 8
+    private static let byteCount = 5
+    private static let digits = Array("abcdefghijklmnopqrstuvwxyz234567".utf8)
+
+    /// The id of a title that was stored under a resource id.
+    package init(of resource: ResourceID) { bytes = Array(resource.bytes.prefix(Self.byteCount)) }
+
+    /// Parses the text of an id; nil if it is none. Each id has one spelling.
+    public init?(_ text: String) {
+        guard text.utf8.count == Self.length else { return nil }
+        var value: UInt64 = 0
+        for character in text.utf8 {
+            guard let digit = Self.digits.firstIndex(of: character) else { return nil }
+            value = value << 5 | UInt64(digit)
+        }
+        bytes = (0..<Self.byteCount).reversed().map { UInt8(truncatingIfNeeded: value >> (8 * UInt64($0))) }
+    }
+
+    /// The text: eight of the letters `a` to `z` and the digits `2` to `7`.
+    public var description: String {
+        let value = bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        let text = (0..<Self.length).reversed().map { Self.digits[Int(value >> (5 * UInt64($0)) & 31)] }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// The first resource id that begins with the bytes of this id, and the first one after those that do, if any does.
+    package var resources: (first: [UInt8], end: [UInt8]?) {
+        var end = bytes
+        while let last = end.popLast() {
+            if last < .max { return (bytes, end + [last + 1]) }
+        }
+        return (bytes, nil)
+    }
+}
+
+extension TitleID: Codable {
+    /// Reads the text.
+    ///
+    /// - Throws: `DecodingError` if it is no id.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        guard let id = TitleID(try container.decode(String.self)) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "not the id of a title")
+        }
+        self = id
+    }
+
+    /// Writes the text.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+}

@@ -1,0 +1,63 @@
+import Foundation
+import GRDB
+package import VaultModel
+
+/// Which resources keep a title's id in their sealed metadata, in memory only: on the disk it would be readable, and the
+/// keyed hash of a URL under a locator that may have leaked.
+///
+/// Only a change of the locator adds to it, so that it is read once for each locator.
+struct KeptIDs: Sendable {
+    /// The locator that the vault had when it was read.
+    let locator: Int
+    let resources: [TitleID: [ResourceID]]
+}
+
+// Titles by their short ids.
+extension VaultIndex {
+    /// The locator of a new vault, under which each id begins its resource's.
+    private static let firstLocator = 1
+
+    /// Returns the resources with this id: one, or none; more only by a rare chance, or if rows were forged.
+    ///
+    /// Parts of titles count only if nothing else has the id. Rows that do not open are left out.
+    package func resources(_ id: TitleID) throws -> [StoredResource] {
+        let candidates = try read { db in try Self.candidates(id, db) } + keptIDs(locator)[id, default: []]
+        let found = try Set(candidates).compactMap { candidate in
+            try sealedResource(candidate).flatMap { try openIfSound($0) }
+        }.filter { $0.titleID == id }
+        let titles = found.filter { $0.metadata.title != nil || $0.metadata.partOf.isEmpty }
+        return titles.isEmpty ? found : titles
+    }
+
+    /// Returns the resources whose own id begins with this one.
+    private static func candidates(_ id: TitleID, _ db: Database) throws -> [ResourceID] {
+        let (first, end) = id.resources
+        return try Data.fetchAll(
+            db, sql: "SELECT id FROM resource WHERE id >= ?1 AND (id < ?2 OR ?2 IS NULL)",
+            arguments: [first.data, end?.data]
+        ).compactMap { ResourceID($0) }
+    }
+
+    private func sealedResource(_ id: ResourceID) throws -> SealedResource? {
+        try read { db in try ResourceRow.fetch(id, db).flatMap { try SealedResource.fetch([$0], db).first } }
+    }
+
+    /// Returns which resources keep an id; opens all of them the first time.
+    private func keptIDs(_ locator: Int) throws -> [TitleID: [ResourceID]] {
+        guard locator > Self.firstLocator else { return [:] }
+        if let known = kept.withLock({ $0 }), known.locator == locator { return known.resources }
+        var resources: [TitleID: [ResourceID]] = [:]
+        try forEachPage { db, before, last in
+            let rows = try Row.fetchAll(
+                db, sql: "SELECT * FROM resource WHERE id > ? AND id <= ?", arguments: [before, last])
+            for row in rows {
+                guard let row = try ResourceRow(row), let opened = try? OpenedResource(row, keyring, db),
+                    let id = opened.metadata.keptID
+                else { continue }
+                resources[id, default: []].append(row.id)
+            }
+        }
+        kept.withLock { [resources] in $0 = KeptIDs(locator: locator, resources: resources) }
+        return resources
+    }
+}
