@@ -19,14 +19,6 @@ struct APIRequest: Sendable {
         URLComponents(string: request.head.path ?? "")?.queryItems?.first { $0.name == name }?.value
     }
 
-    /// Returns a required query parameter.
-    func parameter(_ name: String) throws -> String {
-        guard let value = self[name] else {
-            throw VaultError(.invalidArgument, "the request has no \(name); add it to the query")
-        }
-        return value
-    }
-
     /// Returns a query parameter that is a number; nil if it is absent.
     func number(_ name: String) throws -> Int? {
         try self[name].map { text in
@@ -38,9 +30,22 @@ struct APIRequest: Sendable {
     }
 
     /// Returns the resource that the query names, or the body of a POST.
-    func reference() async throws -> MediaReference {
-        if request.method == .post { return try await body(ReferenceDocument.self).reference() }
-        return try ReferenceDocument(url: parameter("url"), contentID: self["contentID"]).reference()
+    func reference(in vault: Vault) async throws -> MediaReference {
+        if request.method == .post { return try await body(ReferenceDocument.self).reference(in: vault) }
+        return try await ReferenceDocument(id: titleID(), url: self["url"], contentID: self["contentID"])
+            .reference(in: vault)
+    }
+
+    /// Whether the query names a resource.
+    var namesResource: Bool { self["id"] != nil || self["url"] != nil }
+
+    private func titleID() throws -> TitleID? {
+        try self["id"].map { text in
+            guard let id = TitleID(text) else {
+                throw VaultError(.invalidArgument, "the request's id is not the id of a resource; list the resources")
+            }
+            return id
+        }
     }
 
     /// Returns the decoded body.

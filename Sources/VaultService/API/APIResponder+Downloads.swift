@@ -7,9 +7,9 @@ import VaultModel
 
 // Downloads that the service runs, and playback links.
 extension APIResponder {
-    func download(_ order: DownloadRequest, _ context: ServiceContext) throws -> Response {
+    func download(_ order: DownloadRequest, _ context: ServiceContext) async throws -> Response {
         // A malformed URL is refused before the answer begins.
-        let reference = try order.reference.reference()
+        let reference = try await order.reference.reference(in: vault.vault)
         // A process that only reads the vault asks no origin, and could only report that bytes are missing.
         try vault.vault.requireOwner(to: "downloads titles")
         guard order.details.detached != true else {
@@ -83,13 +83,13 @@ extension APIResponder {
     /// The longest validity of a playback link, in seconds: a link is not a key.
     private static let longestLifetime: Int64 = 365 * 86_400
 
-    func link(_ order: LinkRequest) throws -> LinkDocument {
+    func link(_ order: LinkRequest) async throws -> LinkDocument {
         let lifetime = order.details.lifetime ?? Self.lifetime
         guard (1...Self.longestLifetime).contains(lifetime) else {
             throw VaultError(
                 .invalidArgument, "lifetime must be between 1 and \(Self.longestLifetime) seconds")
         }
-        let reference = try order.reference.reference()
+        let reference = try await order.reference.reference(in: vault.vault)
         guard !reference.url.hasCredentials else {
             throw VaultError(
                 .invalidURL, "a playback link cannot carry a user name and password; remove them from the URL")

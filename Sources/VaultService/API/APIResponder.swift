@@ -41,36 +41,40 @@ struct APIResponder: Sendable {
         switch route {
         case .status: return try json(try await vault.status())
         case .resources: return try json(try await vault.resources(after: asked["after"], limit: asked.number("limit")))
-        case .resource: return try json(try await resource(asked.reference()))
+        case .resource: return try json(try await resource(asked.reference(in: vault.vault)))
         case .content:
             let now = Int64(Date().timeIntervalSince1970)
             return try await MediaResponder(
-                vault: vault.vault, reference: asked.reference(), context: context, arrival: .now, now: now
+                vault: vault.vault, reference: asked.reference(in: vault.vault), context: context, arrival: .now, now: now
             ).respond(to: MediaRequest(request.method == .head ? .head : .get, request.headers, now: now))
-        case .explanation: return try json(try await explanation(asked.reference()))
-        case .removals: return try json(try await vault.remove(asked.body(ReferenceDocument.self).reference()))
+        case .explanation: return try json(try await explanation(asked.reference(in: vault.vault)))
+        case .removals: return try json(try await vault.remove(asked.body(ReferenceDocument.self).reference(in: vault.vault)))
         case .pins:
-            try await vault.pin(asked.body(ReferenceDocument.self).reference())
+            try await vault.pin(asked.body(ReferenceDocument.self).reference(in: vault.vault))
             return try json(EmptyDocument())
         case .unpins:
-            try await vault.unpin(asked.body(ReferenceDocument.self).reference())
+            try await vault.unpin(asked.body(ReferenceDocument.self).reference(in: vault.vault))
             return try json(EmptyDocument())
         case .modes:
             let order: ModeRequest = try await asked.body()
-            try await vault.setMode(NamedMode(order.details.mode).mode, of: order.reference.reference())
+            try await vault.setMode(NamedMode(order.details.mode).mode, of: order.reference.reference(in: vault.vault))
+            return try json(EmptyDocument())
+        case .names:
+            let order: NameRequest = try await asked.body()
+            try await vault.setName(order.details.name, of: order.reference.reference(in: vault.vault))
             return try json(EmptyDocument())
         case .prunes: return try json(try await vault.prune(asked.body()))
-        case .verifications: return try verification(await asked.body(), context)
+        case .verifications: return try await verification(asked.body(), context)
         case .revocations:
             try await vault.revokeLinks()
             return try json(EmptyDocument())
-        case .reseals: return try reseal(await asked.body(), context)
+        case .reseals: return try await reseal(asked.body(), context)
         case .shreds:
             let order: ShredRequest = try await asked.body()
-            return try json(try await vault.shred(order.references(), quick: order.quick ?? false))
+            return try json(try await vault.shred(order.references(in: vault.vault), quick: order.quick ?? false))
         case .audit:
-            guard let url = asked["url"] else { return try json(try await vault.audit()) }
-            return try json(try await vault.vault.keys.audit(about: [MediaReference(MediaURL(url))]))
+            guard asked.namesResource else { return try json(try await vault.audit()) }
+            return try json(try await vault.vault.keys.audit(about: [asked.reference(in: vault.vault)]))
         case .destructions:
             let order: DestructionRequest = try await asked.body()
             return try json(try await vault.destroy(vaultID: order.vault))
@@ -94,7 +98,7 @@ struct APIResponder: Sendable {
         case .settings:
             return try json(
                 request.method == .patch ? try await vault.change(asked.body()) : try await vault.settings())
-        case .links: return try json(try link(await asked.body()))
+        case .links: return try json(try await link(asked.body()))
         case .downloads:
             switch request.method {
             case .post: return try await download(asked.body(), context)
@@ -109,18 +113,18 @@ struct APIResponder: Sendable {
     }
 
     /// Runs a verification beside players, and reports its progress.
-    private func verification(_ order: VerificationRequest, _ context: ServiceContext) throws -> Response {
+    private func verification(_ order: VerificationRequest, _ context: ServiceContext) async throws -> Response {
         // Refuses impossible options before the answer begins.
         try order.options.check(isOwner: true)
-        let references = try order.references()
+        let references = try await order.references(in: vault.vault)
         return events(context) { [vault] tell in
             try await vault.verify(order.options, of: references) { tell($0) }
         }
     }
 
     /// Runs a reseal beside players, and reports its progress.
-    private func reseal(_ order: ResealRequest, _ context: ServiceContext) throws -> Response {
-        let references = try order.references()
+    private func reseal(_ order: ResealRequest, _ context: ServiceContext) async throws -> Response {
+        let references = try await order.references(in: vault.vault)
         return events(context) { [vault] tell in
             try await vault.reseal(references, bytesPerSecond: order.limitRate) { tell($0) }
         }
@@ -143,7 +147,7 @@ struct APIResponder: Sendable {
     }
 
     private func feed(_ asked: APIRequest, _ context: ServiceContext) async throws -> Response {
-        let only = asked["url"] == nil ? nil : try await vault.vault.id(of: asked.reference())
+        let only = asked.namesResource ? try await vault.vault.id(of: asked.reference(in: vault.vault)) : nil
         return Response(
             EventFeed(vault: vault.vault, downloads: downloads, only: only, channel: context.channel),
             context: context)

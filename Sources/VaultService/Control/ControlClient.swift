@@ -80,7 +80,9 @@ struct ControlRequest: Sendable {
     init(_ route: APIRoute, reference: MediaReference, fields: HTTPHeaders = [:]) throws {
         let document = ReferenceDocument(reference)
         if document.fields == nil {
-            self.init(.GET, route, ["url": document.url, "contentID": document.contentID], fields: fields)
+            self.init(
+                .GET, route, ["id": document.id?.description, "url": document.url, "contentID": document.contentID],
+                fields: fields)
         } else {
             self.init(.POST, route, [:], body: try JSONText.bytes(of: document), fields: fields)
         }

@@ -17,6 +17,12 @@ package final class RemoteVault: VaultClient {
         try await document(ControlRequest(.GET, .resources, ["after": after, "limit": limit.map(String.init)]))
     }
 
+    package func reference(of id: TitleID) async throws -> MediaReference {
+        let summary: ResourceSummary = try await document(
+            ControlRequest(.GET, .resource, ["id": id.description]))
+        return MediaReference(id, url: try MediaURL(summary.url), contentID: summary.contentID)
+    }
+
     package func resource(_ reference: MediaReference) async throws -> ResourceSummary? {
         do {
             return try await document(ControlRequest(.resource, reference: reference))
@@ -119,6 +125,11 @@ extension RemoteVault {
     package func setMode(_ mode: VaultMode?, of reference: MediaReference) async throws {
         let _: EmptyDocument = try await document(
             ControlRequest(.POST, .modes, body: ModeRequest(reference, ModeDetails(mode))))
+    }
+
+    package func setName(_ name: String, of reference: MediaReference) async throws {
+        let _: EmptyDocument = try await document(
+            ControlRequest(.POST, .names, body: NameRequest(reference, NameDetails(name: name))))
     }
 
     package func prune(_ limits: LimitsDocument) async throws -> PruneReport {

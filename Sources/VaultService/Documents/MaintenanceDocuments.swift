@@ -58,12 +58,12 @@ struct VerificationRequest: Codable, Sendable {
         limitRate = options.bytesPerSecond
     }
 
-    /// - Throws: ``VaultError`` with code `invalidURL` or `invalidArgument`.
-    func references() throws -> [MediaReference] {
+    /// - Throws: as ``ReferenceDocument/reference(in:)``.
+    func references(in vault: Vault) async throws -> [MediaReference] {
         if let resources, resources.isEmpty {
             throw VaultError(.invalidArgument, "resources is empty; omit it to verify everything")
         }
-        return try (resources ?? []).map { try $0.reference() }
+        return try await (resources ?? []).references(in: vault)
     }
 
     var options: VerifyOptions {
@@ -83,8 +83,8 @@ struct ResealRequest: Codable, Sendable {
         limitRate = bytesPerSecond
     }
 
-    /// - Throws: ``VaultError`` with code `invalidURL` or `invalidArgument`.
-    func references() throws -> [MediaReference] {
+    /// - Throws: as ``ReferenceDocument/reference(in:)``.
+    func references(in vault: Vault) async throws -> [MediaReference] {
         if let limitRate, limitRate <= 0 {
             throw VaultError(.invalidArgument, "limitRate must be at least 1 byte per second")
         }
@@ -92,7 +92,7 @@ struct ResealRequest: Codable, Sendable {
         if let resources, resources.isEmpty {
             throw VaultError(.invalidArgument, "resources is empty; omit it to reseal everything")
         }
-        return try (resources ?? []).map { try $0.reference() }
+        return try await (resources ?? []).references(in: vault)
     }
 }
 
@@ -134,12 +134,12 @@ struct ShredRequest: Codable, Sendable {
         self.quick = quick
     }
 
-    /// - Throws: ``VaultError`` with code `invalidURL` or `invalidArgument`.
-    func references() throws -> [MediaReference] {
+    /// - Throws: as ``ReferenceDocument/reference(in:)``.
+    func references(in vault: Vault) async throws -> [MediaReference] {
         guard !resources.isEmpty else {
             throw VaultError(.invalidArgument, "resources is empty; name the resources to shred")
         }
-        return try resources.map { try $0.reference() }
+        return try await resources.references(in: vault)
     }
 }
 

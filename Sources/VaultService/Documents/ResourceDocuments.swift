@@ -3,7 +3,11 @@ package import MediaVault
 
 /// A resource as `/api/v1/resources` and `list --json` report it.
 package struct ListedDocument: Codable, Sendable {
+    @OrNull package var id: TitleID?
     package let url: String
+    @OrNull package var contentID: String?
+    package let added: Timestamp
+    package let accessed: Timestamp
     @OrNull package var size: Int64?
     package let bytes: Int64
     package let `class`: String
@@ -14,7 +18,10 @@ package struct ListedDocument: Codable, Sendable {
     @OrNull package var title: Title?
 
     package init(_ summary: ResourceSummary) {
+        id = summary.id
         url = summary.url
+        contentID = summary.contentID
+        (added, accessed) = (summary.added, summary.accessed)
         size = summary.wholeSize
         bytes = summary.wholeBytes
         `class` = summary.resourceClass
@@ -91,8 +98,10 @@ package struct ExplanationDocument: Codable, Sendable {
 
 /// A reference to a resource, as requests carry it.
 struct ReferenceDocument: Codable, Hashable, Sendable {
+    /// The id of a resource that the vault has; or else ``url``.
+    let id: TitleID?
     /// The URL with its query, and with its credentials if it has any.
-    let url: String
+    let url: String?
     /// The caller's own name for the resource.
     let contentID: String?
     /// Header fields for requests to the origin, each a name and a value.
@@ -100,26 +109,32 @@ struct ReferenceDocument: Codable, Hashable, Sendable {
     /// They are secrets, so they are sent in bodies, never in a query.
     let fields: [[String]]?
 
-    init(url: String, contentID: String?, fields: [[String]]? = nil) {
+    init(id: TitleID? = nil, url: String?, contentID: String? = nil, fields: [[String]]? = nil) {
+        self.id = id
         self.url = url
         self.contentID = contentID
         self.fields = fields
     }
 
-    /// Creates the document for a reference, which ``reference()`` restores.
+    /// Creates the document for a reference, which ``reference(in:)`` restores.
     init(_ reference: MediaReference) {
+        let fields = reference.fields.fields.isEmpty ? nil : reference.fields.fields.map { [$0.name, $0.value] }
+        if let id = reference.titleID {
+            self.init(id: id, url: nil, fields: fields)
+            return
+        }
         let url = reference.url
         let credentials = url.userInfo.map { Self.escaped($0) + "@" } ?? ""
         self.init(
             url: url.absoluteString.replacing("://", with: "://" + credentials, maxReplacements: 1),
-            contentID: reference.contentID,
-            fields: reference.fields.fields.isEmpty ? nil : reference.fields.fields.map { [$0.name, $0.value] })
+            contentID: reference.contentID, fields: fields)
     }
 
     /// Returns the reference as the library's type.
     ///
-    /// - Throws: ``VaultError`` with code `invalidURL` or `invalidArgument`.
-    func reference() throws -> MediaReference {
+    /// - Throws: ``VaultError`` with code `invalidURL` or `invalidArgument`; `notHeld` if the vault has no resource with
+    ///   the id.
+    func reference(in vault: Vault) async throws -> MediaReference {
         var given = HeaderFields()
         for field in fields ?? [] {
             guard field.count == 2 else {
@@ -127,7 +142,18 @@ struct ReferenceDocument: Codable, Hashable, Sendable {
             }
             given.append(name: field[0], value: field[1])
         }
-        let reference = MediaReference(try MediaURL(url), contentID: contentID, fields: given)
+        var reference: MediaReference
+        switch (id, url) {
+        case (nil, let url?): reference = MediaReference(try MediaURL(url), contentID: contentID)
+        case (let id?, nil):
+            guard contentID == nil else {
+                throw VaultError(.invalidArgument, "contentID goes with url; id names the resource by itself")
+            }
+            reference = try await vault.reference(of: id)
+        case (nil, nil): throw VaultError(.invalidArgument, "the request has neither id nor url; add one of them")
+        case (_?, _?): throw VaultError(.invalidArgument, "the request has both id and url; leave out one of them")
+        }
+        reference.fields = given
         // Refuses an unusable reference before an answer begins.
         _ = try reference.settled()
         return reference
@@ -137,6 +163,15 @@ struct ReferenceDocument: Codable, Hashable, Sendable {
         // In `user:password`, only the first colon is a separator.
         userInfo.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             .map { $0.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "" }.joined(separator: ":")
+    }
+}
+
+extension [ReferenceDocument] {
+    /// - Throws: as ``ReferenceDocument/reference(in:)``.
+    func references(in vault: Vault) async throws -> [MediaReference] {
+        var references: [MediaReference] = []
+        for document in self { references.append(try await document.reference(in: vault)) }
+        return references
     }
 }
 
@@ -160,6 +195,15 @@ struct ResourceRequest<Details: Codable & Sendable>: Codable, Sendable {
         try reference.encode(to: encoder)
         try details.encode(to: encoder)
     }
+}
+
+/// The body of `POST /api/v1/names`.
+typealias NameRequest = ResourceRequest<NameDetails>
+
+/// What a resource is called from now on.
+struct NameDetails: Codable, Sendable {
+    /// Empty to take its name away.
+    let name: String
 }
 
 /// The current state of a resource that has changed: the event `resource`.

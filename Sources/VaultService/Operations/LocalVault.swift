@@ -29,6 +29,8 @@ package struct LocalVault: VaultClient {
             next: page.next?.hex)
     }
 
+    package func reference(of id: TitleID) async throws -> MediaReference { try await vault.reference(of: id) }
+
     package func resource(_ reference: MediaReference) async throws -> ResourceSummary? {
         try await vault.summary(of: reference)
     }
@@ -93,6 +95,10 @@ extension LocalVault {
 
     package func setMode(_ mode: VaultMode?, of reference: MediaReference) async throws {
         try await vault.setMode(mode, for: reference)
+    }
+
+    package func setName(_ name: String, of reference: MediaReference) async throws {
+        try await vault.setName(name, of: reference)
     }
 
     package func prune(_ limits: LimitsDocument) async throws -> PruneReport {

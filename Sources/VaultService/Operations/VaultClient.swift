@@ -12,6 +12,9 @@ package protocol VaultClient: Sendable {
     ///   - limit: the most resources of the page; nil for the default.
     func resources(after: String?, limit: Int?) async throws -> PageDocument
 
+    /// Returns a reference to the resource with an id.
+    func reference(of id: TitleID) async throws -> MediaReference
+
     /// Returns what the vault holds of a resource; nil if it has no record of the resource.
     func resource(_ reference: MediaReference) async throws -> ResourceSummary?
 
@@ -41,6 +44,9 @@ package protocol VaultClient: Sendable {
 
     /// Sets the mode of a resource; nil makes it follow the vault's.
     func setMode(_ mode: VaultMode?, of reference: MediaReference) async throws
+
+    /// Names a resource for people; an empty name takes its name away.
+    func setName(_ name: String, of reference: MediaReference) async throws
 
     /// Evicts once what exceeds the given limits, or the vault's own if none are given.
     func prune(_ limits: LimitsDocument) async throws -> PruneReport

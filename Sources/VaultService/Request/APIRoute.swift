@@ -1,6 +1,6 @@
 /// A route under `/api/v1/`, named by the last part of its path.
 enum APIRoute: String, CaseIterable, Sendable {
-    case status, resources, resource, content, downloads, removals, pins, unpins, modes, prunes, verifications, settings
+    case status, resources, resource, content, downloads, removals, pins, unpins, modes, names, prunes, verifications, settings
     case revocations, links, explanation, events
     case reseals, shreds, audit, destructions, keyring, locks
     case keys, rotations, rewraps, retirements
@@ -15,7 +15,7 @@ enum APIRoute: String, CaseIterable, Sendable {
         case .status, .resources, .audit, .keys, .openAPI: ["GET", "HEAD"]
         case .reseals, .shreds, .destructions, .rotations, .rewraps, .retirements: ["POST"]
         case .resource, .content, .explanation: ["GET", "HEAD", "POST"]
-        case .removals, .pins, .unpins, .modes, .prunes, .verifications, .links, .revocations, .locks: ["POST"]
+        case .removals, .pins, .unpins, .modes, .names, .prunes, .verifications, .links, .revocations, .locks: ["POST"]
         case .downloads: ["GET", "HEAD", "POST", "DELETE"]
         case .settings: ["GET", "HEAD", "PATCH"]
         case .keyring: ["GET", "HEAD", "POST"]

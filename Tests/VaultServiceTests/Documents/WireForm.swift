@@ -43,8 +43,11 @@ struct WireForm: Sendable, CustomTestStringConvertible {
         #"{"bytes":1,"complete":true,"duration":2,"fetched":3,"kind":"hls","renditions":[\#(rendition)],"#
         + #""resources":4,"selection":{"audio":"en,de","subtitles":"none","video":"480"},"size":5}"#
 
+    private static let times = #""accessed":"2026-11-23T22:00:00Z","added":"2026-11-23T22:15:39Z""#
+
     private static let resource =
-        #"{"bytes":5,"class":"cache","etag":"\"a\"","generation":1,"held":[[0,5],[7,9]],"mode":"prefer-vault","#
+        #"{\#(times),"bytes":5,"class":"cache","contentID":"e","etag":"\"a\"","generation":1,"#
+        + #""held":[[0,5],[7,9]],"id":"k3v7q2ma","mode":"prefer-vault","#
         + #""name":"d","part":false,"size":9,"title":\#(title),"type":"video/mp4","url":"https://a.example/b?c"}"#
 
     private static let answers: [WireForm] = [
@@ -58,16 +61,17 @@ struct WireForm: Sendable, CustomTestStringConvertible {
                 + #""unlock":{"method":"key-file","restsWithVault":true},"used":8,"vault":"\#(vault)"}"#),
         WireForm(
             ListedDocument.self, "Listed",
-            #"{"bytes":5,"class":"pinned","complete":true,"name":"d","size":5,"title":\#(title),"type":"video/mp4","#
+            #"{\#(times),"bytes":5,"class":"pinned","complete":true,"contentID":"e","id":"k3v7q2ma","name":"d","size":5,"title":\#(title),"type":"video/mp4","#
                 + #""url":"https://a.example/"}"#,
-            minimal: #"{"bytes":5,"class":"pinned","complete":true,"name":null,"size":null,"title":null,"type":null,"#
+            minimal: #"{\#(times),"bytes":5,"class":"pinned","complete":true,"contentID":null,"id":null,"name":null,"size":null,"title":null,"type":null,"#
                 + #""url":"https://a.example/"}"#),
         WireForm(
             PageDocument.self, "Page", #"{"damaged":1,"next":"\#(id)","resources":[]}"#,
             minimal: #"{"damaged":1,"next":null,"resources":[]}"#),
         WireForm(
             ResourceSummary.self, "Resource", resource,
-            minimal: #"{"bytes":0,"class":"cache","etag":null,"generation":1,"held":[],"mode":null,"#
+            minimal: #"{\#(times),"bytes":0,"class":"cache","contentID":null,"etag":null,"generation":1,"held":[],"#
+                + #""id":null,"mode":null,"#
                 + #""name":null,"part":true,"size":null,"title":null,"type":null,"url":"https://a.example/b?c"}"#),
         WireForm(
             Title.self, "Title", title,
@@ -132,20 +136,23 @@ struct WireForm: Sendable, CustomTestStringConvertible {
         WireForm(ProblemDocument.self, "Problem", problem, minimal: #"{"status":404,"title":"Not Found"}"#),
     ]
 
-    private static let reference = #""contentID":"a","fields":[["Cookie","b"]]"#
+    private static let reference = #""contentID":"a","fields":[["Cookie","b"]],"id":"k3v7q2ma""#
     private static let url = #""url":"https://a.example/""#
 
     private static let requests: [WireForm] = [
-        WireForm(ReferenceDocument.self, "Reference", "{\(reference),\(url)}", minimal: "{\(url)}"),
-        WireForm(LinkRequest.self, "LinkOrder", #"{\#(reference),"lifetime":60,\#(url)}"#, minimal: "{\(url)}"),
+        WireForm(ReferenceDocument.self, "Reference", "{\(reference),\(url)}", minimal: "{}"),
+        WireForm(LinkRequest.self, "LinkOrder", #"{\#(reference),"lifetime":60,\#(url)}"#, minimal: "{}"),
         WireForm(
             DownloadRequest.self, "DownloadOrder",
-            #"{"audio":"en","connections":2,"contentID":"a","detached":true,"fields":[["Cookie","b"]],"limitRate":5,"#
+            #"{"audio":"en","connections":2,"contentID":"a","detached":true,"fields":[["Cookie","b"]],"id":"k3v7q2ma","#
+                + #""limitRate":5,"#
                 + #""mediaOnly":true,"subtitles":"de","title":"a",\#(url),"video":"480"}"#,
-            minimal: "{\(url)}"),
+            minimal: "{}"),
         WireForm(
             ModeRequest.self, "ModeOrder", #"{\#(reference),"mode":"default",\#(url)}"#,
-            minimal: #"{"mode":"offline",\#(url)}"#),
+            minimal: #"{"mode":"offline"}"#),
+        WireForm(
+            NameRequest.self, "NameOrder", #"{\#(reference),"name":"b",\#(url)}"#, minimal: #"{"name":"b"}"#),
         WireForm(
             VerificationRequest.self, "VerificationOrder",
             #"{"limitRate":1,"repair":true,"resources":[{\#(url)}],"sample":2}"#, minimal: "{}"),
