@@ -25,7 +25,7 @@ import Testing
     @Test(
         "An invalid command line is a usage error that points to the help",
         arguments: [
-            (["fetch"], "missing expected argument '<url> ...'; see mediavault fetch --help"),
+            (["fetch"], "missing expected argument '<title> ...'; see mediavault fetch --help"),
             (["list", "--frob"], "unknown option '--frob'; did you mean '--json'? see mediavault list --help"),
             (
                 ["frobnicate"],
@@ -47,7 +47,7 @@ import Testing
                 ["http://u:p@a/b?token=1"],
                 "there is no command http://a/b?…; the commands are \(FailureTests.commands); see mediavault --help"
             ),
-            (["rm"], "missing expected argument '<url> ...'; see mediavault remove --help"),
+            (["rm"], "no title given; give ids or URLs, or use --prefix or --all; see mediavault remove --help"),
             (
                 ["--key-file", "--json", "list"],
                 "missing value for '--key-file <file>': key file of exactly 32 bytes (MEDIAVAULT_KEY_FILE); "

@@ -12,8 +12,8 @@ struct CatCommand: AsyncParsableCommand {
             reads and fetches for this command.
             """)
 
-    @Argument(help: "URL of the title: http or https.")
-    var url: String
+    @Argument(help: ArgumentHelp("Id or URL of the title.", valueName: "title"))
+    var title: String
 
     @Option(
         name: .customLong("range"), parsing: .unconditional,
@@ -30,22 +30,28 @@ struct CatCommand: AsyncParsableCommand {
     @OptionGroup var waiting: WaitOption
 
     func run() async throws {
-        let url = try MediaURL(url)
+        let name = try TitleName(title)
         let range = try rangeText.map(RangeArgument.parse) ?? .whole
-        let reference = try await naming.reference(url, access.unlocking)
+        let naming = try await naming.naming(of: [name], access.unlocking)
         guard !offline else {
             let opener = try await access.opener()
             return try await Interruption.cancelling {
-                try await opener.reading { try await Self.write(reference, range, from: LocalVault($0)) }
+                try await opener.reading { vault in
+                    let vault = LocalVault(vault)
+                    try await Self.write(naming.reference(to: name, in: vault), range, from: vault)
+                }
             }
         }
         let finder = try await access.finder(waiting)
         try await Interruption.cancelling {
             do {
-                try await finder.act { try await Self.write(reference, range, from: $0) }
+                try await finder.act { vault in
+                    try await Self.write(naming.reference(to: name, in: vault), range, from: vault)
+                }
             } catch let error as VaultError where error.code == .owned {
                 // Held bytes can be read beside the owner.
                 try await finder.reading { vault in
+                    let reference = try await naming.reference(to: name, in: LocalVault(vault))
                     guard try await vault.summary(of: reference)?.holds(range) == true else { throw error }
                     try await Self.write(reference, range, from: LocalVault(vault))
                 }
@@ -69,14 +75,16 @@ struct ExportCommand: AsyncParsableCommand {
             contacted. If bytes are missing, nothing is created and the exit code is 6.
             """)
 
-    @Argument(help: "URL of the title: http or https.")
-    var url: String
+    @Argument(help: ArgumentHelp("Id or URL of the title.", valueName: "title"))
+    var title: String
 
     @Argument(help: "File or folder to create, readable by its owner only.", completion: .file())
     var file: String
 
     @Flag(help: "Replace an existing file.")
     var force = false
+
+    @OptionGroup var naming: ReferenceOptions
 
     @OptionGroup var access: VaultAccess
 
@@ -86,12 +94,14 @@ struct ExportCommand: AsyncParsableCommand {
     func run() async throws {
         guard file != "-" else { throw UsageError("export writes a file; use cat for standard output") }
         guard !file.isEmpty else { throw UsageError("the path of the file is empty; give one") }
-        let url = try MediaURL(url)
+        let name = try TitleName(title)
+        let naming = try await naming.naming(of: [name], access.unlocking)
         let path = AbsolutePath.of(file, from: ProcessEnvironment.current.workingDirectory)
         let (opener, isForced) = (try await access.opener(), force)
         try await Interruption.cancelling("no file was created") {
-            try await opener.reading {
-                try await Self.export(MediaReference(url), to: path, replacing: isForced, from: $0)
+            try await opener.reading { vault in
+                let reference = try await naming.reference(to: name, in: LocalVault(vault))
+                try await Self.export(reference, to: path, replacing: isForced, from: vault)
             }
         }
         guard json else { return }

@@ -7,15 +7,15 @@ struct FetchCommand: AsyncParsableCommand {
         commandName: "fetch",
         abstract: "Download titles into the vault.",
         discussion: """
-            Continues where an earlier fetch or a player stopped. - reads URLs from standard input, one per line; \
-            empty lines and lines that start with # are skipped. With several URLs all are tried, and the exit code \
+            Continues where an earlier fetch or a player stopped. - reads titles from standard input, one per line; \
+            empty lines and lines that start with # are skipped. With several titles all are tried, and the exit code \
             is that of the first failure. Of an HLS or DASH title, everything that the chosen renditions need is \
             fetched. If a service owns the vault, it fetches for this command and shares its \
             fetches.
             """)
 
-    @Argument(help: ArgumentHelp("URLs to fetch: http or https; - is a list on standard input.", valueName: "url"))
-    var urls: [String]
+    @Argument(help: ArgumentHelp("URLs, or ids of titles; - is a list on standard input.", valueName: "title"))
+    var titles: [String]
 
     @OptionGroup(title: "Titles")
     var renditions: RenditionOptions
@@ -39,33 +39,32 @@ struct FetchCommand: AsyncParsableCommand {
     var json = false
 
     func validate() throws {
-        if urls.contains(URLList.fromInput), naming.headerFile == "-" {
+        if titles.contains(URLList.fromInput), naming.headerFile == "-" {
             throw ValidationError("the list and the header file cannot both come from standard input; use a file")
         }
-        if renditions.title != nil, urls.count != 1 || urls.contains(URLList.fromInput) {
-            throw ValidationError("--title names one title; give one URL")
+        if renditions.title != nil, titles.count != 1 || titles.contains(URLList.fromInput) {
+            throw ValidationError("--title names one title; give one")
         }
     }
 
     func run() async throws {
-        let urls = try await URLList.read(urls)
-        try naming.check(urls.compactMap { try? MediaURL($0) })
-        let fields = try await naming.fields(access.unlocking)
+        let titles = try await URLList.read(titles)
+        let naming = try await naming.naming(of: titles.compactMap { try? TitleName($0) }, access.unlocking)
         let finder = try await access.finder(waiting, limits: try room.limits())
-        let (contentID, options, isDetached) = (naming.contentID, renditions.applied(to: pace.options), detach)
+        let (options, isDetached) = (renditions.applied(to: pace.options), detach)
         let records = try await Interruption.cancelling {
             try await finder.act { vault in
                 var records: [FetchedRecord] = []
-                for (index, url) in urls.enumerated() {
+                for (index, title) in titles.enumerated() {
                     let fetching = TitleFetch(
-                        url: url, number: index + 1, count: urls.count, options: options, isDetached: isDetached
-                    ) { MediaReference($0, contentID: contentID, fields: fields) }
+                        title: title, naming: naming, number: index + 1, count: titles.count, options: options,
+                        isDetached: isDetached)
                     records.append(try await fetching.run(in: vault))
                 }
                 return records
             }
         }
-        if urls.count > 1, !isDetached { await Terminal.shared.say(FetchTotal(records).sentence) }
+        if titles.count > 1, !isDetached { await Terminal.shared.say(FetchTotal(records).sentence) }
         if json {
             for record in records { try await StandardOutput.shared.write(try JSONText.of(record) + "\n") }
         }
@@ -75,20 +74,20 @@ struct FetchCommand: AsyncParsableCommand {
 
 /// The download of one title, as the user sees it.
 struct TitleFetch: Sendable {
-    let url: String
+    /// The URL, or the id, as it was given.
+    let title: String
+    let naming: TitleNaming
     /// The position of the title among ``count``, from 1.
     let number: Int
     let count: Int
     let options: DownloadOptions
     /// Whether the service continues it on its own.
     let isDetached: Bool
-    /// Returns the reference of a URL.
-    let reference: @Sendable (MediaURL) -> MediaReference
 
     /// Fetches the title; reports and records a failure, so that the next title has its turn.
     func run(in vault: any VaultClient) async throws -> FetchedRecord {
         do {
-            let reference = reference(try MediaURL(url))
+            let reference = try await naming.reference(to: TitleName(title), in: vault)
             var hadAll = false
             if isDetached {
                 try await vault.beginDownload(reference, options)
@@ -101,13 +100,14 @@ struct TitleFetch: Sendable {
                 await Terminal.shared.say("\(name(of: reference.url)): already complete, \(size)")
             }
             for note in document?.title.map(TitleText.missingLanguages) ?? [] { await Terminal.shared.say(note) }
-            return FetchedRecord(url, document)
+            return FetchedRecord(title, document)
         } catch let error as VaultError {
             try Task.checkCancellation()
             // Report what is held now, not the last progress; a malformed URL has neither.
-            let document = try? await vault.resource(reference(MediaURL(url)))
+            let reference = try? await naming.reference(to: TitleName(title), in: vault)
+            let document = if let reference { try? await vault.resource(reference) } else { nil as ResourceSummary? }
             await Terminal.shared.say(error.message(ofURL: number, of: count) + Self.missing(document, after: error))
-            return FetchedRecord(url, document, failed: error)
+            return FetchedRecord(title, document, failed: error)
         }
     }
 

@@ -7,14 +7,14 @@ struct ResealCommand: AsyncParsableCommand {
         commandName: "reseal",
         abstract: "Give titles new keys, and reseal all their segments.",
         discussion: """
-            Use this if a title's own key may have leaked. Without URLs it reseals all titles. Playback continues. The \
+            Use this if a title's own key may have leaked. Without titles it reseals all titles. Playback continues. The \
             titles at highest risk go first: those already begun, then those under the oldest generation, most \
             recently played first. Free space for one segment is enough. An interrupted reseal continues when the \
             vault is opened again, or the command is run again. The exit code is 4 if damage was found, which becomes \
             a gap, or a title does not open and keeps its key.
             """)
-    @Argument(help: ArgumentHelp("URLs of titles: http or https (default: all titles).", valueName: "url"))
-    var urls: [String] = []
+    @Argument(help: ArgumentHelp("Ids or URLs of titles (default: all titles).", valueName: "title"))
+    var titles: [String] = []
 
     @Option(
         help: ArgumentHelp("Maximum rate of sealing: \(ByteRate.forms).", valueName: "rate"))
@@ -30,17 +30,21 @@ struct ResealCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let references = try await naming.references(urls, access.unlocking)
+        let names = try titles.map { try TitleName($0) }
+        let naming = try await naming.naming(of: names, access.unlocking)
         let finder = try await access.finder(waiting)
         let rate = limitRate?.bytesPerSecond
-        let report = try await Interruption.cancelling("finished segments are kept; run it again to continue") {
+        let (references, report) = try await Interruption.cancelling(
+            "finished segments are kept; run it again to continue"
+        ) {
             try await finder.act { vault in
+                let references = try await naming.references(to: names, in: vault)
                 var display = ProgressDisplay("reseal")
                 let report = try await vault.reseal(references, bytesPerSecond: rate) { step in
                     await display.show(TransferProgress(held: step.bytes, total: step.bytesTotal))
                 }
                 await display.end()
-                return report
+                return (references, report)
             }
         }
         let verdict = ResealText(report)
@@ -65,12 +69,12 @@ struct ShredCommand: AsyncParsableCommand {
             to it, and the generations that wrapped the deleted keys are destroyed: nothing in the vault or on its \
             drive opens the titles again. With --quick that is left to the next rotation, and the receipt says \
             removed, not destroyed. Earlier copies of vault and keyring still open the titles. Each title leaves a \
-            receipt: see keys audit URL. The exit code is 4 if a generation had to stay because it wraps another \
+            receipt: see keys audit TITLE. The exit code is 4 if a generation had to stay because it wraps another \
             title's key that does not open.
             """)
     @Argument(
-        help: ArgumentHelp("URLs of titles: http or https.", valueName: "url"))
-    var urls: [String]
+        help: ArgumentHelp("Ids or URLs of titles.", valueName: "title"))
+    var titles: [String]
 
     @Flag(help: "Do not change the generation.")
     var quick = false
@@ -85,11 +89,14 @@ struct ShredCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let references = try await naming.references(urls, access.unlocking)
+        let names = try titles.map { try TitleName($0) }
+        let naming = try await naming.naming(of: names, access.unlocking)
         let finder = try await access.finder(waiting)
         let isQuick = quick
         let document = try await Interruption.cancelling("it continues when the vault is opened again") {
-            try await finder.act { try await $0.shred(references, quick: isQuick) }
+            try await finder.act { vault in
+                try await vault.shred(naming.references(to: names, in: vault), quick: isQuick)
+            }
         }
         for title in document.resources {
             guard let problem = title.problem else {
@@ -171,12 +178,12 @@ struct AuditCommand: AsyncParsableCommand {
             Needs neither the index nor a running service. If there is no keyring any more, or with --without-keys, it \
             checks every signature against the public key that the log names, and that each line follows the one \
             before; only a log that was cut at its end goes unnoticed then. The exit code is 4 if something is wrong. \
-            With URLs it prints only the receipts of these titles, whether they are still held or not; that needs the \
+            With titles it prints only their receipts, by URL also of those that are no longer held; that needs the \
             index and the keyring, and leaves out receipts from before keys rotate --locator.
             """)
 
-    @Argument(help: ArgumentHelp("URLs of titles: http or https (default: every receipt).", valueName: "url"))
-    var urls: [String] = []
+    @Argument(help: ArgumentHelp("Ids or URLs of titles (default: every receipt).", valueName: "title"))
+    var titles: [String] = []
 
     @Flag(help: "Check the log alone, without unlocking the keyring.")
     var withoutKeys = false
@@ -189,7 +196,7 @@ struct AuditCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let report = try await urls.isEmpty ? wholeLog() : aboutTitles()
+        let report = try await titles.isEmpty ? wholeLog() : aboutTitles()
         try await StandardOutput.shared.write(json ? try JSONText.of(report) + "\n" : AuditText.text(report))
         if !report.isAnchored {
             await Terminal.shared.say("checked without the keyring: a log that was cut at its end goes unnoticed")
@@ -211,7 +218,10 @@ struct AuditCommand: AsyncParsableCommand {
         guard !withoutKeys else {
             throw UsageError("the receipts of a title can be found only with the keyring; leave out --without-keys")
         }
-        let references = try await naming.references(urls, access.unlocking)
-        return try await access.opener().reading { try await $0.keys.audit(about: references) }
+        let names = try titles.map { try TitleName($0) }
+        let naming = try await naming.naming(of: names, access.unlocking)
+        return try await access.opener().reading { vault in
+            try await vault.keys.audit(about: naming.references(to: names, in: LocalVault(vault)))
+        }
     }
 }

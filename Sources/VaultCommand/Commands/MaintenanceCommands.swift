@@ -14,8 +14,8 @@ struct VerifyCommand: AsyncParsableCommand {
             could not be read.
             """)
 
-    @Argument(help: ArgumentHelp("URLs of titles to check (default: everything).", valueName: "url"))
-    var urls: [String] = []
+    @Argument(help: ArgumentHelp("Ids or URLs of titles to check (default: everything).", valueName: "title"))
+    var titles: [String] = []
 
     @Flag(help: "Fetch damaged ranges again, and remove titles that no key opens.")
     var `repair` = false
@@ -29,6 +29,8 @@ struct VerifyCommand: AsyncParsableCommand {
         help: ArgumentHelp("Maximum rate of checking: \(ByteRate.forms).", valueName: "rate"))
     var limitRate: ByteRate?
 
+    @OptionGroup var selection: TitleSelection
+
     @OptionGroup var naming: ReferenceOptions
 
     @OptionGroup var access: VaultAccess
@@ -38,18 +40,31 @@ struct VerifyCommand: AsyncParsableCommand {
     @Flag(help: "Print a JSON object.")
     var json = false
 
+    func validate() throws { try selection.check(beside: titles, isRequired: false) }
+
     func run() async throws {
         let options = VerifyOptions(
             repairs: `repair`, sample: sample?.percent, bytesPerSecond: limitRate?.bytesPerSecond)
-        let act = try await act(options, try await naming.references(urls, access.unlocking))
+        let names = try titles.map { try TitleName($0) }
+        let naming = try await naming.naming(of: names, access.unlocking)
+        let selection = selection
+        let act = try await act(options) { vault in
+            // Everything includes what is no title.
+            guard selection.prefix != nil else { return try await naming.references(to: names, in: vault) }
+            let chosen = try await selection.titles(in: vault).compactMap(\.id).map(TitleName.id)
+            return try await naming.references(to: chosen, in: vault)
+        }
         let document = try await Interruption.cancelling("completed repairs are kept", act)
         try await StandardOutput.shared.write(json ? try JSONText.of(document) + "\n" : VerifyText.text(document))
         guard document.isSound else { throw AlreadyReported(status: document.remaining > 0 ? .integrity : .failed) }
     }
 
+    /// Returns the titles to check.
+    private typealias Titles = @Sendable (any VaultClient) async throws -> [MediaReference]
+
     /// Returns the work: a repair needs the owner, a check does not. A service does either, and records the result.
     private func act(
-        _ options: VerifyOptions, _ titles: [MediaReference]
+        _ options: VerifyOptions, _ titles: @escaping Titles
     ) async throws -> @Sendable () async throws -> VerifyReport {
         let finder = try await access.finder(waiting)
         guard let opener = finder.opener, !options.repairs else {
@@ -67,10 +82,10 @@ struct VerifyCommand: AsyncParsableCommand {
 
     /// Checks a vault, and shows the progress.
     private static func verify(
-        _ vault: any VaultClient, _ options: VerifyOptions, _ titles: [MediaReference]
+        _ vault: any VaultClient, _ options: VerifyOptions, _ titles: Titles
     ) async throws -> VerifyReport {
         var display = ProgressDisplay("verify")
-        let document = try await vault.verify(options, of: titles) { step in
+        let document = try await vault.verify(options, of: titles(vault)) { step in
             await display.show(TransferProgress(held: step.bytesOpened, total: step.bytesTotal))
         }
         await display.end()

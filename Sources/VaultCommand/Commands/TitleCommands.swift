@@ -6,12 +6,12 @@ struct PinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pin",
         abstract: "Pin titles: exempt them from eviction.",
-        discussion: "Fetches nothing; use fetch for that. With several URLs all are tried.")
+        discussion: "Fetches nothing; use fetch for that. With several titles all are tried.")
 
     @OptionGroup var titles: TitleArguments
 
     func run() async throws {
-        try await titles.act { vault, reference in
+        try await titles.act(to: "pin") { vault, reference in
             try await vault.pin(reference)
             return TitleRecord.Outcome(sentence: "pinned")
         }
@@ -21,12 +21,12 @@ struct PinCommand: AsyncParsableCommand {
 struct UnpinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unpin", abstract: "Unpin titles.",
-        discussion: "With several URLs all are tried.")
+        discussion: "With several titles all are tried.")
 
     @OptionGroup var titles: TitleArguments
 
     func run() async throws {
-        try await titles.act { vault, reference in
+        try await titles.act(to: "unpin") { vault, reference in
             try await vault.unpin(reference)
             return TitleRecord.Outcome(sentence: "unpinned")
         }
@@ -37,13 +37,13 @@ struct RemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
         abstract: "Remove titles from the vault, with their bytes and all metadata.",
-        discussion: "Ends playback. With several URLs all are tried; the exit code is that of the first failure.",
+        discussion: "Ends playback. With several titles all are tried; the exit code is that of the first failure.",
         aliases: ["rm"])
 
     @OptionGroup var titles: TitleArguments
 
     func run() async throws {
-        try await titles.act { vault, reference in
+        try await titles.act(to: "remove") { vault, reference in
             let removal = try await vault.remove(reference)
             let rest = removal.isErased == false ? "; its key will be erased within a minute" : ""
             return TitleRecord.Outcome(
@@ -72,18 +72,66 @@ struct ModeCommand: AsyncParsableCommand {
 
     func run() async throws {
         let mode = mode
-        try await titles.act { vault, reference in
+        try await titles.act(to: "set the mode of") { vault, reference in
             try await vault.setMode(mode.mode, of: reference)
             return TitleRecord.Outcome(sentence: "mode \(mode.name)")
         }
     }
 }
 
+struct RenameCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rename",
+        abstract: "Name a title.",
+        discussion: """
+            The name is what list, players and exports show; it is sealed like everything else. An empty name shows \
+            the URL again.
+            """)
+
+    @Argument(help: ArgumentHelp("Id or URL of the title.", valueName: "title"))
+    var title: String
+
+    @Argument(help: "The name: one line of at most 200 characters.")
+    var name: String
+
+    @OptionGroup var naming: ReferenceOptions
+
+    @OptionGroup var access: VaultAccess
+
+    @OptionGroup var waiting: WaitOption
+
+    @Flag(help: "Print a JSON object.")
+    var json = false
+
+    func run() async throws {
+        let (title, name) = (try TitleName(title), name)
+        let naming = try await naming.naming(of: [title], access.unlocking)
+        let finder = try await access.finder(waiting)
+        let renamed = try await Interruption.cancelling("the name may have changed") {
+            try await finder.act { vault in
+                let reference = try await naming.reference(to: title, in: vault)
+                try await vault.setName(name, of: reference)
+                return try await vault.resource(reference)
+            }
+        }
+        guard let renamed else { return }
+        let shown = renamed.name.map { "named \($0)" } ?? "without a name"
+        try await StandardOutput.shared.write(
+            json
+                ? try JSONText.of(ListedDocument(renamed)) + "\n"
+                : Terminal.printable("\(renamed.id.map { "\($0)" } ?? renamed.url): \(shown)") + "\n")
+    }
+}
+
 /// The arguments of a command that acts on each of several titles.
 struct TitleArguments: ParsableArguments {
     @Argument(
-        help: ArgumentHelp("URLs of titles: http or https.", valueName: "url"))
-    var urls: [String]
+        help: ArgumentHelp("Ids or URLs of titles.", valueName: "title"))
+    var titles: [String] = []
+
+    @OptionGroup var selection: TitleSelection
+
+    @OptionGroup var consent: BulkConsent
 
     @OptionGroup var naming: ReferenceOptions
 
@@ -96,18 +144,28 @@ struct TitleArguments: ParsableArguments {
 
     typealias Act = @Sendable (any VaultClient, MediaReference) async throws -> TitleRecord.Outcome
 
+    func validate() throws { try selection.check(beside: titles) }
+
     /// Runs `act` on every title; reports failures, and exits with the code of the first one.
-    func act(_ act: @escaping Act) async throws {
-        try naming.check(urls.compactMap { try? MediaURL($0) })
-        let fields = try await naming.fields(access.unlocking)
+    ///
+    /// - Parameter verb: what `act` does with a title, for a question.
+    func act(to verb: String, _ act: @escaping Act) async throws {
+        let naming = try await naming.naming(of: titles.compactMap { try? TitleName($0) }, access.unlocking)
         let finder = try await access.finder(waiting)
-        let (urls, contentID, json) = (urls, naming.contentID, json)
+        let (given, selection, consent, json) = (titles, selection, consent, json)
         let failed = try await Interruption.cancelling("finished titles stay changed") {
             try await finder.act { vault in
+                var titles = given
+                if selection.isGiven {
+                    let chosen = try await selection.titles(in: vault)
+                    try await consent.ask(to: verb, chosen)
+                    titles = chosen.map { $0.id?.description ?? $0.url }
+                }
                 var failed: ExitStatus?
-                for (index, url) in urls.enumerated() {
-                    let record = try await Self.record(of: url, index + 1, urls.count, isPrinted: json) {
-                        try await act(vault, MediaReference($0, contentID: contentID, fields: fields))
+                for (index, title) in titles.enumerated() {
+                    let record = try await Self.record(of: title, index + 1, titles.count, isPrinted: json) {
+                        let reference = try await naming.reference(to: $0, in: vault)
+                        return (reference, try await act(vault, reference))
                     }
                     if record.status != .done { failed = failed ?? record.status }
                 }
@@ -119,20 +177,22 @@ struct TitleArguments: ParsableArguments {
 
     private static func record(
         of text: String, _ number: Int, _ count: Int, isPrinted: Bool,
-        _ act: (MediaURL) async throws -> TitleRecord.Outcome
+        _ act: (TitleName) async throws -> (MediaReference, TitleRecord.Outcome)
     ) async throws -> TitleRecord {
         let record: TitleRecord
         do {
-            let url = try MediaURL(text)
-            let outcome = try await act(url)
+            let name = try TitleName(text)
+            let (reference, outcome) = try await act(name)
             if !isPrinted {
-                try await StandardOutput.shared.write("\(Terminal.printable("\(url)")): \(outcome.sentence)\n")
+                let shown = (name.id.map { "\($0) " } ?? "") + "\(reference)"
+                try await StandardOutput.shared.write("\(Terminal.printable(shown)): \(outcome.sentence)\n")
             }
-            record = TitleRecord(text, outcome)
+            record = TitleRecord(id: name.id, name.id == nil ? text : reference.url.absoluteString, outcome)
         } catch let error as VaultError {
             try Task.checkCancellation()
             await Terminal.shared.say(error.message(ofURL: number, of: count))
-            record = TitleRecord(text, failed: error)
+            let id = TitleID(text)
+            record = TitleRecord(id: id, id == nil ? text : nil, failed: error)
         }
         if isPrinted { try await StandardOutput.shared.write(try JSONText.of(record) + "\n") }
         return record

@@ -8,14 +8,13 @@ struct URLCommand: AsyncParsableCommand {
         commandName: "url",
         abstract: "Print a link that plays a title through the service.",
         discussion: """
-            Needs only the keyring: neither the vault, nor the origin, nor a running service. Without a key the running \
-            service makes the link. With --content-id or \
+            Of a URL it needs only the keyring: neither the vault, nor the origin, nor a running service. With an id, --content-id or \
             --header-file the link plays exactly that title as it was stored; it contains none of the header fields, \
             so fetch some of the title with them first.
             """)
 
-    @Argument(help: "URL of the title: http or https.")
-    var url: String
+    @Argument(help: ArgumentHelp("Id or URL of the title.", valueName: "title"))
+    var title: String
 
     @Option(help: ArgumentHelp("How long the link stays valid: 90s, 30m, 24h, 7d.", valueName: "time"))
     var expires = "24h"
@@ -37,25 +36,29 @@ struct URLCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let url = try MediaURL(url)
-        guard !url.hasCredentials else {
+        let name = try TitleName(title)
+        if case .url(let url) = name, url.hasCredentials {
             throw UsageError("a playback link cannot contain a user name and password; leave them out of the URL")
         }
-        let reference = try await naming.reference(url, access.unlocking)
+        let naming = try await naming.naming(of: [name], access.unlocking)
         let lifetime = try LinkLifetime(expires)
         let service = try await service()
-        let made = try await link(to: reference, lifetime)
-        let record = LinkRecord(url: "\(url)", link: service + made.path, expires: made.expires)
+        let end = Int64(Date().timeIntervalSince1970) + lifetime.seconds
+        let (url, path) = try await link(to: name, naming, expires: end)
+        let record = LinkRecord(url: "\(url)", link: service + path, expires: end)
         try await StandardOutput.shared.write((json ? try JSONText.of(record) : record.link) + "\n")
     }
 
-    private func link(to reference: MediaReference, _ lifetime: LinkLifetime) async throws -> LinkDocument {
-        if let running = try await access.keylessService() {
-            return try await running.link(to: reference, lifetime: lifetime.seconds)
+    /// Returns the URL of the title, and the path and query of a link to it. Only the vault knows the title with an id.
+    private func link(to name: TitleName, _ naming: TitleNaming, expires: Int64) async throws -> (MediaURL, String) {
+        guard case .url(let url) = name else {
+            return try await access.opener().reading { vault in
+                let reference = try await naming.reference(to: name, in: LocalVault(vault))
+                return (reference.url, try vault.tokens.playbackPath(for: reference, expires: expires))
+            }
         }
-        let tokens = try await access.tokenIssuer()
-        let end = Int64(Date().timeIntervalSince1970) + lifetime.seconds
-        return LinkDocument(path: try tokens.playbackPath(for: reference, expires: end), expires: end)
+        let reference = MediaReference(url, contentID: naming.contentID, fields: naming.fields)
+        return (url, try await access.tokenIssuer().playbackPath(for: reference, expires: expires))
     }
 
     /// Returns the scheme and authority of the service.

@@ -15,21 +15,14 @@ struct ReferenceOptions: ParsableArguments {
             valueName: "file"), completion: .file())
     var headerFile: String?
 
-    /// Returns the reference that a URL and these options make.
-    func reference(_ url: MediaURL, _ unlocking: UnlockOptions) async throws -> MediaReference {
-        MediaReference(url, contentID: contentID, fields: try await fields(unlocking))
-    }
-
-    /// Returns the references that several URLs and these options make.
-    func references(_ urls: [String], _ unlocking: UnlockOptions) async throws -> [MediaReference] {
-        let urls = try urls.map { try MediaURL($0) }
-        try check(urls)
-        let fields = try await fields(unlocking)
-        return urls.map { MediaReference($0, contentID: contentID, fields: fields) }
+    /// Returns what these options state of titles.
+    func naming(of names: [TitleName], _ unlocking: UnlockOptions) async throws -> TitleNaming {
+        try check(names)
+        return TitleNaming(contentID: contentID, fields: try await fields(unlocking))
     }
 
     /// Returns the header fields to send; none if no file is given.
-    func fields(_ unlocking: UnlockOptions) async throws -> HeaderFields {
+    private func fields(_ unlocking: UnlockOptions) async throws -> HeaderFields {
         switch headerFile {
         case nil: return HeaderFields()
         case "": throw UsageError("--header-file is empty; give it a file")
@@ -41,18 +34,23 @@ struct ReferenceOptions: ParsableArguments {
         }
     }
 
-    /// Checks that the options fit several URLs.
-    func check(_ urls: [MediaURL]) throws {
-        if contentID != nil, urls.count > 1 {
+    /// Checks that the options fit the titles.
+    private func check(_ names: [TitleName]) throws {
+        if contentID != nil, names.contains(where: { $0.id != nil }) {
+            throw UsageError("--content-id goes with a URL; an id names the title by itself")
+        }
+        if contentID != nil, names.count > 1 {
             throw UsageError("--content-id identifies one title; run the command once for each title")
         }
-        if headerFile != nil, Set(urls.map { "\($0.scheme)://\($0.authority)" }).count > 1 {
+        // The origin of a title that is named by its id is known only to the vault.
+        let origins = names.map { if case .url(let url) = $0 { "\(url.scheme)://\(url.authority)" } else { "\($0)" } }
+        if headerFile != nil, Set(origins).count > 1 {
             throw UsageError("--header-file is for one origin; run the command once for each origin")
         }
     }
 }
 
-/// The URLs that arguments give: the arguments themselves or, for `-`, the list on standard input.
+/// The titles that arguments give: the arguments themselves or, for `-`, the list on standard input.
 enum URLList {
     /// The argument that stands for the list on standard input.
     static let fromInput = "-"
@@ -68,11 +66,11 @@ enum URLList {
         let bytes = try await StandardInput.read(atMost: maxBytes)
         guard bytes.count <= maxBytes else { throw UsageError("the list on standard input is longer than 16 MiB") }
         let listed = urls(in: String(decoding: bytes, as: UTF8.self))
-        guard arguments.count > 1 || !listed.isEmpty else { throw UsageError("standard input contains no URL") }
+        guard arguments.count > 1 || !listed.isEmpty else { throw UsageError("standard input names no title") }
         return arguments.flatMap { $0 == fromInput ? listed : [$0] }
     }
 
-    /// Returns one URL for each line; skips empty lines and lines that start with `#`.
+    /// Returns one title for each line; skips empty lines and lines that start with `#`.
     static func urls(in text: String) -> [String] {
         text.split(whereSeparator: \.isNewline).map { line in
             String(line.drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())

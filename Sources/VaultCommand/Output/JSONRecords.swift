@@ -8,6 +8,9 @@ struct FetchedRecord: Encodable, Sendable {
         let message: String
     }
 
+    /// The title's id; null if the vault has nothing of it.
+    @OrNull var id: TitleID?
+    /// The URL, or the id, as it was given.
     let url: String
     @OrNull var size: Int64?
     let bytes: Int64
@@ -17,9 +20,10 @@ struct FetchedRecord: Encodable, Sendable {
     /// The exit code for the title; not printed.
     let status: ExitStatus
 
-    private enum CodingKeys: CodingKey { case url, size, bytes, type, complete, error }
+    private enum CodingKeys: CodingKey { case id, url, size, bytes, type, complete, error }
 
     init(_ url: String, _ summary: ResourceSummary?, failed error: VaultError? = nil) {
+        id = summary?.id
         self.url = url
         size = summary?.wholeSize
         bytes = summary?.wholeBytes ?? 0
@@ -45,22 +49,27 @@ struct TitleRecord: Encodable, Sendable {
         let message: String
     }
 
-    let url: String
+    /// The id that the title was named by; nil if it was named by its URL.
+    let id: TitleID?
+    /// Its URL; nil if the vault has no title with the id.
+    @OrNull var url: String?
     let bytes: Int64?
     @OrNull var error: Problem?
     /// The exit code for the title; not printed.
     let status: ExitStatus
 
-    private enum CodingKeys: CodingKey { case url, bytes, error }
+    private enum CodingKeys: CodingKey { case id, url, bytes, error }
 
-    init(_ url: String, _ outcome: Outcome) {
+    init(id: TitleID? = nil, _ url: String, _ outcome: Outcome) {
+        self.id = id
         self.url = url
         bytes = outcome.bytes
         error = nil
         status = .done
     }
 
-    init(_ url: String, failed error: VaultError) {
+    init(id: TitleID? = nil, _ url: String?, failed error: VaultError) {
+        self.id = id
         self.url = url
         bytes = nil
         self.error = Problem(code: error.code.description, message: error.text)

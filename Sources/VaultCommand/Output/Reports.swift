@@ -162,26 +162,6 @@ enum TextTable {
     }
 }
 
-/// The table that `list` prints: numbers first, because their width is known; the URL, which may be long, last.
-enum ListTable {
-    static let heading = line("HELD", "BYTES", "SIZE", "TYPE", "URL")
-
-    static func row(_ title: ListedDocument) -> String {
-        line(
-            TransferProgress(held: title.bytes, total: title.size).percent.map { "\($0) %" } ?? "?",
-            ByteCount.text(title.bytes), title.size.map(ByteCount.text) ?? "?",
-            Terminal.printable(title.title.map(TitleText.kind) ?? title.type ?? "?"),
-            Terminal.printable(title.name.map { "\($0)  \(title.url)" } ?? title.url))
-    }
-
-    private static func line(_ held: String, _ bytes: String, _ size: String, _ type: String, _ url: String) -> String {
-        [
-            TextTable.right(held, 5), TextTable.right(bytes, 9), TextTable.right(size, 9), TextTable.left(type, 24),
-            url,
-        ].joined(separator: "  ") + "\n"
-    }
-}
-
 /// A title of several resources as text for people.
 enum TitleText {
     /// Returns what it is in a few words: `HLS 480p en 1:30:00`.

@@ -17,6 +17,15 @@ final class StandardOutput: Sendable {
 
     init(descriptor: Int32) { self.descriptor = descriptor }
 
+    /// The current number of columns if this is a terminal; nil if something else reads it.
+    var terminalWidth: Int? {
+        var size = winsize()
+        guard isatty(descriptor) == 1, unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
+            return nil
+        }
+        return Int(size.ws_col)
+    }
+
     /// Writes all of `bytes`.
     ///
     /// - Throws: ``OutputClosed`` if the reader has gone; ``VaultError`` if the file system refuses.

@@ -1,0 +1,60 @@
+import MediaVault
+import VaultService
+
+/// A title as an argument names it.
+enum TitleName: Hashable, Sendable {
+    /// By the id that `list` prints.
+    case id(TitleID)
+    case url(MediaURL)
+
+    /// Reads an argument; a URL has a colon, and an id has none.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidURL` if it is neither.
+    init(_ text: String) throws {
+        if let id = TitleID(text) {
+            self = .id(id)
+        } else if !text.isEmpty, text.utf8.allSatisfy(Self.isWordCharacter) {
+            throw VaultError(
+                .invalidURL,
+                "this is neither a URL with http or https nor the id of a title, which has 8 of the characters a-z 2-7",
+                hint: .listTitles)
+        } else {
+            self = .url(try MediaURL(text))
+        }
+    }
+
+    private static func isWordCharacter(_ byte: UInt8) -> Bool {
+        Character(Unicode.Scalar(byte)).isLetter && byte < 0x80 || (0x30...0x39).contains(byte)
+    }
+
+    /// The id, if that is the name.
+    var id: TitleID? { if case .id(let id) = self { id } else { nil } }
+}
+
+/// What a command states of all its titles: a content id, and header fields.
+struct TitleNaming: Sendable {
+    let contentID: String?
+    let fields: HeaderFields
+
+    /// Returns the reference to a title of a vault.
+    ///
+    /// - Throws: ``VaultError`` with code `notHeld` if the vault has no title with the id.
+    func reference(to name: TitleName, in vault: any VaultClient) async throws -> MediaReference {
+        switch name {
+        case .url(let url): return MediaReference(url, contentID: contentID, fields: fields)
+        case .id(let id):
+            var reference = try await vault.reference(of: id)
+            reference.fields = fields
+            return reference
+        }
+    }
+
+    /// Returns the references to several titles.
+    ///
+    /// - Throws: as ``reference(to:in:)``.
+    func references(to names: [TitleName], in vault: any VaultClient) async throws -> [MediaReference] {
+        var references: [MediaReference] = []
+        for name in names { references.append(try await reference(to: name, in: vault)) }
+        return references
+    }
+}

@@ -1,0 +1,78 @@
+import ArgumentParser
+import Foundation
+import MediaVault
+import VaultService
+
+/// The options that choose titles by what they have in common.
+struct TitleSelection: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("All titles whose URL begins like this.", valueName: "url"))
+    var prefix: String?
+
+    @Flag(help: "All titles.")
+    var all = false
+
+    /// Whether the options choose titles.
+    var isGiven: Bool { all || prefix != nil }
+
+    /// Checks that titles are named in one way.
+    ///
+    /// - Parameter titles: the titles that arguments name.
+    func check(beside titles: [String], isRequired: Bool = true) throws {
+        guard [!titles.isEmpty, all, prefix != nil].count(where: \.self) <= 1 else {
+            throw ValidationError("name titles, or give --prefix, or --all")
+        }
+        if isRequired, titles.isEmpty, !isGiven {
+            throw ValidationError("no title given; give ids or URLs, or use --prefix or --all")
+        }
+        _ = try prefix.map { try Self.canonical($0) }
+    }
+
+    /// Returns the chosen titles of a vault, page by page, in no meaningful order.
+    ///
+    /// - Throws: ``VaultError`` with code `notHeld` if the URL of none begins with the prefix.
+    func titles(in vault: any VaultClient) async throws -> [ListedDocument] {
+        let prefix = try prefix.map { try Self.canonical($0) }
+        var (titles, cursor): ([ListedDocument], String?) = ([], nil)
+        repeat {
+            let page = try await vault.resources(after: cursor, limit: Self.pageSize)
+            titles += page.resources.filter { title in
+                guard let prefix else { return true }
+                return (try? MediaURL(title.url))?.canonical.hasPrefix(prefix) == true
+            }
+            cursor = page.next
+        } while cursor != nil
+        guard prefix == nil || !titles.isEmpty else {
+            throw VaultError(.notHeld, "no title's URL begins with that prefix; give another", hint: .listTitles)
+        }
+        return titles
+    }
+
+    private static let pageSize = 500
+
+    private static func canonical(_ prefix: String) throws -> String { try MediaURL(prefix).canonical }
+}
+
+/// A question that the user answers before many titles are changed.
+struct BulkConsent: ParsableArguments {
+    @Flag(help: "Do not ask before --prefix or --all change titles.")
+    var yes = false
+
+    /// Where the question waits: an abandoned one blocks its queue until the process ends.
+    private static let questions = BlockingQueue("mediavault.consent")
+
+    /// Asks whether to go on, unless the option says so.
+    ///
+    /// - Parameter act: what would be done with the titles: `remove`.
+    /// - Throws: ``UsageError`` if nobody can be asked, or the answer is no.
+    func ask(to act: String, _ titles: [ListedDocument]) async throws {
+        guard !yes, !titles.isEmpty else { return }
+        let size = ByteCount.text(titles.reduce(0) { $0 + $1.bytes })
+        guard Terminal.shared.canPrompt else {
+            throw UsageError("\(act) would change \(Count.of(titles.count, "title")); use --yes, or name them")
+        }
+        await Terminal.shared.say("\(act) \(Count.of(titles.count, "title")), \(size)? type y and press Enter")
+        let answer = try await Self.questions.run { readLine() }
+        guard answer?.lowercased().hasPrefix("y") == true else { throw UsageError("nothing was changed") }
+    }
+}

@@ -1,0 +1,147 @@
+import ArgumentParser
+import Foundation
+import MediaVault
+import VaultService
+
+/// A column of the table that `list` prints.
+enum ListColumn: String, CaseIterable, Sendable {
+    case id, held, size, bytes, age, played, type, duration, `class`, name, url
+
+    /// What `list` prints unless asked otherwise: the name last, because only its width has no bound.
+    static let usual: [ListColumn] = [.id, .held, .size, .age, .name]
+
+    /// Reads a list such as `id,name`.
+    static func parse(_ text: String) throws -> [ListColumn] {
+        try text.split(separator: ",", omittingEmptySubsequences: false).map { name in
+            guard let column = ListColumn(rawValue: String(name)) else {
+                throw ValidationError(
+                    "--columns must be one or several of \(allCases.map(\.rawValue).joined(separator: ","))")
+            }
+            return column
+        }
+    }
+
+    /// Whether its texts may be longer than a line, and are cut to its width.
+    fileprivate var isLong: Bool { [.name, .url].contains(self) }
+    /// Whether it is a number, which ends at the right of its column.
+    fileprivate var isNumber: Bool { [.held, .size, .bytes, .age, .played, .duration].contains(self) }
+
+    /// Returns the text for a title.
+    ///
+    /// - Parameter now: seconds since 1970.
+    func text(_ title: ResourceSummary, now: Int64) -> String {
+        switch self {
+        case .id: title.id?.description ?? "-"
+        case .held:
+            TransferProgress(held: title.wholeBytes, total: title.wholeSize).percent.map { "\($0) %" } ?? "?"
+        case .size: title.wholeSize.map(ByteCount.text) ?? "?"
+        case .bytes: ByteCount.text(title.wholeBytes)
+        case .age: AgeText.text(seconds: now - title.added.seconds)
+        case .played: AgeText.text(seconds: now - title.accessed.seconds)
+        case .type: Terminal.printable(title.title.map(TitleText.kind) ?? title.type ?? "?")
+        case .duration: title.title?.duration.map { ClockText.text(seconds: $0 / 1000) } ?? "?"
+        case .class: title.resourceClass
+        case .name: Terminal.printable(title.shownName)
+        case .url: Terminal.printable(title.url)
+        }
+    }
+}
+
+extension ResourceSummary {
+    /// What a person would call it: its name, else its URL with the characters that its escapes stand for.
+    var shownName: String {
+        name ?? (url.utf8.contains(UInt8(ascii: "%")) ? url.removingPercentEncoding : nil) ?? url
+    }
+}
+
+/// How long ago something was, in one unit: `12m`, `5h`, `90d`, `2y`.
+enum AgeText {
+    static func text(seconds: Int64) -> String {
+        switch seconds {
+        case ..<60: "0m"
+        case ..<3600: "\(seconds / 60)m"
+        case ..<86_400: "\(seconds / 3600)h"
+        case ..<(365 * 86_400): "\(seconds / 86_400)d"
+        default: "\(seconds / (365 * 86_400))y"
+        }
+    }
+}
+
+/// A text and the number of columns that it takes on a terminal.
+struct ListCell: Hashable, Sendable {
+    let text: String
+    let width: Int
+
+    init(_ text: String) {
+        self.text = text
+        width = Self.width(of: text)
+    }
+
+    /// Returns the number of columns: two for a wide character, as in Chinese or Japanese, and none for a mark.
+    static func width(of text: String) -> Int {
+        // Long lists are mostly ASCII.
+        if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
+        return text.unicodeScalars.reduce(0) { $0 + width(of: $1) }
+    }
+
+    private static func width(of scalar: Unicode.Scalar) -> Int {
+        switch scalar.properties.generalCategory {
+        case .nonspacingMark, .enclosingMark, .format: 0
+        default: wide.contains { $0.contains(scalar.value) } ? 2 : 1
+        }
+    }
+
+    /// The blocks of wide characters (Unicode Standard Annex 11), roughly.
+    private static let wide: [ClosedRange<UInt32>] = [
+        0x1100...0x115F, 0x2E80...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF00...0xFF60,
+        0xFFE0...0xFFE6, 0x1F300...0x1FAFF, 0x20000...0x3FFFD,
+    ]
+
+    /// Returns as much of the text as fits, with a mark if something is missing.
+    func cut(to most: Int) -> ListCell {
+        guard width > most else { return self }
+        var (kept, used) = (String.UnicodeScalarView(), 0)
+        for scalar in text.unicodeScalars {
+            let width = Self.width(of: scalar)
+            guard used + width < most else { break }
+            kept.append(scalar)
+            used += width
+        }
+        return ListCell(String(kept) + "…")
+    }
+}
+
+/// The table that `list` prints.
+struct ListTable: Sendable {
+    let columns: [ListColumn]
+    /// The width of the terminal; nil if the table is read by something else, which gets whole texts.
+    let terminalWidth: Int?
+
+    private static let gap = 2
+    /// The least width of a column that is cut.
+    private static let leastWidth = 12
+
+    /// Returns the heading and a line for each row; nothing if there is no row.
+    func text(_ rows: [[ListCell]]) -> String {
+        guard !rows.isEmpty else { return "" }
+        let rows = [columns.map { ListCell($0.rawValue.uppercased()) }] + rows
+        var widths = columns.indices.map { column in rows.reduce(0) { max($0, $1[column].width) } }
+        if let terminalWidth {
+            let long = columns.indices.filter { columns[$0].isLong }
+            let others = columns.indices.filter { !columns[$0].isLong }.reduce(0) { $0 + widths[$1] }
+            let room = terminalWidth - others - Self.gap * (columns.count - 1)
+            for column in long { widths[column] = min(widths[column], max(Self.leastWidth, room / long.count)) }
+        }
+        var text = ""
+        for row in rows {
+            for (column, cell) in row.enumerated() {
+                let cell = terminalWidth != nil && columns[column].isLong ? cell.cut(to: widths[column]) : cell
+                let padding = String(repeating: " ", count: max(0, widths[column] - cell.width))
+                let isLast = column == row.count - 1
+                text += columns[column].isNumber ? padding + cell.text : cell.text + (isLast ? "" : padding)
+                text += isLast ? "\n" : "  "
+            }
+        }
+        return text
+    }
+}
