@@ -57,10 +57,21 @@ struct APIRequest: Sendable {
             throw VaultError(.invalidArgument, "the body is longer than 1 MiB; shorten it")
         } catch is HTTPParserError {
             throw VaultError(.invalidArgument, "the body is incomplete or not valid HTTP/1.1; send all of it")
-        } catch is DecodingError {
-            // The message does not repeat the body, which may contain a token.
+        } catch let error as DecodingError {
+            // The message does not repeat the body, which may contain a token, but for the name of one of its members.
+            let what = Self.member(of: error).map { "the body's \($0)" } ?? "the body"
             throw VaultError(
-                .invalidArgument, "the body is not the JSON that this request expects; see the API description")
+                .invalidArgument, "\(what) is not the JSON that this request expects; see the API description")
+        }
+    }
+
+    /// Returns the outermost member that is wrong or missing; what is within it may have names of the client's own.
+    private static func member(of error: DecodingError) -> String? {
+        switch error {
+        case .keyNotFound(let key, let context): (context.codingPath.first ?? key).stringValue
+        case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
+            context.codingPath.first?.stringValue
+        @unknown default: nil
         }
     }
 }
