@@ -71,8 +71,8 @@ final class ResourceNames: Sendable {
 
     /// Returns the key of the resource that a reference by id names; nil if the reference has no id.
     ///
-    /// - Throws: ``VaultError`` with code `busy` if the name may have changed since, `invalidArgument` if the fields of
-    ///   the reference stand for another user than the one whom the resource was stored for.
+    /// - Throws: ``VaultError`` with code `busy` if the name may have changed since, `notHeld` if the fields of the
+    ///   reference stand for another user than the one whom the resource was stored for.
     private func storedKey(of reference: MediaReference, _ locator: Int) throws -> CacheKey? {
         guard let stored = reference.stored else { return nil }
         guard stored.locator == locator else { throw Self.renaming }
@@ -80,7 +80,7 @@ final class ResourceNames: Sendable {
             store.keyring.principal(identity, locator: locator) != stored.key.principal
         {
             throw VaultError(
-                .invalidArgument,
+                .notHeld,
                 "the header fields stand for another user than the one whom the title was stored for; give its URL")
         }
         return stored.key

@@ -55,9 +55,19 @@ extension Vault {
     ///
     /// It names exactly what is stored: under which URL or content id, and for which user, with whatever key policy.
     ///
-    /// - Throws: ``VaultError`` with code `notHeld` if the vault has no such title; `invalidArgument` if two have the
-    ///   id, by a rare chance.
-    public func reference(of id: TitleID) async throws -> MediaReference {
+    /// - Parameters:
+    ///   - id: the id.
+    ///   - fields: request fields for its origin; none to use those that it was stored with.
+    /// - Throws: ``VaultError`` with code `notHeld` if the vault has no such title, or not for the user whom the fields
+    ///   stand for; `invalidArgument` if two have the id, by a rare chance.
+    public func reference(of id: TitleID, fields: HeaderFields = HeaderFields()) async throws -> MediaReference {
+        var reference = try await reference(storedAs: id)
+        reference.fields = fields
+        if !fields.fields.isEmpty { _ = try await name(reference) }
+        return reference
+    }
+
+    private func reference(storedAs id: TitleID) async throws -> MediaReference {
         let (store, names) = (store, names)
         return try await pool.run {
             let found = try store.index.resources(id)
@@ -72,6 +82,25 @@ extension Vault {
             }
             return try names.reference(to: stored, id)
         }
+    }
+
+    /// Returns the path and query of a playback link for a reference, as ``TokenIssuer/playbackPath(for:expires:)-(MediaReference,_)``
+    /// does.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` if a link cannot name the title with the reference's id,
+    ///   because a link has its URL, and the key policy gives that another name by now.
+    package func playbackPath(for reference: MediaReference, expires: Int64) async throws -> String {
+        let path = try tokens.playbackPath(for: reference, expires: expires)
+        guard let id = reference.titleID else { return path }
+        var linked = reference
+        (linked.titleID, linked.stored) = (nil, nil)
+        guard try await name(linked).id == name(reference).id else {
+            throw VaultError(
+                .invalidArgument,
+                "no link can name the title with the id \(id), because the key policy has changed since it was stored; "
+                    + "change it back, or fetch the title's URL again")
+        }
+        return path
     }
 
     /// Returns the titles that a resource is a part of; itself if it is a title, or a part of none.

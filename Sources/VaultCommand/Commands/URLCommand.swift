@@ -54,7 +54,7 @@ struct URLCommand: AsyncParsableCommand {
         guard case .url(let url) = name else {
             return try await access.opener().reading { vault in
                 let reference = try await naming.reference(to: name, in: LocalVault(vault))
-                return (reference.url, try vault.tokens.playbackPath(for: reference, expires: expires))
+                return (reference.url, try await vault.playbackPath(for: reference, expires: expires))
             }
         }
         let reference = MediaReference(url, contentID: naming.contentID, fields: naming.fields)

@@ -42,10 +42,7 @@ struct TitleNaming: Sendable {
     func reference(to name: TitleName, in vault: any VaultClient) async throws -> MediaReference {
         switch name {
         case .url(let url): return MediaReference(url, contentID: contentID, fields: fields)
-        case .id(let id):
-            var reference = try await vault.reference(of: id)
-            reference.fields = fields
-            return reference
+        case .id(let id): return try await vault.reference(of: id, fields: fields)
         }
     }
 

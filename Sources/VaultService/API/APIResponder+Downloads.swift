@@ -96,7 +96,7 @@ extension APIResponder {
         }
         let expires = Int64(Date().timeIntervalSince1970) + lifetime
         return LinkDocument(
-            path: try vault.vault.tokens.playbackPath(for: reference, expires: expires), expires: expires)
+            path: try await vault.vault.playbackPath(for: reference, expires: expires), expires: expires)
     }
 }
 

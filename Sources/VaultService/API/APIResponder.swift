@@ -45,10 +45,12 @@ struct APIResponder: Sendable {
         case .content:
             let now = Int64(Date().timeIntervalSince1970)
             return try await MediaResponder(
-                vault: vault.vault, reference: asked.reference(in: vault.vault), context: context, arrival: .now, now: now
+                vault: vault.vault, reference: asked.reference(in: vault.vault), context: context, arrival: .now,
+                now: now
             ).respond(to: MediaRequest(request.method == .head ? .head : .get, request.headers, now: now))
         case .explanation: return try json(try await explanation(asked.reference(in: vault.vault)))
-        case .removals: return try json(try await vault.remove(asked.body(ReferenceDocument.self).reference(in: vault.vault)))
+        case .removals:
+            return try json(try await vault.remove(asked.body(ReferenceDocument.self).reference(in: vault.vault)))
         case .pins:
             try await vault.pin(asked.body(ReferenceDocument.self).reference(in: vault.vault))
             return try json(EmptyDocument())

@@ -17,10 +17,12 @@ package final class RemoteVault: VaultClient {
         try await document(ControlRequest(.GET, .resources, ["after": after, "limit": limit.map(String.init)]))
     }
 
-    package func reference(of id: TitleID) async throws -> MediaReference {
+    package func reference(of id: TitleID, fields: HeaderFields) async throws -> MediaReference {
         let summary: ResourceSummary = try await document(
             ControlRequest(.GET, .resource, ["id": id.description]))
-        return MediaReference(id, url: try MediaURL(summary.url), contentID: summary.contentID)
+        var reference = MediaReference(id, url: try MediaURL(summary.url), contentID: summary.contentID)
+        reference.fields = fields
+        return reference
     }
 
     package func resource(_ reference: MediaReference) async throws -> ResourceSummary? {

@@ -142,18 +142,17 @@ struct ReferenceDocument: Codable, Hashable, Sendable {
             }
             given.append(name: field[0], value: field[1])
         }
-        var reference: MediaReference
+        let reference: MediaReference
         switch (id, url) {
-        case (nil, let url?): reference = MediaReference(try MediaURL(url), contentID: contentID)
+        case (nil, let url?): reference = MediaReference(try MediaURL(url), contentID: contentID, fields: given)
         case (let id?, nil):
-            guard contentID == nil else {
-                throw VaultError(.invalidArgument, "contentID goes with url; id names the resource by itself")
+            reference = try await vault.reference(of: id, fields: given)
+            guard contentID == nil || contentID == reference.contentID else {
+                throw VaultError(.notHeld, "the resource with the id \(id) has another contentID; leave it out")
             }
-            reference = try await vault.reference(of: id)
         case (nil, nil): throw VaultError(.invalidArgument, "the request has neither id nor url; add one of them")
         case (_?, _?): throw VaultError(.invalidArgument, "the request has both id and url; leave out one of them")
         }
-        reference.fields = given
         // Refuses an unusable reference before an answer begins.
         _ = try reference.settled()
         return reference

@@ -29,7 +29,9 @@ package struct LocalVault: VaultClient {
             next: page.next?.hex)
     }
 
-    package func reference(of id: TitleID) async throws -> MediaReference { try await vault.reference(of: id) }
+    package func reference(of id: TitleID, fields: HeaderFields) async throws -> MediaReference {
+        try await vault.reference(of: id, fields: fields)
+    }
 
     package func resource(_ reference: MediaReference) async throws -> ResourceSummary? {
         try await vault.summary(of: reference)

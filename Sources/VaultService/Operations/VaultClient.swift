@@ -12,8 +12,8 @@ package protocol VaultClient: Sendable {
     ///   - limit: the most resources of the page; nil for the default.
     func resources(after: String?, limit: Int?) async throws -> PageDocument
 
-    /// Returns a reference to the resource with an id.
-    func reference(of id: TitleID) async throws -> MediaReference
+    /// Returns a reference to the resource with an id, with request fields for its origin.
+    func reference(of id: TitleID, fields: HeaderFields) async throws -> MediaReference
 
     /// Returns what the vault holds of a resource; nil if it has no record of the resource.
     func resource(_ reference: MediaReference) async throws -> ResourceSummary?

@@ -1,6 +1,7 @@
 /// A route under `/api/v1/`, named by the last part of its path.
 enum APIRoute: String, CaseIterable, Sendable {
-    case status, resources, resource, content, downloads, removals, pins, unpins, modes, names, prunes, verifications, settings
+    case status, resources, resource, content, downloads, removals, pins, unpins, modes, names, prunes, verifications,
+        settings
     case revocations, links, explanation, events
     case reseals, shreds, audit, destructions, keyring, locks
     case keys, rotations, rewraps, retirements

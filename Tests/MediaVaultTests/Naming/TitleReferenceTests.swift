@@ -69,12 +69,27 @@ struct TitleReferenceTests {
         (right.fields, wrong.fields) = (mine.fields, yours.fields)
         let other = wrong
         let error = await #expect(throws: VaultError.self) { try await vault.name(other) }
-        #expect(error?.code == .invalidArgument)
+        #expect(error?.code == .notHeld)
         #expect(try await vault.summary(of: right)?.id == ids[0])
-        // A link with the name plays the title that it names.
-        let path = try vault.tokens.playbackPath(for: try await vault.reference(of: ids[0]), expires: 4_000_000_000)
-        let linked = try #require(vault.tokens.reference(ofTarget: path, now: 0))
-        #expect(try await vault.summary(of: linked)?.id == ids[0])
+        // A link plays the title that it was made for; one that would play another is not made.
+        for id in ids[..<3] {
+            let path = try await vault.playbackPath(for: vault.reference(of: id), expires: 4_000_000_000)
+            let linked = try #require(vault.tokens.reference(ofTarget: path, now: 0))
+            #expect(try await vault.summary(of: linked)?.id == id)
+        }
+        let renamed = try await vault.reference(of: ids[3])
+        let policyError = await #expect(throws: VaultError.self) {
+            try await vault.playbackPath(for: renamed, expires: 4_000_000_000)
+        }
+        #expect(policyError?.code == .invalidArgument)
+        // A title that is gone is not mistaken for the one that its URL means then.
+        let plain = MediaReference(fixture.url)
+        #expect(try await fixture.bytes(vault, plain) == length)
+        let gone = try await vault.reference(of: id(vault, plain))
+        try await vault.remove(yours)
+        try await vault.remove(gone)
+        #expect(try await vault.summary(of: plain)?.id == ids[0])
+        #expect(try await vault.summary(of: gone) == nil)
         await vault.close()
     }
 
@@ -86,7 +101,8 @@ struct TitleReferenceTests {
         derived.isDerived = true
         let named = try await vault.name(derived)
         _ = try vault.store.addResource(
-            named.id, url: fixture.url.absoluteString, cacheKey: named.key.bytes, resourceClass: .cache, isDerived: true)
+            named.id, url: fixture.url.absoluteString, cacheKey: named.key.bytes, resourceClass: .cache, isDerived: true
+        )
         #expect(try await vault.reference(of: TitleID(of: named.id)).isDerived)
         await vault.close()
     }

@@ -63,7 +63,8 @@ struct WireForm: Sendable, CustomTestStringConvertible {
             ListedDocument.self, "Listed",
             #"{\#(times),"bytes":5,"class":"pinned","complete":true,"contentID":"e","id":"k3v7q2ma","name":"d","size":5,"title":\#(title),"type":"video/mp4","#
                 + #""url":"https://a.example/"}"#,
-            minimal: #"{\#(times),"bytes":5,"class":"pinned","complete":true,"contentID":null,"id":null,"name":null,"size":null,"title":null,"type":null,"#
+            minimal:
+                #"{\#(times),"bytes":5,"class":"pinned","complete":true,"contentID":null,"id":null,"name":null,"size":null,"title":null,"type":null,"#
                 + #""url":"https://a.example/"}"#),
         WireForm(
             PageDocument.self, "Page", #"{"damaged":1,"next":"\#(id)","resources":[]}"#,
