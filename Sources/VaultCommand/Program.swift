@@ -71,7 +71,8 @@ struct MediaVaultCommand: AsyncParsableCommand {
             ExplainCommand.self,
             StatusCommand.self, ServeCommand.self, URLCommand.self, TokenCommand.self, RemoveCommand.self,
             ShredCommand.self, PinCommand.self,
-            UnpinCommand.self, RenameCommand.self, ModeCommand.self, PruneCommand.self, ExportCommand.self, VerifyCommand.self,
+            UnpinCommand.self, RenameCommand.self, ModeCommand.self, PruneCommand.self, ExportCommand.self,
+            VerifyCommand.self,
             IndexCommand.self, ConfigCommand.self, KeysCommand.self,
         ])
 }

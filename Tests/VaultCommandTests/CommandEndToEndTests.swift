@@ -61,9 +61,11 @@ import VaultTestSupport
         #expect(result.status == 0)
         #expect(result.errors.last == "mediavault: film.mp4: 100 %, 1.0 MB of 1.0 MB")
         #expect(result.errors.allSatisfy { !$0.contains("\u{1B}") })
+        let id = try await lab.run("list", "--columns", "id").text.split(separator: "\n").last ?? ""
         #expect(
             result.text == """
-                {"bytes":1000000,"complete":true,"error":null,"size":1000000,"type":"video/mp4","url":"\(title)"}
+                {"bytes":1000000,"complete":true,"error":null,"id":"\(id)","size":1000000,"type":"video/mp4",\
+                "url":"\(title)"}
 
                 """)
         #expect(
@@ -178,7 +180,11 @@ import VaultTestSupport
         #expect(
             all[0]["url"] == .text(title) && all[0]["size"] == .number(Self.length)
                 && all[0]["complete"] == .truth(false))
-        #expect(Set(all[0].keys) == ["url", "size", "bytes", "class", "type", "complete", "name", "title"])
+        #expect(
+            Set(all[0].keys) == [
+                "id", "url", "contentID", "added", "accessed", "size", "bytes", "class", "type", "complete", "name",
+                "title",
+            ])
         let table = try await lab.run("list")
         #expect(table.status == 0 && table.text.split(separator: "\n").last?.hasSuffix(title) == true)
         try await lab.run("fetch", title, "--title", "Königsweg")

@@ -16,9 +16,11 @@ struct ThroughServiceTests {
         let fetched = try await served.keyless("fetch", served.url, "--json")
         #expect(fetched.status == 0)
         #expect(fetched.errors.last == "mediavault: film.mp4: 100 %, 1.0 MB of 1.0 MB")
+        let id = try await served.lab.run("list", "--columns", "id").text.split(separator: "\n").last ?? ""
         #expect(
             fetched.text == """
-                {"bytes":1000000,"complete":true,"error":null,"size":1000000,"type":"video/mp4","url":"\(served.url)"}
+                {"bytes":1000000,"complete":true,"error":null,"id":"\(id)","size":1000000,"type":"video/mp4",\
+                "url":"\(served.url)"}
 
                 """)
         let read = try await served.keyless("cat", served.url)

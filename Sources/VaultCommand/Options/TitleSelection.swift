@@ -25,7 +25,11 @@ struct TitleSelection: ParsableArguments {
         if isRequired, titles.isEmpty, !isGiven {
             throw ValidationError("no title given; give ids or URLs, or use --prefix or --all")
         }
-        _ = try prefix.map { try Self.canonical($0) }
+        do {
+            _ = try prefix.map { try Self.canonical($0) }
+        } catch {
+            throw ValidationError("--prefix: \(error)")
+        }
     }
 
     /// Returns the chosen titles of a vault, page by page, in no meaningful order.

@@ -1,0 +1,176 @@
+import ArgumentParser
+import Foundation
+import MediaVault
+import VaultService
+
+struct ExportCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export",
+        abstract: "Write complete titles to files, and HLS or DASH titles to folders.",
+        discussion: """
+            export TITLE FILE writes one title. export --to FOLDER TITLE… writes several, each under its name, and \
+            prints the paths; all are tried, and the exit code is that of the first failure. An HLS or DASH title \
+            becomes a new folder: play index.m3u8 or manifest.mpd in it. The origin is never contacted. If bytes are \
+            missing, nothing is created for the title and the exit code is 6.
+            """)
+
+    @Argument(
+        help: ArgumentHelp(
+            "Id or URL of the title, and the file or folder to create, readable by its owner only; with --to, titles.",
+            valueName: "title"),
+        completion: .file())
+    var words: [String] = []
+
+    @Option(
+        name: .customLong("to"),
+        help: ArgumentHelp("Folder to write titles into; created if it is not there.", valueName: "folder"),
+        completion: .directory)
+    var folder: String?
+
+    @OptionGroup var selection: TitleSelection
+
+    @Flag(help: "Replace existing files.")
+    var force = false
+
+    @OptionGroup var naming: ReferenceOptions
+
+    @OptionGroup var access: VaultAccess
+
+    func validate() throws {
+        guard folder == nil else { return try selection.check(beside: words) }
+        guard !selection.isGiven else { throw ValidationError("--prefix and --all need --to with a folder") }
+        guard words.count == 2 else {
+            throw ValidationError("give a title and the file to create, or --to with a folder, and titles")
+        }
+    }
+
+    func run() async throws {
+        if let folder { try await exportSeveral(to: folder) } else { try await exportOne(words[0], to: words[1]) }
+    }
+
+    private func exportOne(_ title: String, to file: String) async throws {
+        guard file != "-" else { throw UsageError("export writes a file; use cat for standard output") }
+        guard !file.isEmpty else { throw UsageError("the path of the file is empty; give one") }
+        let name = try TitleName(title)
+        let naming = try await naming.naming(of: [name], access.unlocking)
+        let path = AbsolutePath.of(file, from: ProcessEnvironment.current.workingDirectory)
+        let (opener, isForced) = (try await access.opener(), force)
+        try await Interruption.cancelling("no file was created") {
+            try await opener.reading { vault in
+                let reference = try await naming.reference(to: name, in: LocalVault(vault))
+                try await Self.export(reference, to: path, replacing: isForced, from: vault)
+            }
+        }
+    }
+
+    private func exportSeveral(to folder: String) async throws {
+        guard !folder.isEmpty else { throw UsageError("--to is empty; give it a folder") }
+        let names = try words.map { try TitleName($0) }
+        let naming = try await naming.naming(of: names, access.unlocking)
+        let path = AbsolutePath.of(folder, from: ProcessEnvironment.current.workingDirectory)
+        let (opener, selection, isForced) = (try await access.opener(), selection, force)
+        let failed = try await Interruption.cancelling("finished titles stay exported") {
+            try await opener.reading { vault in
+                let chosen =
+                    selection.isGiven
+                    ? try await selection.titles(in: LocalVault(vault)).compactMap(\.id).map(TitleName.id) : names
+                try Self.makeFolder(path)
+                var (files, failed) = (ExportNames(), ExitStatus?.none)
+                for name in chosen {
+                    do {
+                        let reference = try await naming.reference(to: name, in: LocalVault(vault))
+                        guard let title = try await vault.summary(of: reference) else {
+                            throw VaultError(.notHeld, "the vault does not know \(reference); fetch it first")
+                        }
+                        let file = path + "/" + files.name(of: title)
+                        try await Self.export(reference, to: file, replacing: isForced, from: vault)
+                        try await StandardOutput.shared.write(Terminal.printable(file) + "\n")
+                    } catch let error as VaultError {
+                        try Task.checkCancellation()
+                        await Terminal.shared.say(error.text)
+                        failed = failed ?? ExitStatus(error.code)
+                    }
+                }
+                return failed
+            }
+        }
+        if let failed { throw AlreadyReported(status: failed) }
+    }
+
+    /// Creates the folder, readable by its owner only, unless it is there.
+    private static func makeFolder(_ path: String) throws {
+        do {
+            try FileManager.default.createDirectory(
+                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw VaultError(.storage, "\(path) cannot be created; give another folder")
+        }
+    }
+
+    /// Exports a title, and shows the progress.
+    private static func export(
+        _ reference: MediaReference, to path: String, replacing: Bool, from vault: Vault
+    ) async throws {
+        var display = ProgressDisplay(path.split(separator: "/").last.map(String.init) ?? path)
+        try await vault.export(reference, to: path, replacing: replacing) { step in
+            await display.show(TransferProgress(held: step.written, total: step.total))
+        }
+        await display.end()
+    }
+}
+
+/// Names for several titles in one folder: each is used once, and fits every common file system.
+struct ExportNames {
+    private var used: Set<String> = []
+
+    /// The most bytes of a name before its extension; 255 are allowed, and a title's id may follow.
+    private static let maxBytes = 180
+    /// Characters that some file system does not allow.
+    private static let refused = Set("/\\:*?\"<>|".unicodeScalars)
+
+    /// Returns the name of the file or folder for a title: its own name, else the last part of its URL.
+    mutating func name(of title: ResourceSummary) -> String {
+        let place = (try? MediaURL(title.url))?.path.split(separator: "/").last.map(String.init) ?? ""
+        let (stem, ending) = Self.split(place.removingPercentEncoding ?? place)
+        // A title of several resources becomes a folder.
+        let suffix = title.title == nil ? ending : ""
+        let wanted = title.name.map {
+            suffix.isEmpty || !Self.ends($0, suffix) ? $0 : String($0.dropLast(suffix.count))
+        }
+        let base = Self.cleaned(wanted ?? stem)
+        var name = base + suffix
+        if !used.insert(name.lowercased()).inserted {
+            name = "\(base) \(title.id.map { "\($0)" } ?? "\(used.count)")\(suffix)"
+            used.insert(name.lowercased())
+        }
+        return name
+    }
+
+    private static func ends(_ name: String, _ suffix: String) -> Bool {
+        name.lowercased().hasSuffix(suffix.lowercased())
+    }
+
+    /// Splits a file name before its extension: up to five letters and digits behind a dot.
+    private static func split(_ name: String) -> (stem: String, ending: String) {
+        guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return (name, "") }
+        let ending = name[dot...]
+        guard (2...6).contains(ending.utf8.count), ending.dropFirst().utf8.allSatisfy(isLetterOrDigit) else {
+            return (name, "")
+        }
+        return (String(name[..<dot]), String(ending))
+    }
+
+    private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+        default: false
+        }
+    }
+
+    private static func cleaned(_ name: String) -> String {
+        let printable = Terminal.printable(name).unicodeScalars.map { refused.contains($0) ? "-" : $0 }
+        var text = String(String.UnicodeScalarView(printable)).drop { $0 == "." || $0 == " " }
+        while text.utf8.count > maxBytes || text.last == "." || text.last == " " { text = text.dropLast() }
+        return text.isEmpty ? "title" : String(text)
+    }
+}

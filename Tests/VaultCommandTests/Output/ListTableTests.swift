@@ -1,0 +1,137 @@
+import Foundation
+import MediaVault
+import Testing
+import VaultService
+
+@testable import VaultCommand
+
+@Suite("The table of titles")
+struct ListTableTests {
+    /// A title as the service reports it.
+    static func title(
+        id: String = "aaaaaaaa", name: String? = nil, url: String = "http://a.example/film.mp4", size: Int64? = 10,
+        bytes: Int64 = 10, added: String = "2026-11-23T22:00:00Z", accessed: String = "2026-11-23T22:00:00Z",
+        class: String = "download", isManifest: Bool = false
+    ) throws -> ResourceSummary {
+        let name = name.map { "\"\($0)\"" } ?? "null"
+        let record =
+            #"{"bytes":\#(bytes),"complete":true,"duration":5400000,"fetched":3,"kind":"hls","renditions":[],"#
+            + #""resources":4,"selection":{"audio":"default","subtitles":"none","video":"best"}}"#
+        let text =
+            #"{"accessed":"\#(accessed)","added":"\#(added)","bytes":\#(bytes),"class":"\#(`class`)","contentID":null,"#
+            + #""etag":null,"generation":1,"held":[[0,\#(bytes)]],"id":"\#(id)","mode":null,"name":\#(name),"#
+            + #""part":false,"size":\#(size.map(String.init) ?? "null"),"title":\#(isManifest ? record : "null"),"#
+            + #""type":"video/mp4","url":"\#(url)"}"#
+        return try JSONDecoder().decode(ResourceSummary.self, from: Data(text.utf8))
+    }
+
+    private static let now: Int64 = 1_795_471_200 + 7200
+
+    @Test(
+        "Each column has its own text",
+        arguments: [
+            (.id, "aaaaaaaa"), (.held, "50 %"), (.size, "20 B"), (.bytes, "10 B"), (.age, "2h"), (.played, "1h"),
+            (.type, "video/mp4"), (.duration, "?"), (.class, "download"), (.name, "http://a.example/ü?.mp4"),
+            (.url, "http://a.example/%C3%BC%07.mp4"),
+        ] as [(ListColumn, String)])
+    func columns(column: ListColumn, text: String) throws {
+        let title = try Self.title(
+            url: "http://a.example/%C3%BC%07.mp4", size: 20, accessed: "2026-11-23T23:00:00Z")
+        #expect(column.text(title, now: Self.now) == text)
+    }
+
+    @Test("Names cannot control the terminal, nor turn its direction")
+    func printable() throws {
+        let title = try Self.title(name: #"one\u001b[2J\ntwo\u202Egpj.exe"#)
+        #expect(ListColumn.name.text(title, now: 0) == "one?[2J?two?gpj.exe")
+    }
+
+    @Test("Columns are aligned by what is seen, and cut on a terminal alone")
+    func alignment() {
+        let rows = [["aaaaaaaa", "5 %", "日本"], ["bbbbbbbb", "100 %", "a long name of a film"]]
+            .map { $0.map { ListCell($0) } }
+        let columns: [ListColumn] = [.id, .held, .name]
+        #expect(
+            ListTable(columns: columns, terminalWidth: nil).text(rows)
+                == "ID         HELD  NAME\naaaaaaaa    5 %  日本\nbbbbbbbb  100 %  a long name of a film\n")
+        let cut = ListTable(columns: columns, terminalWidth: 30).text(rows)
+        #expect(cut.split(separator: "\n").last == "bbbbbbbb  100 %  a long name …")
+        #expect(cut.split(separator: "\n").allSatisfy { ListCell(String($0)).width <= 30 })
+        let first = ListTable(columns: [.name, .id], terminalWidth: nil).text(rows.map { [$0[2], $0[0]] })
+        #expect(first.split(separator: "\n")[1] == "日本                   aaaaaaaa")
+        #expect(ListTable(columns: columns, terminalWidth: nil).text([]).isEmpty)
+    }
+
+    @Test(
+        "A text is cut between characters, with a mark",
+        arguments: [
+            ("abc", 3, "abc"), ("abcd", 3, "ab…"), ("日本語", 5, "日本…"), ("日本語", 4, "日…"), ("e\u{301}ab", 2, "e\u{301}…"),
+        ])
+    func cutting(text: String, most: Int, cut: String) {
+        #expect(ListCell(text).cut(to: most).text == cut)
+    }
+
+    @Test(
+        "Titles come in the order that was asked for, those with the same value by name",
+        arguments: [
+            (.name, "Folge 2, Folge 10, öl, Zebra"), (.size, "Zebra, öl, Folge 10, Folge 2"),
+            (.added, "öl, Folge 2, Folge 10, Zebra"), (.played, "Folge 10, Folge 2, öl, Zebra"),
+        ] as [(ListOrder, String)])
+    func orders(order: ListOrder, names: String) throws {
+        let titles = [
+            try Self.title(name: "Zebra", size: 900, accessed: "2026-11-01T00:00:00Z"),
+            try Self.title(name: "öl", size: 20, added: "2026-11-24T00:00:00Z"),
+            try Self.title(name: "Folge 10", size: 10, accessed: "2026-11-24T00:00:00Z"),
+            try Self.title(name: "Folge 2", size: nil),
+        ]
+        let sorted = titles.sorted { order.place(of: $0) < order.place(of: $1) }
+        #expect(sorted.compactMap(\.name).joined(separator: ", ") == names)
+    }
+
+    @Test("The filters admit what their names say")
+    func filters() throws {
+        let (whole, partial) = (try Self.title(), try Self.title(size: 20, class: "pinned"))
+        #expect(ListFilter.held.admits(whole) && !ListFilter.held.admits(partial))
+        #expect(ListFilter.partial.admits(partial) && !ListFilter.partial.admits(whole))
+        #expect(ListFilter.pinned.admits(partial) && !ListFilter.pinned.admits(whole))
+    }
+
+    @Test(
+        "Ages have one unit",
+        arguments: [
+            (-5, "0m"), (59, "0m"), (60, "1m"), (3599, "59m"), (86_399, "23h"), (31_535_999, "364d"),
+            (31_536_000, "1y"),
+        ])
+    func ages(seconds: Int64, text: String) {
+        #expect(AgeText.text(seconds: seconds) == text)
+    }
+}
+
+@Suite("Names of exported files")
+struct ExportNamesTests {
+    @Test(
+        "A file is named by its title, else by its URL, and keeps the extension of the URL",
+        arguments: [
+            (nil, "http://a.example/dir/film%201.mp4?x=y.z", "film 1.mp4"),
+            ("Film: 1/2", "http://a.example/f.webm", "Film- 1-2.webm"),
+            ("song.mp3", "http://a.example/song.MP3", "song.MP3"), (nil, "http://a.example/", "title"),
+            ("../../etc", "http://a.example/x", "-..-etc"), (nil, "http://a.example/..%2F..%2Fetc", "-..-etc"),
+            (nil, "http://a.example/.hidden", "hidden"), ("...", "http://a.example/a.mp4", "title.mp4"),
+            (nil, "http://a.example/a.verylongending", "a.verylongending"),
+        ] as [(String?, String, String)])
+    func names(name: String?, url: String, file: String) throws {
+        var names = ExportNames()
+        #expect(names.name(of: try ListTableTests.title(name: name, url: url)) == file)
+    }
+
+    @Test("A name is used once, whatever its capitals, and never too long; an HLS title is a folder without extension")
+    func several() throws {
+        var names = ExportNames()
+        #expect(names.name(of: try ListTableTests.title(name: "Film")) == "Film.mp4")
+        #expect(names.name(of: try ListTableTests.title(id: "bbbbbbbb", name: "FILM")) == "FILM bbbbbbbb.mp4")
+        let long = names.name(of: try ListTableTests.title(name: String(repeating: "ü", count: 200)))
+        #expect(long.utf8.count == 184 && long.hasSuffix("ü.mp4"))
+        let folder = try ListTableTests.title(url: "http://a.example/show/master.m3u8", isManifest: true)
+        #expect(names.name(of: folder) == "master")
+    }
+}
