@@ -77,7 +77,7 @@ def summary(resource, contents, options, damage, write=None):
         serving = entry if chosen else serving
     shown = serving or {}
     return {
-        "id": resource.id.hex(), "url": resource.metadata.get("url"), "cacheKey": resource.metadata.get("cacheKey"),
+        "id": resource.id.hex(), "titleID": resource.title_id, "url": resource.metadata.get("url"), "cacheKey": resource.metadata.get("cacheKey"),
         "title": resource.metadata.get("title"), "size": shown.get("size"), "held": shown.get("held", []),
         "bytes": shown.get("bytes", 0), "sha256": shown.get("sha256", []), "complete": is_complete(shown),
         "type": shown.get("type"), "etag": shown.get("etag"), "class": resource.row["class"],

@@ -8,6 +8,7 @@ import unittest
 import golden_plan
 import make_golden_vault as golden
 from vaultformat import cache_key, canonical_json, derivation, keyring, sealed, sodium, unlock
+from vaultformat.contents import Resource
 from vaultformat.errors import (DamagedKeyring, FormatError, NotAKeyring, OlderKeyring, OtherVaultsKeyring,
                                 TamperedKeyring, Unopenable, WrongKey)
 from vaultformat.segment import BLOCKS_AT, ForeignHeader, Segment, from_file, make_file, open_block, segment_key
@@ -32,6 +33,11 @@ class Vectors(unittest.TestCase):
                          "9a3460bbbca8a91feb0f81b5a89c496bd885de0990a06958ad25e99b244d5be0")
         self.assertEqual(derivation.resource_id(KEY, b"http://a.example/x").hex(),
                          "727397a9d0495cccbdee8c8d034bd88e4edbf18c05bb518db7a1f6f9767c411b")
+
+    def test_title_id(self):
+        self.assertEqual(derivation.title_id(b"fooba" + b"r" * 27), "mzxw6ytb")  # RFC 4648 §10
+        for kept, shown in (("k3v7q2ma", "k3v7q2ma"), ("K3V7Q2MA", "mzxw6ytb"), (None, "mzxw6ytb"), (7, "mzxw6ytb")):
+            self.assertEqual(Resource(b"fooba" + b"r" * 27, {}, {"id": kept}, {}, 1).title_id, shown)
 
     def test_segment(self):
         segment = Segment(b"\x22" * 16, b"\x11" * 16, 32768, 1_234_567, 3)

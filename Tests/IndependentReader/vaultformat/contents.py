@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import re
 from dataclasses import dataclass, field
 
 from . import cache_key, derivation, sealed
@@ -38,6 +39,18 @@ class Resource:
     keys: dict
     generation: int
     representations: list = field(default_factory=list)
+
+    @property
+    def title_id(self):
+        """The id by which people name it: the one that it keeps, else the beginning of its own; none in a pack."""
+        if any(item.window for item in self.representations):
+            return None
+        kept = self.metadata.get("id")
+        return kept if is_title_id(kept) else derivation.title_id(self.id)
+
+
+def is_title_id(text):
+    return isinstance(text, str) and re.fullmatch("[a-z2-7]{8}", text) is not None
 
 
 class Contents:
@@ -137,7 +150,9 @@ class Contents:
     def _check_metadata(self, resource, name):
         self._members(resource.metadata, f"the metadata of resource {name}",
                       {"url": str, "cacheKey": str, "created": int},
-                      {"serving": str, "partOf": list, "fields": list, "fieldsOrigin": str, "mode": str})
+                      {"serving": str, "partOf": list, "fields": list, "fieldsOrigin": str, "mode": str, "id": str})
+        if resource.metadata.get("id") is not None and not is_title_id(resource.metadata["id"]):
+            self._fault(f"Resource {name} keeps an id that is none.")
         try:
             key = base64.b64decode(resource.metadata.get("cacheKey") or "", validate=True)
         except (binascii.Error, TypeError, ValueError):

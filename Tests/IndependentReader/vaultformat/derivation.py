@@ -1,5 +1,6 @@
 """Every derived key, by its name in the format document."""
 
+import base64
 import hashlib
 
 
@@ -19,6 +20,11 @@ def keyring_authenticator(root, message):
 
 def resource_id(locator, cache_key):
     return kdf(locator, "mv.resource", cache_key)
+
+
+def title_id(resource):
+    """Returns the id by which people name a resource whose metadata keep none."""
+    return base64.b32encode(resource[:5]).decode("ascii").lower()
 
 
 def principal(locator, identity):
