@@ -91,7 +91,10 @@ struct RotateCommand: AsyncParsableCommand {
                 }
             }
         }
-        let done = locator ? "every title has a new id" : "created generation \(document.current)"
+        let done =
+            locator
+            ? "every resource id is a new one, and the ids that list prints stay"
+            : "created generation \(document.current)"
         await Terminal.shared.say([done, act.cutsOff].compactMap(\.self).joined(separator: "; "))
         await KeysText.printRemainingWork(act, document)
         await Terminal.shared.say(KeysText.backUp)
