@@ -68,7 +68,7 @@ struct BulkConsent: ParsableArguments {
     /// Asks whether to go on, unless the option says so.
     ///
     /// - Parameter act: what would be done with the titles: `remove`.
-    /// - Throws: ``UsageError`` if nobody can be asked, or the answer is no.
+    /// - Throws: ``UsageError`` if there is no terminal to ask at, or the answer is no.
     func ask(to act: String, _ titles: [ListedDocument]) async throws {
         guard !yes, !titles.isEmpty else { return }
         let size = ByteCount.text(titles.reduce(0) { $0 + $1.bytes })
