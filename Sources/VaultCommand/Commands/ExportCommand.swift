@@ -9,7 +9,7 @@ struct ExportCommand: AsyncParsableCommand {
         abstract: "Write complete titles to files, and HLS or DASH titles to folders.",
         discussion: """
             export TITLE FILE writes one title. export --to FOLDER TITLE… writes several, each under its name, and \
-            prints the paths; all are tried, and the exit code is that of the first failure. An HLS or DASH title \
+            prints the paths, with --json as an array; all are tried, and the exit code is that of the first failure. An HLS or DASH title \
             becomes a new folder: play index.m3u8 or manifest.mpd in it. The origin is never contacted. If bytes are \
             missing, nothing is created for the title and the exit code is 6.
             """)
@@ -36,6 +36,9 @@ struct ExportCommand: AsyncParsableCommand {
 
     @OptionGroup var access: VaultAccess
 
+    @Flag(help: "Print a JSON object, or with --to an array.")
+    var json = false
+
     func validate() throws {
         guard folder == nil else { return try selection.check(beside: words) }
         guard !selection.isGiven else { throw ValidationError("--prefix and --all need --to with a folder") }
@@ -55,12 +58,16 @@ struct ExportCommand: AsyncParsableCommand {
         let naming = try await naming.naming(of: [name], access.unlocking)
         let path = AbsolutePath.of(file, from: ProcessEnvironment.current.workingDirectory)
         let (opener, isForced) = (try await access.opener(), force)
-        try await Interruption.cancelling("no file was created") {
+        let reference = try await Interruption.cancelling("no file was created") {
             try await opener.reading { vault in
                 let reference = try await naming.reference(to: name, in: LocalVault(vault))
                 try await Self.export(reference, to: path, replacing: isForced, from: vault)
+                return reference
             }
         }
+        guard json else { return }
+        let record = ExportRecord(url: reference.url.absoluteString, file: path)
+        try await StandardOutput.shared.write(try JSONText.of(record) + "\n")
     }
 
     private func exportSeveral(to folder: String) async throws {
@@ -69,31 +76,33 @@ struct ExportCommand: AsyncParsableCommand {
         let naming = try await naming.naming(of: names, access.unlocking)
         let path = AbsolutePath.of(folder, from: ProcessEnvironment.current.workingDirectory)
         let (opener, selection, isForced) = (try await access.opener(), selection, force)
-        let failed = try await Interruption.cancelling("finished titles stay exported") {
+        let (failed, records) = try await Interruption.cancelling("finished titles stay exported") { [json] in
             try await opener.reading { vault in
                 let chosen =
                     selection.isGiven
                     ? try await selection.titles(in: LocalVault(vault)).compactMap(\.id).map(TitleName.id) : names
                 try Self.makeFolder(path)
-                var (files, failed) = (ExportNames(), ExitStatus?.none)
+                var (files, failed, records) = (ExportNames(), ExitStatus?.none, [ExportRecord]())
                 for name in chosen {
                     do {
                         let reference = try await naming.reference(to: name, in: LocalVault(vault))
                         guard let title = try await vault.summary(of: reference) else {
                             throw VaultError(.notHeld, "the vault does not know \(reference); fetch it first")
                         }
-                        let file = path + "/" + files.name(of: title)
+                        let file = path + "/" + files.name(of: ListedDocument(title))
                         try await Self.export(reference, to: file, replacing: isForced, from: vault)
-                        try await StandardOutput.shared.write(Terminal.printable(file) + "\n")
+                        records.append(ExportRecord(url: title.url, file: file))
+                        if !json { try await StandardOutput.shared.write(Terminal.printable(file) + "\n") }
                     } catch let error as VaultError {
                         try Task.checkCancellation()
                         await Terminal.shared.say(error.text)
                         failed = failed ?? ExitStatus(error.code)
                     }
                 }
-                return failed
+                return (failed, records)
             }
         }
+        if json { try await StandardOutput.shared.write(try JSONText.of(records) + "\n") }
         if let failed { throw AlreadyReported(status: failed) }
     }
 
@@ -129,7 +138,7 @@ struct ExportNames {
     private static let refused = Set("/\\:*?\"<>|".unicodeScalars)
 
     /// Returns the name of the file or folder for a title: its own name, else the last part of its URL.
-    mutating func name(of title: ResourceSummary) -> String {
+    mutating func name(of title: ListedDocument) -> String {
         let place = (try? MediaURL(title.url))?.path.split(separator: "/").last.map(String.init) ?? ""
         let (stem, ending) = Self.split(place.removingPercentEncoding ?? place)
         // A title of several resources becomes a folder.

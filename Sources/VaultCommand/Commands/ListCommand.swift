@@ -46,20 +46,48 @@ struct ListCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let opener = try await access.opener()
-        try await opener.reading { vault in
-            var listing = TitleListing(
-                columns: json ? nil : columns, search: search.map(TitleSearch.init), filter: filter, order: sort)
-            var damage: VaultError?
-            do {
-                for try await summary in vault.titles() { listing.add(summary) }
-            } catch let error as VaultError where error.code == .integrity {
-                // Reported after the list, which is as complete as possible.
-                damage = error
+        var listing = TitleListing(
+            columns: json ? nil : columns, search: search.map(TitleSearch.init), filter: filter, order: sort)
+        // Reported after the list, which is as complete as possible.
+        let damage: VaultError?
+        if let service = try await access.keylessService() {
+            damage = try await Self.add(titlesOf: service, to: &listing)
+        } else {
+            (listing, damage) = try await access.opener().reading { [listing] vault in
+                var listing = listing
+                let damage = try await Self.add(titlesOf: vault, to: &listing)
+                return (listing, damage)
             }
-            try await StandardOutput.shared.write(listing.text(limit: limit))
-            if let damage { throw damage }
         }
+        try await StandardOutput.shared.write(listing.text(limit: limit))
+        if let damage { throw damage }
+    }
+
+    /// Adds the titles of a vault; returns the error if rows of some do not open.
+    private static func add(titlesOf vault: Vault, to listing: inout TitleListing) async throws -> VaultError? {
+        do {
+            for try await summary in vault.titles() { listing.add(ListedDocument(summary)) }
+            return nil
+        } catch let error as VaultError where error.code == .integrity {
+            return error
+        }
+    }
+
+    /// The most titles that the service returns at a time.
+    private static let pageSize = 1000
+
+    private static func add(titlesOf service: RemoteVault, to listing: inout TitleListing) async throws -> VaultError? {
+        var (damaged, next): (Int, String?) = (0, nil)
+        repeat {
+            let page = try await service.resources(after: next, limit: pageSize)
+            for title in page.resources { listing.add(title) }
+            (damaged, next) = (damaged + page.damaged, page.next)
+        } while next != nil
+        guard damaged > 0 else { return nil }
+        return VaultError(
+            .integrity,
+            "the list lacks \(Count.of(damaged, "title")), because no key opens the rows; a repair removes what does not open",
+            hint: .repair)
     }
 }
 
@@ -67,9 +95,9 @@ struct ListCommand: AsyncParsableCommand {
 struct TitleSearch: Sendable {
     let text: String
 
-    func finds(_ summary: ResourceSummary) -> Bool {
-        let isEncoded = summary.url.utf8.contains(UInt8(ascii: "%"))
-        let places = [summary.name, summary.url, isEncoded ? summary.url.removingPercentEncoding : nil]
+    func finds(_ title: ListedDocument) -> Bool {
+        let isEncoded = title.url.utf8.contains(UInt8(ascii: "%"))
+        let places = [title.name, title.url, isEncoded ? title.url.removingPercentEncoding : nil]
         return places.compactMap(\.self).contains { place in
             place.range(of: text, options: [.caseInsensitive, .diacriticInsensitive]) != nil
         }
@@ -80,11 +108,11 @@ struct TitleSearch: Sendable {
 enum ListFilter: String, CaseIterable, Sendable, ExpressibleByArgument {
     case held, partial, pinned
 
-    func admits(_ title: ResourceSummary) -> Bool {
+    func admits(_ title: ListedDocument) -> Bool {
         switch self {
-        case .held: title.isWhole
-        case .partial: !title.isWhole
-        case .pinned: title.resourceClass == "pinned"
+        case .held: title.complete
+        case .partial: !title.complete
+        case .pinned: title.class == "pinned"
         }
     }
 }
@@ -94,12 +122,12 @@ enum ListOrder: String, CaseIterable, Sendable, ExpressibleByArgument {
     case name, size, added, played
 
     /// Returns the place of a title; the lowest comes first.
-    func place(of title: ResourceSummary) -> ListPlace {
+    func place(of title: ListedDocument) -> ListPlace {
         let number: Int64 =
             switch self {
             case .name: 0
             // An unknown size comes last.
-            case .size: -(title.wholeSize ?? -1)
+            case .size: -(title.size ?? -1)
             case .added: -title.added.seconds
             case .played: -title.accessed.seconds
             }
@@ -159,7 +187,7 @@ private struct TitleListing {
     let filter: ListFilter?
     let order: ListOrder
     private let now = Int64(Date().timeIntervalSince1970)
-    private var page: [ResourceSummary] = []
+    private var page: [ListedDocument] = []
     private var prepared: [Task<[Line], any Error>] = []
 
     private static let pageSize = 256
@@ -171,7 +199,7 @@ private struct TitleListing {
         self.order = order
     }
 
-    mutating func add(_ title: ResourceSummary) {
+    mutating func add(_ title: ListedDocument) {
         page.append(title)
         if page.count == Self.pageSize { turnPage() }
     }
@@ -186,7 +214,7 @@ private struct TitleListing {
                     if let columns {
                         line.cells = columns.map { ListCell($0.text(title, now: now)) }
                     } else {
-                        line.json = try JSONText.of(ListedDocument(title))
+                        line.json = try JSONText.of(title)
                     }
                     return line
                 }

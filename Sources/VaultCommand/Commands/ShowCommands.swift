@@ -20,7 +20,14 @@ struct InfoCommand: AsyncParsableCommand {
     func run() async throws {
         let name = try TitleName(title)
         let naming = try await naming.naming(of: [name], access.unlocking)
-        let summary = try await access.opener().reading { try await HeldTitle.summary(of: name, naming, in: $0) }
+        let summary: ResourceSummary
+        if let service = try await access.keylessService() {
+            let reference = try await naming.reference(to: name, in: service)
+            guard let found = try await service.resource(reference) else { throw HeldTitle.unknown(reference) }
+            summary = found
+        } else {
+            summary = try await access.opener().reading { try await HeldTitle.summary(of: name, naming, in: $0) }
+        }
         try await StandardOutput.shared.write(json ? try JSONText.of(summary) + "\n" : Self.text(summary))
     }
 
@@ -148,9 +155,11 @@ private enum HeldTitle {
     /// - Throws: ``VaultError`` with code `notHeld` if the vault does not know it.
     static func summary(of name: TitleName, _ naming: TitleNaming, in vault: Vault) async throws -> ResourceSummary {
         let reference = try await naming.reference(to: name, in: LocalVault(vault))
-        guard let summary = try await vault.summary(of: reference) else {
-            throw VaultError(.notHeld, "the vault does not know \(reference); fetch it first")
-        }
+        guard let summary = try await vault.summary(of: reference) else { throw unknown(reference) }
         return summary
+    }
+
+    static func unknown(_ reference: MediaReference) -> VaultError {
+        VaultError(.notHeld, "the vault does not know \(reference); fetch it first")
     }
 }

@@ -43,22 +43,30 @@ struct URLCommand: AsyncParsableCommand {
         let naming = try await naming.naming(of: [name], access.unlocking)
         let lifetime = try LinkLifetime(expires)
         let service = try await service()
-        let end = Int64(Date().timeIntervalSince1970) + lifetime.seconds
-        let (url, path) = try await link(to: name, naming, expires: end)
-        let record = LinkRecord(url: "\(url)", link: service + path, expires: end)
+        let (url, made) = try await link(to: name, naming, lifetime)
+        let record = LinkRecord(url: "\(url)", link: service + made.path, expires: made.expires)
         try await StandardOutput.shared.write((json ? try JSONText.of(record) : record.link) + "\n")
     }
 
-    /// Returns the URL of the title, and the path and query of a link to it. Only the vault knows the title with an id.
-    private func link(to name: TitleName, _ naming: TitleNaming, expires: Int64) async throws -> (MediaURL, String) {
+    /// Returns the URL of the title, and a link to it. Only the vault knows the title with an id.
+    private func link(
+        to name: TitleName, _ naming: TitleNaming, _ lifetime: LinkLifetime
+    ) async throws -> (MediaURL, LinkDocument) {
+        if let running = try await access.keylessService() {
+            let reference = try await naming.reference(to: name, in: running)
+            return (reference.url, try await running.link(to: reference, lifetime: lifetime.seconds))
+        }
+        let end = Int64(Date().timeIntervalSince1970) + lifetime.seconds
         guard case .url(let url) = name else {
             return try await access.opener().reading { vault in
                 let reference = try await naming.reference(to: name, in: LocalVault(vault))
-                return (reference.url, try await vault.playbackPath(for: reference, expires: expires))
+                let path = try await vault.playbackPath(for: reference, expires: end)
+                return (reference.url, LinkDocument(path: path, expires: end))
             }
         }
         let reference = MediaReference(url, contentID: naming.contentID, fields: naming.fields)
-        return (url, try await access.tokenIssuer().playbackPath(for: reference, expires: expires))
+        let path = try await access.tokenIssuer().playbackPath(for: reference, expires: end)
+        return (url, LinkDocument(path: path, expires: end))
     }
 
     /// Returns the scheme and authority of the service.

@@ -29,25 +29,25 @@ enum ListColumn: String, CaseIterable, Sendable {
     /// Returns the text for a title.
     ///
     /// - Parameter now: seconds since 1970.
-    func text(_ title: ResourceSummary, now: Int64) -> String {
+    func text(_ title: ListedDocument, now: Int64) -> String {
         switch self {
         case .id: title.id?.description ?? "-"
         case .held:
-            TransferProgress(held: title.wholeBytes, total: title.wholeSize).percent.map { "\($0) %" } ?? "?"
-        case .size: title.wholeSize.map(ByteCount.text) ?? "?"
-        case .bytes: ByteCount.text(title.wholeBytes)
+            TransferProgress(held: title.bytes, total: title.size).percent.map { "\($0) %" } ?? "?"
+        case .size: title.size.map(ByteCount.text) ?? "?"
+        case .bytes: ByteCount.text(title.bytes)
         case .age: AgeText.text(seconds: now - title.added.seconds)
         case .played: AgeText.text(seconds: now - title.accessed.seconds)
         case .type: Terminal.printable(title.title.map(TitleText.kind) ?? title.type ?? "?")
         case .duration: title.title?.duration.map { ClockText.text(seconds: $0 / 1000) } ?? "?"
-        case .class: title.resourceClass
+        case .class: title.class
         case .name: Terminal.printable(title.shownName)
         case .url: Terminal.printable(title.url)
         }
     }
 }
 
-extension ResourceSummary {
+extension ListedDocument {
     /// What a person would call it: its name, else its URL with the characters that its escapes stand for.
     var shownName: String {
         name ?? (url.utf8.contains(UInt8(ascii: "%")) ? url.removingPercentEncoding : nil) ?? url

@@ -12,17 +12,17 @@ struct ListTableTests {
         id: String = "aaaaaaaa", name: String? = nil, url: String = "http://a.example/film.mp4", size: Int64? = 10,
         bytes: Int64 = 10, added: String = "2026-11-23T22:00:00Z", accessed: String = "2026-11-23T22:00:00Z",
         class: String = "download", isManifest: Bool = false
-    ) throws -> ResourceSummary {
+    ) throws -> ListedDocument {
         let name = name.map { "\"\($0)\"" } ?? "null"
         let record =
             #"{"bytes":\#(bytes),"complete":true,"duration":5400000,"fetched":3,"kind":"hls","renditions":[],"#
-            + #""resources":4,"selection":{"audio":"default","subtitles":"none","video":"best"}}"#
+            + #""resources":4,"selection":{"audio":"default","subtitles":"none","video":"best"},"size":\#(bytes)}"#
         let text =
             #"{"accessed":"\#(accessed)","added":"\#(added)","bytes":\#(bytes),"class":"\#(`class`)","contentID":null,"#
             + #""etag":null,"generation":1,"held":[[0,\#(bytes)]],"id":"\#(id)","mode":null,"name":\#(name),"#
             + #""part":false,"size":\#(size.map(String.init) ?? "null"),"title":\#(isManifest ? record : "null"),"#
             + #""type":"video/mp4","url":"\#(url)"}"#
-        return try JSONDecoder().decode(ResourceSummary.self, from: Data(text.utf8))
+        return ListedDocument(try JSONDecoder().decode(ResourceSummary.self, from: Data(text.utf8)))
     }
 
     private static let now: Int64 = 1_795_471_200 + 7200
