@@ -24,6 +24,13 @@ static inline CURLcode ccurl_set_list(CURL *_Nonnull handle, CURLoption option, 
     return curl_easy_setopt(handle, option, value);
 }
 
+/// Sets an option that takes bytes; libcurl copies them.
+static inline CURLcode ccurl_set_bytes(
+    CURL *_Nonnull handle, CURLoption option, const void *_Nonnull bytes, size_t count) {
+    struct curl_blob blob = {(void *)bytes, count, CURL_BLOB_COPY};
+    return curl_easy_setopt(handle, option, &blob);
+}
+
 /// Sets an option that takes the context pointer of a callback.
 static inline CURLcode ccurl_set_pointer(CURL *_Nonnull handle, CURLoption option, void *_Nullable value) {
     return curl_easy_setopt(handle, option, value);

@@ -11,8 +11,12 @@ import Glibc
 ///
 /// It is checked against the address of the connection. So the host's name, the spelling of a number, or a second
 /// response of a name server makes no difference.
+///
+/// If a proxy sends the request on, the connection leads to the proxy, which the operator chose and which may be
+/// private. Then the host is checked before the request is sent, by what its name alone tells.
 struct AddressPolicy: Sendable {
     private let allowsPrivate: Bool
+    private let isProxied: Bool
     private let ownListeners: OwnListeners
 
     /// Creates the policy of one hop.
@@ -20,15 +24,26 @@ struct AddressPolicy: Sendable {
     /// - Parameters:
     ///   - reach: the addresses that the request, or the redirect, may be sent to.
     ///   - host: the host of the hop's URL, which the operator may have allowed by name.
-    init(reach: NetworkReach, host: String, _ configuration: CurlConfiguration) {
+    ///   - isProxied: whether a proxy sends the request on.
+    init(reach: NetworkReach, host: String, isProxied: Bool = false, _ configuration: CurlConfiguration) {
         allowsPrivate = reach == .anywhere || configuration.allowsPrivate(host)
+        self.isProxied = isProxied
         ownListeners = configuration.ownListeners
+    }
+
+    /// Returns the failure for a URL that a proxy may not be asked for; nil if it may, or if there is no proxy.
+    func refusal(ofProxied url: MediaURL) -> OriginFailure? {
+        guard isProxied else { return nil }
+        if let address = ProxiedHost.address(url.host), ownListeners.contain(address, port: url.effectivePort) {
+            return Self.isOwn
+        }
+        return allowsPrivate || ProxiedHost.mayBePublic(url.host) ? nil : .privateAddress
     }
 
     /// Returns the failure for an address that is refused; nil if it is allowed.
     func refusal(of address: NetworkAddress, port: Int) -> OriginFailure? {
         if ownListeners.contain(address, port: port) { return Self.isOwn }
-        return allowsPrivate || address.isPublic ? nil : .privateAddress
+        return isProxied || allowsPrivate || address.isPublic ? nil : .privateAddress
     }
 
     static let isOwn = OriginFailure(.invalidResponse, "it leads back to this service")
@@ -151,6 +166,19 @@ package struct NetworkAddress: Hashable, Sendable {
         } else {
             return nil
         }
+    }
+
+    /// Parses IPv4 as old programs do: `127.1`, `0x7f.0.0.1`, `2130706433`; nil for anything else.
+    init?(anySpelling text: String) {
+        var four = in_addr()
+        guard unsafe inet_aton(text, &four) == 1 else { return nil }
+        bytes = unsafe withUnsafeBytes(of: four) { unsafe Array($0) }
+    }
+
+    /// Returns whether the address begins with as many bits of another one.
+    func isIn(_ network: NetworkAddress, bits: Int) -> Bool {
+        guard bytes.count == network.bytes.count, 0...(bytes.count * 8) ~= bits else { return false }
+        return isIn(Block(bytes: network.bytes, bits: bits))
     }
 
     /// Returns the IP address and the port of a socket address; nil for other address families.

@@ -1,4 +1,6 @@
 import CCurl
+import struct Foundation.Data
+import struct Foundation.URL
 import VaultModel
 
 #if canImport(Darwin)
@@ -38,6 +40,14 @@ import Glibc
 
     func set(_ option: CURLoption, _ value: String) throws(OriginFailure) {
         try Self.check(unsafe ccurl_set_string(pointer, option, value))
+    }
+
+    func set(_ option: CURLoption, _ value: [UInt8]) throws(OriginFailure) {
+        let result = unsafe value.withUnsafeBytes { bytes in
+            guard let start = bytes.baseAddress else { return CURLE_BAD_FUNCTION_ARGUMENT }
+            return unsafe ccurl_set_bytes(pointer, option, start, bytes.count)
+        }
+        try Self.check(result)
     }
 
     /// Clears the built-in value of an option.
@@ -87,10 +97,13 @@ import Glibc
     }
 
     /// The local port of the transfer's connection; 0 before it has one.
-    var localPort: Int {
-        var port = 0
-        let result = unsafe ccurl_get_long(pointer, CURLINFO_LOCAL_PORT, &port)
-        return result == CURLE_OK ? port : 0
+    var localPort: Int { number(CURLINFO_LOCAL_PORT) }
+
+    /// Returns a number that libcurl knows of the transfer; 0 if it knows none.
+    func number(_ info: CURLINFO) -> Int {
+        var number = 0
+        let result = unsafe ccurl_get_long(pointer, info, &number)
+        return result == CURLE_OK ? number : 0
     }
 
     /// Resumes after a pause. libcurl may deliver the data that it kept before this returns.
@@ -171,6 +184,20 @@ import Glibc
     }
 }
 
+/// The system's files of certificate authorities, read once: hundreds of kilobytes for each connection otherwise.
+enum AuthorityFiles {
+    private static let read = Locked<[String: [UInt8]]>([:])
+
+    /// Returns the bytes of a file; nil if it cannot be read.
+    static func bytes(of path: String) -> [UInt8]? {
+        read.withLock { known in
+            if let bytes = known[path] { return bytes }
+            known[path] = (try? Data(contentsOf: URL(filePath: path))).map { Array($0) }
+            return known[path]
+        }
+    }
+}
+
 /// The state of libcurl that is global to the process.
 enum CurlLibrary {
     /// Whether libcurl could be initialized; the first access initializes it.
@@ -179,9 +206,9 @@ enum CurlLibrary {
         return curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
     }()
 
-    /// Whether the file of certificate authorities that libcurl was built with is readable.
-    static let hasAuthoritiesFile: Bool = {
-        guard let path = unsafe ccurl_authorities_file() else { return false }
-        return unsafe access(path, R_OK) == 0
+    /// The file of certificate authorities that libcurl was built with; nil if it is not readable.
+    static let authoritiesFile: String? = {
+        guard let path = unsafe ccurl_authorities_file() else { return nil }
+        return unsafe access(path, R_OK) == 0 ? String(cString: path) : nil
     }()
 }

@@ -23,6 +23,10 @@ final class CurlTransfer {
     let hop: Hop
     let handle: CurlHandle
     private let addresses: AddressGuard
+    /// The proxy that sends the request on; nil if it is sent to its host.
+    private let proxy: ProxyAddress?
+    /// What is known of where the answer comes from, if a proxy sends the request on.
+    private let reach: NetworkReach
     private let connections: ConnectionNumbers
     private var url: MediaURL { hop.url }
     private var parser = HeadParser()
@@ -51,23 +55,29 @@ final class CurlTransfer {
         self.connections = connections
         self.transfer = transfer
         self.hop = hop
-        addresses = AddressGuard(
-            AddressPolicy(
-                reach: RedirectPolicy.reach(of: hop.url, named: transfer.request.url, transfer.request.reach),
-                host: hop.url.host, configuration), sockets)
+        let network = try configuration.network()
+        proxy = try configuration.environment.route(to: hop.url, network)
+        reach = RedirectPolicy.reach(of: hop.url, named: transfer.request.url, transfer.request.reach)
+        let policy = AddressPolicy(reach: reach, host: hop.url.host, isProxied: proxy != nil, configuration)
+        if let refusal = policy.refusal(ofProxied: hop.url) { throw refusal }
+        addresses = AddressGuard(policy, sockets)
         var handle = try CurlHandle()
         try handle.set(fields: transfer.fields.lines(for: hop.url, hasLeftOrigin: hop.hasLeftOrigin))
         self.handle = handle
         try setTarget()
-        try setTrust(configuration)
-        try setBehavior(configuration)
+        try setTrust(configuration, network)
+        try setRoute(network)
+        try setBehavior(configuration, network)
         try setReceivers()
         try addresses.watch(self.handle)
     }
 
-    /// The hosts at private addresses that the request was sent to, on this hop and those before it.
-    private var privateHosts: Set<String> {
-        addresses.isPrivate ? hop.privateHosts.union([url.host]) : hop.privateHosts
+    /// The hosts at private addresses that the request was sent to, on this hop and those before it; nil if a proxy
+    /// sent it to a host of which that is unknown.
+    private var privateHosts: Set<String>? {
+        guard proxy != nil else { return addresses.isPrivate ? hop.privateHosts?.union([url.host]) : hop.privateHosts }
+        guard ProxiedHost.mayBePublic(url.host) else { return hop.privateHosts?.union([url.host]) }
+        return reach == .publicOnly ? hop.privateHosts : nil
     }
 
     /// Returns the hop that a redirect of this one leads to.
@@ -114,9 +124,24 @@ final class CurlTransfer {
             if let refusal = addresses.refusal, [CURLE_COULDNT_CONNECT, CURLE_ABORTED_BY_CALLBACK].contains(result) {
                 return refusal
             }
-            return CurlFailure.failure(result, headArrived: hasHead, isRefused: handle.wasRefused)
+            return proxyFailure(of: result) ?? trustFailure(of: result)
+                ?? CurlFailure.failure(result, headArrived: hasHead, isRefused: handle.wasRefused)
         }
         return hasHead ? nil : OriginFailure(.invalidResponse, "the response has no head")
+    }
+
+    private func proxyFailure(of result: CURLcode) -> OriginFailure? {
+        guard proxy != nil, !hasHead else { return nil }
+        return CurlFailure.failure(
+            ofProxy: result, status: handle.number(CURLINFO_HTTP_CONNECTCODE), isRefused: handle.wasRefused)
+    }
+
+    private func trustFailure(of result: CURLcode) -> OriginFailure? {
+        guard result == CURLE_PEER_FAILED_VERIFICATION else { return nil }
+        let verdict = proxy?.scheme == .https ? handle.number(CURLINFO_PROXY_SSL_VERIFYRESULT) : 0
+        return verdict != 0
+            ? CurlFailure.untrusted(verdict, of: "the proxy's")
+            : CurlFailure.untrusted(handle.number(CURLINFO_SSL_VERIFYRESULT))
     }
 
     // MARK: Setting up
@@ -131,19 +156,50 @@ final class CurlTransfer {
         if hop.isOnFreshConnection { try handle.set(CURLOPT_FRESH_CONNECT, 1) }
     }
 
-    private func setTrust(_ configuration: CurlConfiguration) throws(OriginFailure) {
+    private func setTrust(
+        _ configuration: CurlConfiguration, _ network: NetworkSettings
+    ) throws(OriginFailure) {
         try handle.set(CURLOPT_SSL_VERIFYPEER, 1)
         try handle.set(CURLOPT_SSL_VERIFYHOST, 2)
         // If a directory of authorities is set as well, libcurl reads the file again for every connection:
         // milliseconds, and megabytes.
-        if configuration.authorities != nil || CurlLibrary.hasAuthoritiesFile { try handle.clear(CURLOPT_CAPATH) }
+        let file = configuration.authorities ?? CurlLibrary.authoritiesFile
+        let usesTLSToProxy = proxy?.scheme == .https
+        if file != nil {
+            try handle.clear(CURLOPT_CAPATH)
+            if usesTLSToProxy { try handle.clear(CURLOPT_PROXY_CAPATH) }
+        }
         if let authorities = configuration.authorities { try handle.set(CURLOPT_CAINFO, authorities) }
+        guard let added = network.authorities, url.scheme == "https" || usesTLSToProxy else { return }
+        // A blob replaces the file, so it contains the file's authorities too.
+        let trusted = (file.flatMap { AuthorityFiles.bytes(of: $0) } ?? []) + [0x0A] + Array(added.pem.utf8)
+        try handle.set(CURLOPT_CAINFO_BLOB, trusted)
+        if usesTLSToProxy { try handle.set(CURLOPT_PROXY_CAINFO_BLOB, trusted) }
     }
 
-    private func setBehavior(_ configuration: CurlConfiguration) throws(OriginFailure) {
-        try handle.set(CURLOPT_USERAGENT, configuration.userAgent)
-        // Proxy variables of the environment are ignored.
-        try handle.set(CURLOPT_PROXY, "")
+    private func setRoute(_ network: NetworkSettings) throws(OriginFailure) {
+        let family =
+            switch network.addressFamily {
+            case .any: CURL_IPRESOLVE_WHATEVER
+            case .ipv4: CURL_IPRESOLVE_V4
+            case .ipv6: CURL_IPRESOLVE_V6
+            }
+        try handle.set(CURLOPT_IPRESOLVE, Int(family))
+        // Without a proxy, the empty text keeps libcurl from reading the environment.
+        try handle.set(CURLOPT_PROXY, proxy?.location ?? "")
+        guard let proxy else { return }
+        // The settings decide which hosts are asked directly, whatever the environment says.
+        try handle.set(CURLOPT_NOPROXY, "")
+        if let user = proxy.user { try handle.set(CURLOPT_PROXYUSERNAME, user) }
+        if let password = proxy.password { try handle.set(CURLOPT_PROXYPASSWORD, password) }
+        // The head with which a proxy opens a tunnel is not the origin's.
+        try handle.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+    }
+
+    private func setBehavior(
+        _ configuration: CurlConfiguration, _ network: NetworkSettings
+    ) throws(OriginFailure) {
+        try handle.set(CURLOPT_USERAGENT, network.userAgent ?? configuration.userAgent)
         try handle.set(CURLOPT_NOSIGNAL, 1)
         // Without this option, dropping a transfer during its name lookup would block all others until the lookup ends.
         try handle.set(CURLOPT_QUICK_EXIT, 1)
@@ -180,6 +236,7 @@ final class CurlTransfer {
         do throws(OriginFailure) {
             guard var head = unsafe try parser.read(line) else { return line.count }
             hasReadHead = true
+            if head.status == 407, proxy != nil { throw CurlFailure.proxyCredentials }
             switch try RedirectPolicy.decide(on: head, from: url, hops: hop.count) {
             case .follow(let target): redirect = target
             case .deliver:
@@ -276,14 +333,16 @@ struct Hop {
     /// Whether the hop must use a new connection.
     private(set) var isOnFreshConnection = false
     /// The hosts at private addresses that redirected here.
-    private(set) var privateHosts: Set<String> = []
+    ///
+    /// Nil if a proxy asked a host of which that is unknown.
+    private(set) var privateHosts: Set<String>? = []
 
     init(_ url: MediaURL) { self.url = url }
 
     /// Returns the hop that a redirect leads to.
     ///
     /// - Parameter privateHosts: the hosts at private addresses that were asked so far.
-    func following(to target: MediaURL, privateHosts: Set<String> = []) -> Hop {
+    func following(to target: MediaURL, privateHosts: Set<String>? = []) -> Hop {
         var next = Hop(target)
         next.count = count + 1
         next.privateHosts = privateHosts

@@ -1,6 +1,6 @@
 import CCurl
 import class Foundation.Thread
-import VaultModel
+package import VaultModel
 
 #if canImport(Darwin)
 import Darwin
@@ -219,7 +219,8 @@ final class CurlLoop: Sendable {
 
 /// The settings of a ``CurlOrigin``.
 package struct CurlConfiguration: Sendable {
-    /// The value of `User-Agent`, such as `MediaVault/1.0`. It contains no control character.
+    /// The value of `User-Agent` unless the settings have one, such as `MediaVault/1.0`. It contains no control
+    /// character.
     package var userAgent: String
     /// The time limit for name lookup, connection and TLS handshake.
     package var connectTimeout: Duration
@@ -227,6 +228,12 @@ package struct CurlConfiguration: Sendable {
     package var stallTimeout: Duration
     /// Whether a host, as ``MediaURL`` spells it, may be private although a manifest or a redirect led to it.
     package var allowsPrivate: @Sendable (_ host: String) -> Bool = { _ in false }
+    /// How origins are reached; evaluated for each request and each redirect.
+    package var network: @Sendable () throws(OriginFailure) -> NetworkSettings = { () throws(OriginFailure) in
+        NetworkSettings()
+    }
+    /// The variables of the process that name proxies.
+    package var environment = ProxyEnvironment()
     /// The file of certificate authorities to trust instead of the system's; nil means the system's.
     package var authorities: String?
     /// The most connections, including those kept for later requests; evaluated for each request.

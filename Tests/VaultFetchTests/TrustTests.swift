@@ -40,7 +40,30 @@ struct TrustTests {
         let failure = await #expect(throws: OriginFailure.self) {
             try await Self.origin(trusting: authority.path).send(OriginRequest(url: server.url))
         }
-        #expect(failure == OriginFailure(.unreachable, "its TLS certificate is not trusted"))
+        let isUnknown = [.selfSigned, .unknownAuthority].contains(fault)
+        #expect(failure?.kind == .unreachable)
+        #expect(
+            failure?.reason
+                == (isUnknown
+                    ? "its TLS certificate is from an authority that neither the system nor the setting ca-file lists"
+                    : "its TLS certificate is not trusted"))
+    }
+
+    @Test("Authorities of the settings are trusted in addition to the file's")
+    func added() async throws {
+        let (system, own) = (try TestAuthority(), try TestAuthority())
+        var settings = NetworkSettings()
+        try settings.setAuthorities(pem: String(contentsOfFile: own.path, encoding: .utf8))
+        var configuration = CurlConfiguration(userAgent: "MediaVault/test", connectTimeout: .seconds(20))
+        configuration.authorities = system.path
+        configuration.network = { [settings] () throws(OriginFailure) in settings }
+        let client = CurlOrigin(configuration: configuration)
+        for authority in [system, own] {
+            let server = try TLSOrigin(authority.certificate("good", for: "IP:127.0.0.1"))
+            #expect(try await client.send(OriginRequest(url: server.url)).head.status == 200)
+        }
+        let stranger = try TLSOrigin(TestAuthority().certificate("good", for: "IP:127.0.0.1"))
+        await #expect(throws: OriginFailure.self) { try await client.send(OriginRequest(url: stranger.url)) }
     }
 
     @Test("The system's authorities are used if no others are given")

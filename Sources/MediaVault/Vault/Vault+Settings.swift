@@ -112,18 +112,20 @@ extension Vault {
     /// - Parameters:
     ///   - limits: changes the limits in the settings.
     ///   - policy: changes which URLs name the same resource; if it throws, all settings stay unchanged.
+    ///   - network: changes how origins are reached; if it throws, all settings stay unchanged.
     ///   - mode: the new mode in the settings; nil leaves it unchanged.
     /// - Throws: ``VaultError`` if the settings cannot be written; `invalidArgument` as ``setLimits(_:)``; `owned` if
     ///   this process is not the owner.
     package func changeSettings(
         limits change: (@Sendable (inout StorageLimits) throws -> Void)? = nil,
         policy changePolicy: (@Sendable (_ old: () throws -> KeyPolicy) throws -> KeyPolicy)? = nil,
+        network changeNetwork: (@Sendable (_ old: () throws -> NetworkSettings) throws -> NetworkSettings)? = nil,
         mode: VaultMode?? = nil
     ) async throws {
         try requireOwner(to: "changes its settings")
-        let (store, names, ofRun) = (store, names, quota.limitsOfRun)
+        let (store, names, inForce, ofRun) = (store, names, network, quota.limitsOfRun)
         try await pool.run { [self] in
-            var (limits, policy): (StorageLimits?, KeyPolicy?) = (nil, nil)
+            var (limits, policy, network): (StorageLimits?, KeyPolicy?, NetworkSettings?) = (nil, nil, nil)
             // Check limits before the transaction: the index serves one transaction at a time.
             if let change {
                 var wanted = try store.index.settings().limits
@@ -141,9 +143,15 @@ extension Vault {
                     settings.setKeyPolicy(changed)
                     policy = changed
                 }
+                if let changeNetwork {
+                    let changed = try changeNetwork(settings.network)
+                    settings.setNetwork(changed)
+                    network = changed
+                }
                 if let mode { settings.mode = mode }
             }
             if let policy { names.use(policy) }
+            if let network { inForce.use(network) }
             if let limits { try quota.keep(to: limits) }
         }
         if let mode { await use(mode) }

@@ -1,3 +1,4 @@
+import class Foundation.ProcessInfo
 import VaultCrypto
 import VaultFetch
 import VaultModel
@@ -29,6 +30,8 @@ public final class Vault: Sendable {
     let joiner: SegmentJoiner
     /// The manifests that are being played.
     let manifests: ManifestPlayback
+    /// How origins are reached.
+    let network: NetworkInForce
     /// Administers the keys: generations, slots, backups, resealing, shredding and the audit log.
     public let keys: KeyAdministration
     private let upkeep = Locked<Task<Void, Never>?>(nil)
@@ -45,12 +48,16 @@ public final class Vault: Sendable {
         self.isUnlockOnVaultDisk = isUnlockOnVaultDisk
         pool = .shared
         let names = ResourceNames(store: store, pool: pool)
+        let network = NetworkInForce(store)
+        self.network = network
         let origin: any Origin
         if let given = options.origin {
             (origin, ownOrigin) = (given, nil)
         } else {
             var configuration = CurlConfiguration(userAgent: "MediaVault/\(Self.version)")
             configuration.allowsPrivate = { names.allows(host: $0) }
+            configuration.network = { () throws(OriginFailure) in try network.current() }
+            configuration.environment = ProxyEnvironment(ProcessInfo.processInfo.environment)
             configuration.ownListeners = ownListeners
             let curl = CurlOrigin(configuration: configuration)
             (origin, ownOrigin) = (curl, curl)

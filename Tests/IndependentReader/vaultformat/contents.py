@@ -101,6 +101,8 @@ class Contents:
         self._members(self.settings, "the vault's settings", {},
                       {"bytesFetched": int, "ignoreQuery": list, "mapHost": list, "allowHost": list,
                        "ignoreEtag": list, "immutable": list,
+                       "proxy": str, "proxyFor": list, "proxyFromEnvironment": bool, "authorities": str,
+                       "userAgent": str, "addressFamily": str,
                        "principals": list, "mode": str, "verified": dict})
 
     def _read_generations(self):

@@ -1,0 +1,132 @@
+import CCurl
+package import VaultModel
+
+/// Which proxy a request is sent to, if any, by the vault's settings and the environment.
+package struct ProxyEnvironment: Hashable, Sendable {
+    private let variables: [String: String]
+
+    /// Keeps the variables that name proxies.
+    ///
+    /// `HTTP_PROXY` is none of them: where a server passes request fields to a process as variables, a request can
+    /// set it.
+    package init(_ environment: [String: String] = [:]) {
+        variables = environment.filter { Self.names.contains($0.key) && !$0.value.isEmpty }
+    }
+
+    private static let names: Set = [
+        "http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY",
+    ]
+
+    /// Returns the proxy for a request; nil if it is sent to its host.
+    ///
+    /// - Throws: ``OriginFailure`` if a variable names no proxy that can be used: sending the request to its host would
+    ///   show it to those from whom a proxy hides it.
+    package func route(to url: MediaURL, _ settings: NetworkSettings) throws(OriginFailure) -> ProxyAddress? {
+        if let choice = settings.proxyForHost[url.host] { return choice.proxy }
+        if let proxy = settings.proxy { return proxy }
+        guard settings.proxyFromEnvironment, !isExcluded(url.host) else { return nil }
+        let candidates = url.scheme == "https" ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]
+        guard let name = (candidates + ["all_proxy", "ALL_PROXY"]).first(where: { variables[$0] != nil }),
+            let value = variables[name]
+        else { return nil }
+        // Other programs take a proxy without a scheme for one that speaks HTTP.
+        guard let proxy = try? ProxyAddress(value.contains("://") ? value : "http://" + value) else {
+            throw OriginFailure(.unreachable, "the variable \(name) is not scheme, host and port of a proxy")
+        }
+        return proxy
+    }
+
+    /// Whether `no_proxy` lists the host, a domain that it is in, or a network that its address is in.
+    private func isExcluded(_ host: String) -> Bool {
+        guard let list = variables["no_proxy"] ?? variables["NO_PROXY"] else { return false }
+        let address = NetworkAddress(host.trimming("[]"))
+        let host = host.trimming(".")
+        return list.lowercased().split(whereSeparator: { $0 == "," || $0.isWhitespace }).contains { entry in
+            if entry == "*" { return true }
+            if let address {
+                let parts = entry.split(separator: "/", maxSplits: 1)
+                guard let network = parts.first.flatMap({ NetworkAddress(String($0).trimming("[]")) }) else {
+                    return false
+                }
+                guard parts.count > 1 else { return network == address }
+                return Int(parts[1]).map { address.isIn(network, bits: $0) } ?? false
+            }
+            let domain = String(entry).trimming(".")
+            return !domain.isEmpty && (host == domain || host.hasSuffix("." + domain))
+        }
+    }
+}
+
+/// Which hosts a request from outside may name if a proxy sends it on.
+///
+/// The proxy looks up the name, so the address of the connection says nothing about the host. What can be told from the
+/// host alone is refused before the request is sent.
+enum ProxiedHost {
+    /// Whether the host may be on the public Internet: a public address, or a name outside this machine and its network.
+    static func mayBePublic(_ host: String) -> Bool {
+        if let address = address(host) { return address.isPublic }
+        let labels = host.trimming(".").split(separator: ".")
+        // A name without a dot is looked up in the domain of the proxy.
+        guard labels.count > 1, let last = labels.last.map(String.init) else { return false }
+        // A name that ends with a number is an address in a spelling that only some programs read.
+        guard last.first?.isNumber == false else { return false }
+        return !privateDomains.contains(last) && labels.suffix(2) != ["home", "arpa"]
+    }
+
+    /// Returns the address that a host spells, in any spelling; nil if it is a name.
+    static func address(_ host: String) -> NetworkAddress? {
+        let text = host.trimming("[]").trimming(".")
+        if text == "localhost" || text.hasSuffix(".localhost") { return NetworkAddress("127.0.0.1") }
+        return NetworkAddress(text) ?? NetworkAddress(anySpelling: text)
+    }
+
+    /// Top-level domains that are not on the public Internet: RFC 6761, RFC 6762 with its appendix G, and those that
+    /// ICANN has reserved for private use.
+    private static let privateDomains: Set = [
+        "localhost", "local", "internal", "intranet", "private", "corp", "home", "lan", "localdomain", "test",
+        "invalid", "onion",
+    ]
+}
+
+extension String {
+    /// The text without these characters at its ends.
+    fileprivate func trimming(_ characters: String) -> String {
+        let start = drop { characters.contains($0) }
+        return start.lastIndex { !characters.contains($0) }.map { String(start[...$0]) } ?? ""
+    }
+}
+
+extension CurlFailure {
+    /// Returns the failure of the proxy that a request was sent to; nil if the proxy is not to blame.
+    ///
+    /// - Parameter status: the status that the proxy answered the request for a tunnel with; 0 if there was none.
+    static func failure(ofProxy code: CURLcode, status: Int, isRefused: Bool) -> OriginFailure? {
+        switch (code, status) {
+        case (_, 407): proxyCredentials
+        case (_, 400...): OriginFailure(.unreachable, "the proxy refused the connection with status \(status)")
+        case (CURLE_COULDNT_RESOLVE_PROXY, _): OriginFailure(.unreachable, "the proxy's host name was not found")
+        case (CURLE_COULDNT_CONNECT, _):
+            OriginFailure(
+                .unreachable, isRefused ? "the proxy's port refused the connection" : "no connection to the proxy")
+        case (CURLE_PROXY, _):
+            OriginFailure(.unreachable, "the SOCKS proxy refused the connection, or the credentials given for it")
+        default: nil
+        }
+    }
+
+    /// The proxy wants credentials, or others than it was given.
+    static let proxyCredentials = OriginFailure(
+        .unreachable, "the proxy does not accept the user and password given for it")
+
+    /// Returns the failure of a certificate that is not trusted.
+    ///
+    /// - Parameter result: OpenSSL's result of the verification.
+    static func untrusted(_ result: Int, of owner: String = "its") -> OriginFailure {
+        // The issuer is not found (2, 20), or the chain ends in an unknown certificate of its own (18, 19, 21).
+        [2, 18, 19, 20, 21].contains(result)
+            ? OriginFailure(
+                .unreachable,
+                "\(owner) TLS certificate is from an authority that neither the system nor the setting ca-file lists")
+            : OriginFailure(.unreachable, "\(owner) TLS certificate is not trusted")
+    }
+}

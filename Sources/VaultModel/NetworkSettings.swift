@@ -1,0 +1,138 @@
+/// How a vault reaches origins: by which proxies, trusting whom, over which addresses, and under which name.
+///
+/// These are sealed settings of the vault. They apply to each request that begins after they were changed.
+public struct NetworkSettings: Hashable, Sendable {
+    /// The IP addresses that connections use.
+    public enum AddressFamily: String, CaseIterable, Sendable {
+        /// Whichever answers first.
+        case any
+        /// IPv4 only.
+        case ipv4
+        /// IPv6 only.
+        case ipv6
+    }
+
+    /// The proxy for all hosts that ``proxyForHost`` does not list; nil means none.
+    public var proxy: ProxyAddress?
+    /// Hosts with a proxy of their own, and hosts that are asked directly.
+    public private(set) var proxyForHost: [String: ProxyChoice] = [:]
+    /// Whether the variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` of the process apply to hosts for
+    /// which these settings name no proxy.
+    public var proxyFromEnvironment = false
+    /// The certificate authorities that are trusted in addition to the system's; nil means none.
+    public private(set) var authorities: AuthorityCertificates?
+    /// The value of `User-Agent`; nil means the library's.
+    public private(set) var userAgent: String?
+    /// The IP addresses that connections use, those to proxies included.
+    public var addressFamily: AddressFamily = .any
+
+    /// The most hosts with a proxy of their own.
+    public static let maxHosts = 256
+    /// The longest value of `User-Agent`, in bytes.
+    public static let maxUserAgentLength = 256
+
+    /// Creates settings without proxies and with the system's trust.
+    public init() {}
+
+    /// Sends the requests to a host by a proxy of its own, or directly; nil removes the rule.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument`.
+    public mutating func setProxy(_ choice: ProxyChoice?, for host: String) throws {
+        var changed = proxyForHost
+        changed[try HostAuthority.host(host)] = choice
+        guard changed.count <= Self.maxHosts else {
+            throw VaultError(
+                .invalidArgument, "at most \(Self.maxHosts) hosts may have a proxy of their own; remove some")
+        }
+        proxyForHost = changed
+    }
+
+    /// Trusts the certificate authorities of a PEM file in addition to the system's; nil removes them.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument`.
+    public mutating func setAuthorities(pem: String?) throws {
+        authorities = try pem.map { try AuthorityCertificates(pem: $0) }
+    }
+
+    /// Sets the value of `User-Agent`; nil means the library's.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument`.
+    public mutating func setUserAgent(_ name: String?) throws {
+        if let name {
+            let bytes = Array(name.utf8)
+            guard (1...Self.maxUserAgentLength).contains(bytes.count), bytes.allSatisfy({ 0x20...0x7E ~= $0 }),
+                bytes.first != 0x20, bytes.last != 0x20
+            else {
+                throw VaultError(
+                    .invalidArgument,
+                    "user-agent must have 1 to \(Self.maxUserAgentLength) printable ASCII characters, without a space "
+                        + "at either end; correct it")
+            }
+        }
+        userAgent = name
+    }
+}
+
+/// Certificates of authorities, as PEM.
+public struct AuthorityCertificates: Hashable, Sendable {
+    /// The certificates alone: whatever else the file contained is dropped, so a private key is never stored.
+    package let pem: String
+    /// The number of certificates.
+    public let count: Int
+
+    /// The largest PEM file, in bytes.
+    public static let maxLength = 1 << 20
+    private static let begin = "-----BEGIN CERTIFICATE-----"
+    private static let end = "-----END CERTIFICATE-----"
+
+    /// Reads the certificates of a PEM file.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` if it is too large, has no certificate, or has a damaged one.
+    public init(pem text: String) throws {
+        guard text.utf8.count <= Self.maxLength else {
+            throw VaultError(
+                .invalidArgument, "the file of certificate authorities is longer than 1 MiB; name only those you need")
+        }
+        var certificates: [String] = []
+        var lines: [Substring]?
+        for line in text.split(whereSeparator: \.isNewline).map({ $0.trimmed }) {
+            switch (line, lines) {
+            case (Self.begin[...], nil): lines = []
+            case (Self.end[...], let body?):
+                guard Self.isCertificate(body.joined()) else { throw Self.damaged }
+                certificates.append(([Self.begin[...]] + body + [Self.end[...]]).joined(separator: "\n") + "\n")
+                lines = nil
+            case (_, .some): lines?.append(line)
+            default: break
+            }
+        }
+        guard lines == nil else { throw Self.damaged }
+        guard !certificates.isEmpty else {
+            throw VaultError(
+                .invalidArgument,
+                "the file has no certificate; give a PEM file, with lines from BEGIN CERTIFICATE to END CERTIFICATE")
+        }
+        (pem, count) = (certificates.joined(), certificates.count)
+    }
+
+    /// Whether the text is base64 of one DER sequence that ends where the text ends.
+    private static func isCertificate(_ text: String) -> Bool {
+        guard let bytes = Base64.decode(text), bytes.count > 4, bytes[0] == 0x30, bytes[1] & 0x80 != 0 else {
+            return false
+        }
+        let digits = Int(bytes[1] & 0x7F)
+        guard (1...3).contains(digits), bytes.count > 2 + digits else { return false }
+        return bytes[2..<(2 + digits)].reduce(0) { $0 << 8 | Int($1) } == bytes.count - 2 - digits
+    }
+
+    private static let damaged = VaultError(
+        .invalidArgument, "a certificate in the file is damaged; export it again as PEM")
+}
+
+extension Substring {
+    /// The text without white space at its ends.
+    fileprivate var trimmed: Substring {
+        let start = drop { $0.isWhitespace }
+        return start.lastIndex { !$0.isWhitespace }.map { start[...$0] } ?? ""
+    }
+}

@@ -1,0 +1,134 @@
+/// A proxy that passes requests on to origins: its scheme, host and port, and the credentials that it wants.
+public struct ProxyAddress: Hashable, Sendable, CustomStringConvertible {
+    /// How the proxy is spoken to.
+    public enum Scheme: String, CaseIterable, Sendable {
+        /// HTTP without TLS; requests to https origins go through a tunnel.
+        case http
+        /// HTTP over TLS to the proxy.
+        case https
+        /// SOCKS 5; this machine looks up the names of origins.
+        case socks5
+        /// SOCKS 5; the proxy looks up the names of origins.
+        case socks5h
+    }
+
+    /// How the proxy is spoken to.
+    public let scheme: Scheme
+    /// The host, as ``MediaURL`` spells it.
+    public let host: String
+    /// The port.
+    public let port: Int
+    /// The name of the user; nil if the proxy is given none.
+    package let user: String?
+    /// The password; nil if the proxy is given none.
+    package let password: String?
+
+    /// The longest text of an address, in bytes.
+    public static let maxLength = 2048
+    /// The longest name of a user, and the longest password, in bytes: SOCKS 5 allows no more.
+    public static let maxCredentialLength = 255
+    /// What stands for a password that is not shown.
+    private static let mask = "…"
+
+    /// Parses `scheme://user:password@host:port`; the credentials are optional and percent-encoded.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument`. The message does not repeat the text.
+    public init(_ text: String) throws {
+        guard text.utf8.count <= Self.maxLength, let colon = text.firstRange(of: "://"),
+            let scheme = Scheme(rawValue: text[..<colon.lowerBound].lowercased())
+        else { throw Self.malformed }
+        var rest = text[colon.upperBound...]
+        if rest.hasSuffix("/") { rest.removeLast() }
+        var (user, password): (String?, String?) = (nil, nil)
+        if let at = rest.lastIndex(of: "@") {
+            let words = rest[..<at].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            user = try Self.credential(words[0])
+            password = words.count > 1 ? try Self.credential(words[1]) : nil
+            rest = rest[rest.index(after: at)...]
+            // HTTP ends the name at the first colon.
+            guard user != "", user?.contains(":") == false else { throw Self.malformed }
+            guard password != Self.mask else {
+                throw VaultError(.invalidArgument, "the proxy's password is not shown; give the password itself")
+            }
+        }
+        guard let authority = try? HostAuthority(String(rest)), let port = authority.port else { throw Self.malformed }
+        (self.scheme, host, self.port) = (scheme, authority.host, port)
+        (self.user, self.password) = (user, password)
+    }
+
+    /// The address without the password: `http://user:…@proxy.example:3128`.
+    public var description: String { text(password: password.map { _ in Self.mask }) }
+
+    /// The address with the password, as ``init(_:)`` reads it.
+    package var secretText: String { text(password: password.map(Self.encoded)) }
+
+    /// The address without credentials.
+    package var location: String { "\(scheme.rawValue)://\(host):\(port)" }
+
+    private func text(password: String?) -> String {
+        let credentials = user.map { Self.encoded($0) + (password.map { ":\($0)" } ?? "") + "@" } ?? ""
+        return "\(scheme.rawValue)://\(credentials)\(host):\(port)"
+    }
+
+    private static func credential(_ text: Substring) throws -> String {
+        let bytes = PercentEncoding.decoded(text)
+        guard bytes.count <= maxCredentialLength, bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }),
+            let decoded = String(validating: bytes, as: UTF8.self)
+        else {
+            throw VaultError(
+                .invalidArgument,
+                "the proxy's user and password must be UTF-8 of at most \(maxCredentialLength) bytes each without "
+                    + "control characters; correct them")
+        }
+        return decoded
+    }
+
+    /// Escapes every byte that could be taken for something else than a part of the user or of the password.
+    private static func encoded(_ text: String) -> String {
+        text.utf8.map { byte in
+            let scalar = UnicodeScalar(byte)
+            guard !"-._~".unicodeScalars.contains(scalar), !Character(scalar).isASCIIAlphanumeric else {
+                return String(scalar)
+            }
+            return "%" + String(byte, radix: 16, uppercase: true)
+        }.joined()
+    }
+
+    private static let malformed = VaultError(
+        .invalidArgument,
+        "not a proxy: give scheme, host and port, such as http://proxy.example:3128 or "
+            + "socks5h://user:password@192.0.2.7:1080; the schemes are http, https, socks5 and socks5h")
+}
+
+extension Character {
+    fileprivate var isASCIIAlphanumeric: Bool { isASCII && (isLetter || isNumber) }
+}
+
+/// How the requests to a host are sent.
+public enum ProxyChoice: Hashable, Sendable, CustomStringConvertible {
+    /// To the host itself.
+    case direct
+    /// To a proxy, which passes them on.
+    case proxy(ProxyAddress)
+
+    private static let directWord = "direct"
+
+    /// Parses the address of a proxy, or `direct`.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument`.
+    public init(_ text: String) throws {
+        self = text == Self.directWord ? .direct : .proxy(try ProxyAddress(text))
+    }
+
+    /// The proxy; nil for none.
+    public var proxy: ProxyAddress? {
+        if case .proxy(let address) = self { return address }
+        return nil
+    }
+
+    /// The text that ``init(_:)`` parses, without the password.
+    public var description: String { proxy?.description ?? Self.directWord }
+
+    /// The text that ``init(_:)`` parses, with the password.
+    package var secretText: String { proxy?.secretText ?? Self.directWord }
+}

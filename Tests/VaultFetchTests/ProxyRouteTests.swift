@@ -1,0 +1,95 @@
+import OriginTestSupport
+import Testing
+import VaultModel
+
+@testable import VaultFetch
+
+@Suite("The way through proxies", .soon)
+struct ProxyRouteTests {
+    private static let variables = [
+        "http_proxy": "plain.example:1", "HTTPS_PROXY": "socks5://secure.example:2",
+        "no_proxy": "direct.example, .inner.example,192.0.2.0/24,2001:db8::1", "HTTP_PROXY": "http://forged.example:3",
+    ]
+
+    private func port(
+        _ url: String, _ settings: NetworkSettings, _ variables: [String: String] = variables
+    ) throws -> Int? {
+        try ProxyEnvironment(variables).route(to: MediaURL(url), settings)?.port
+    }
+
+    @Test("The host's own rule comes before the proxy for all hosts, and that before the environment")
+    func order() throws {
+        var settings = NetworkSettings()
+        #expect(try port("http://a.example/", settings) == nil)
+        settings.proxyFromEnvironment = true
+        #expect(try port("http://a.example/", settings) == 1)
+        settings.proxy = try ProxyAddress("http://all.example:10")
+        try settings.setProxy(.direct, for: "b.example")
+        try settings.setProxy(ProxyChoice("socks5h://own.example:11"), for: "[::1]")
+        #expect(try port("http://direct.example/", settings) == 10, "no_proxy exempts from the environment alone")
+        #expect(try port("https://b.example:8443/", settings) == nil)
+        #expect(try port("http://[::1]/", settings) == 11)
+    }
+
+    @Test(
+        "The environment's proxy depends on the scheme, and no_proxy lists hosts, domains and networks",
+        arguments: [
+            ("http://a.example/", 1), ("https://a.example/", 2), ("http://direct.example/", nil),
+            ("http://x.direct.example/", nil), ("http://indirect.example/", 1), ("http://inner.example/", nil),
+            ("http://192.0.2.77/", nil), ("http://192.0.3.77/", 1), ("http://[2001:db8::1]/", nil),
+            ("http://[2001:db8::2]/", 1),
+        ] as [(String, Int?)])
+    func environment(url: String, expected: Int?) throws {
+        var settings = NetworkSettings()
+        settings.proxyFromEnvironment = true
+        #expect(try port(url, settings) == expected)
+    }
+
+    @Test("Without a usable variable there is no proxy; one that cannot be read fails the request")
+    func otherEnvironments() throws {
+        var settings = NetworkSettings()
+        settings.proxyFromEnvironment = true
+        #expect(try port("http://a.example/", settings, ["HTTP_PROXY": "http://forged.example:3"]) == nil)
+        #expect(try port("http://a.example/", settings, ["ALL_PROXY": "http://all.example:4"]) == 4)
+        #expect(try port("http://a.example/", settings, ["http_proxy": "x:5", "no_proxy": "*"]) == nil)
+        #expect(throws: OriginFailure.self) { try port("http://a.example/", settings, ["http_proxy": "no proxy"]) }
+    }
+
+    @Test(
+        "Through a proxy, a host that is private by its name is told from one that may be public",
+        arguments: [
+            ("media.example.org", true), ("1.1.1.1", true), ("[2606:4700::1]", true), ("local.example.org", true),
+            ("localhost", false), ("a.localhost", false), ("localhost.", false), ("127.0.0.1", false),
+            ("127.0.0.1.", false), ("127.1", false), ("0x7f.1", false), ("2130706433", false), ("10.0.0.1", false),
+            ("[::1]", false), ("[::ffff:10.0.0.1]", false), ("[fd00::1]", false), ("intranet", false),
+            ("nas.local", false), ("nas.lan", false), ("box.home.arpa", false), ("db.corp", false),
+            ("a.1e100x.08", false),
+        ])
+    func privateNames(host: String, isPublic: Bool) {
+        #expect(ProxiedHost.mayBePublic(host) == isPublic)
+    }
+
+    @Test("A request from outside to a private host is not sent through a proxy, unless the operator allowed the host")
+    func outside() async throws {
+        let proxy = try ScriptedOrigin(ScriptedResource(length: 100))
+        var settings = NetworkSettings()
+        settings.proxy = try ProxyAddress("http://127.0.0.1:\(proxy.port)")
+        var configuration = CurlConfiguration(userAgent: "MediaVault/test")
+        configuration.network = { [settings] () throws(OriginFailure) in settings }
+        configuration.allowsPrivate = { $0 == "10.0.0.2" }
+        let client = CurlOrigin(configuration: configuration)
+        let url = try MediaURL("http://10.0.0.1/film.mp4")
+        let refusal = await #expect(throws: OriginFailure.self) {
+            try await client.send(OriginRequest(url: url, reach: .publicOnly))
+        }
+        #expect(refusal == .privateAddress)
+        #expect(proxy.exchanges.isEmpty)
+        let allowed = try MediaURL("http://10.0.0.2/film.mp4")
+        #expect(try await client.send(OriginRequest(url: allowed, reach: .publicOnly)).head.status == 200)
+        #expect(try await client.send(OriginRequest(url: url)).head.privateHosts == ["10.0.0.1"])
+        let named = try MediaURL("http://media.example/film.mp4")
+        #expect(try await client.send(OriginRequest(url: named)).head.privateHosts == nil, "only the proxy knows it")
+        #expect(try await client.send(OriginRequest(url: named, reach: .publicOnly)).head.privateHosts == [])
+        #expect(proxy.exchanges.count == 4)
+    }
+}
