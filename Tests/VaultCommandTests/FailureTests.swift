@@ -67,7 +67,8 @@ import Testing
             (
                 ["config", "get", "max-sizes"],
                 "the value 'max-sizes' is invalid for '<key>'; give one of max-size, max-age, min-free, "
-                    + "evict-downloads, ignore-query, map-host, allow-host, ignore-etag, immutable, mode; "
+                    + "evict-downloads, ignore-query, map-host, allow-host, ignore-etag, immutable, proxy, proxy-for, "
+                    + "proxy-from-environment, ca-file, user-agent, address-family, mode; "
                     + "see mediavault config get --help"
             ),
             (

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import MediaVault
 import VaultService
 
@@ -109,6 +110,12 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
     case allowHost = "allow-host"
     case ignoreEtag = "ignore-etag"
     case immutable
+    case proxy
+    case proxyFor = "proxy-for"
+    case proxyFromEnvironment = "proxy-from-environment"
+    case caFile = "ca-file"
+    case userAgent = "user-agent"
+    case addressFamily = "address-family"
     case mode
 
     static let manual = """
@@ -122,13 +129,21 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         allow-host HOST…: private hosts that redirects and playlists may point to.
         ignore-etag HOST… or --host HOST: hosts whose nodes send different entity tags for the same bytes.
         immutable HOST… or --host HOST: hosts whose content never changes, although they send no entity tag or date.
+        proxy URL: proxy for all hosts, as http://user:password@proxy.example:3128; also https, socks5 and socks5h. \
+        \(SecretValue.form) reads it from standard input, because other users can see a command's arguments.
+        proxy-for HOST=URL… or HOST=direct…: hosts with a proxy of their own, or without one.
+        proxy-from-environment yes|no: use http_proxy, https_proxy, all_proxy and no_proxy of the process (default: no).
+        ca-file FILE: PEM file of certificate authorities to trust in addition to the system's; it is copied.
+        user-agent TEXT: name that origins see (default: MediaVault and its version).
+        address-family any|ipv4|ipv6: addresses that connections use (default: any).
         mode MODE: what is fetched and stored: online, prefer-vault, offline or no-store; see mediavault mode --help.
         """
 
     /// The values of the setting that the words before name, for a shell that completes them.
     static let values = CompletionKind.custom { words, _, _ in
         switch words.lazy.compactMap({ ConfigKey(rawValue: $0) }).first {
-        case .evictDownloads: ["yes", "no"]
+        case .evictDownloads, .proxyFromEnvironment: ["yes", "no"]
+        case .addressFamily: NetworkSettings.AddressFamily.allCases.map(\.rawValue)
         case .mode: ModeArgument.allValueStrings
         default: []
         }
@@ -149,6 +164,13 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .allowHost: settings.allowHost
         case .ignoreEtag: settings.ignoreEtag
         case .immutable: settings.immutable
+        case .proxy: settings.proxy.map { [$0] } ?? []
+        case .proxyFor: settings.proxyFor.sorted { $0.key < $1.key }.map { "\($0)=\($1)" }
+        case .proxyFromEnvironment: [settings.proxyFromEnvironment ? "yes" : "no"]
+        case .caFile:
+            settings.caFile.map { ["\($0.certificates) certificate\($0.certificates == 1 ? "" : "s")"] } ?? []
+        case .userAgent: settings.userAgent.map { [$0] } ?? []
+        case .addressFamily: [settings.addressFamily]
         case .mode: settings.mode.map { [$0.rawValue] } ?? []
         }
     }
@@ -161,10 +183,7 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .maxSize: change.maxSize = SizeText(bytes: try SizeArgument.parse(size(values), rawValue))
         case .maxAge: change.maxAge = try AgeArgument.parse(onlyValue(values), rawValue)
         case .minFree: change.minFree = SizeText(bytes: try SizeArgument.parse(size(values), rawValue))
-        case .evictDownloads:
-            let answer = try onlyValue(values)
-            guard ["yes", "no"].contains(answer) else { throw UsageError("\(rawValue) must be yes or no") }
-            change.evictDownloads = answer == "yes"
+        case .evictDownloads: change.evictDownloads = try yesOrNo(values)
         case .ignoreQuery:
             guard !values.isEmpty else { throw UsageError("ignore-query needs the names of query items") }
             change.ignoreQuery = [
@@ -176,6 +195,15 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .allowHost: change.allowHost = try hosts(values, host, are: true)
         case .ignoreEtag: change.ignoreEtag = try hosts(values, host, are: true)
         case .immutable: change.immutable = try hosts(values, host, are: true)
+        case .proxy: change.proxy = try SecretValue.read(onlyValue(values))
+        case .proxyFor: change.proxyFor = try proxies(values)
+        case .proxyFromEnvironment: change.proxyFromEnvironment = try yesOrNo(values)
+        case .caFile: change.caFile = try SecretValue.file(onlyValue(values))
+        case .userAgent:
+            let name = try onlyValue(values)
+            guard !name.isEmpty else { throw UsageError("user-agent must not be empty; config unset resets it") }
+            change.userAgent = name
+        case .addressFamily: change.addressFamily = try onlyValue(values)
         case .mode: change.mode = try NamedMode(onlyValue(values)).description
         }
         return change
@@ -195,6 +223,12 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .allowHost: change.allowHost = try hosts(values, host, are: false)
         case .ignoreEtag: change.ignoreEtag = try hosts(values, host, are: false)
         case .immutable: change.immutable = try hosts(values, host, are: false)
+        case .proxy: change.proxy = ProxyChoice.direct.description
+        case .proxyFor: change.proxyFor = Dictionary(try some(values, are: false).map { ($0, nil as String?) }) { $1 }
+        case .proxyFromEnvironment: change.proxyFromEnvironment = false
+        case .caFile: change.caFile = ""
+        case .userAgent: change.userAgent = ""
+        case .addressFamily: change.addressFamily = NetworkSettings.AddressFamily.any.rawValue
         case .mode: change.mode = NamedMode(nil).description
         }
         guard hasValues || values.isEmpty else {
@@ -204,7 +238,7 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
     }
 
     /// Whether single values of the setting can be removed.
-    private var hasValues: Bool { [.mapHost, .allowHost, .ignoreEtag, .immutable].contains(self) }
+    private var hasValues: Bool { [.mapHost, .allowHost, .ignoreEtag, .immutable, .proxyFor].contains(self) }
 
     private func check(_ host: String?) throws {
         guard host == nil || [.ignoreQuery, .allowHost, .ignoreEtag, .immutable].contains(self) else {
@@ -222,6 +256,22 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         try onlyValue(values.count == 2 ? [values.joined(separator: " ")] : values)
     }
 
+    private func yesOrNo(_ values: [String]) throws -> Bool {
+        let answer = try onlyValue(values)
+        guard ["yes", "no"].contains(answer) else { throw UsageError("\(rawValue) must be yes or no") }
+        return answer == "yes"
+    }
+
+    /// Returns the proxies given as `HOST=URL` or `HOST=direct`, by host.
+    private func proxies(_ values: [String]) throws -> [String: String?] {
+        let pairs = try some(values.map { try SecretValue.read($0) }, are: true).map { value in
+            let parts = value.split(separator: "=", maxSplits: 1).map(String.init)
+            guard parts.count == 2 else { throw UsageError("\(rawValue) needs HOST=URL or HOST=direct") }
+            return (parts[0], parts[1] as String?)
+        }
+        return Dictionary(pairs) { $1 }
+    }
+
     private func onlyValue(_ values: [String]) throws -> String {
         guard values.count == 1 else {
             throw UsageError("\(rawValue) needs exactly one value; see mediavault config set --help")
@@ -234,5 +284,34 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
             throw UsageError("no host is given; give each host to \(isListed ? "add to" : "remove from") \(rawValue)")
         }
         return values
+    }
+}
+
+/// A value of a setting that is not typed as it is: a secret from standard input, or the content of a file.
+enum SecretValue {
+    /// What stands for a value from standard input.
+    static let form = "-"
+
+    /// Returns a value; `-` is replaced by the first line of standard input.
+    static func read(_ value: String) throws -> String {
+        guard value == form else { return value }
+        guard let line = readLine(), !line.isEmpty else {
+            throw UsageError("standard input has no value; write it there as one line")
+        }
+        return line
+    }
+
+    /// Returns the text of a file of certificates.
+    static func file(_ path: String) throws -> String {
+        do {
+            let file = try FileHandle(forReadingFrom: URL(filePath: path))
+            defer { try? file.close() }
+            // One byte more shows that the file is too large.
+            let bytes = try file.read(upToCount: AuthorityCertificates.maxLength + 1) ?? Data()
+            // Only the certificates count, and they are ASCII; comments may be in any encoding.
+            return String(decoding: bytes, as: UTF8.self)
+        } catch {
+            throw UsageError("the file \(path) cannot be read; name a readable PEM file")
+        }
     }
 }

@@ -8,7 +8,9 @@ import VaultModel
 /// A request to the API: the query of its target, and its body.
 struct APIRequest: Sendable {
     /// The longest body in bytes, enough for a URL, some header fields and a few numbers.
-    private static let maxBytes = 1 << 20
+    static let maxBytes = 1 << 20
+    /// The longest body in bytes that may contain a PEM file: line ends are escaped in it.
+    static let maxFileBytes = 2 * AuthorityCertificates.maxLength
 
     private let request: Request
 
@@ -49,12 +51,12 @@ struct APIRequest: Sendable {
     }
 
     /// Returns the decoded body.
-    func body<Value: Decodable>(_ type: Value.Type = Value.self) async throws -> Value {
+    func body<Value: Decodable>(_ type: Value.Type = Value.self, upTo limit: Int = maxBytes) async throws -> Value {
         do {
-            let buffer = try await request.body.collect(upTo: Self.maxBytes)
+            let buffer = try await request.body.collect(upTo: limit)
             return try JSONText.read(type, from: Array(buffer.readableBytesView))
         } catch is NIOTooManyBytesError {
-            throw VaultError(.invalidArgument, "the body is longer than 1 MiB; shorten it")
+            throw VaultError(.invalidArgument, "the body is longer than \(limit >> 20) MiB; shorten it")
         } catch is HTTPParserError {
             throw VaultError(.invalidArgument, "the body is incomplete or not valid HTTP/1.1; send all of it")
         } catch let error as DecodingError {

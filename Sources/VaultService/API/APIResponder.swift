@@ -99,7 +99,8 @@ struct APIResponder: Sendable {
             return try json(try await vault.retire(order.generation))
         case .settings:
             return try json(
-                request.method == .patch ? try await vault.change(asked.body()) : try await vault.settings())
+                request.method == .patch
+                    ? try await vault.change(asked.body(upTo: APIRequest.maxFileBytes)) : try await vault.settings())
         case .links: return try json(try await link(asked.body()))
         case .downloads:
             switch request.method {

@@ -20,13 +20,25 @@ package struct SettingsDocument: Codable, Hashable, Sendable {
     package let ignoreEtag: [String]
     /// Hosts whose content never changes, in ascending order.
     package let immutable: [String]
+    /// The proxy without its password; null if none is set.
+    @OrNull package var proxy: String?
+    /// Hosts with a proxy of their own, without its password, and hosts with `direct`.
+    package let proxyFor: [String: String]
+    /// Whether the service's environment may name proxies.
+    package let proxyFromEnvironment: Bool
+    /// The certificate authorities that are trusted in addition to the system's; null if there are none.
+    @OrNull package var caFile: AuthoritiesDocument?
+    /// The value of `User-Agent`; null for the usual one.
+    @OrNull package var userAgent: String?
+    /// The addresses that connections use.
+    package let addressFamily: String
     /// The configured mode; null if none is set.
     @OrNull package var mode: VaultMode?
 
     /// The key for every host in ``ignoreQuery``.
     package static let everyHost = "*"
 
-    package init(_ limits: StorageLimits, _ policy: KeyPolicy, _ mode: VaultMode?) {
+    package init(_ limits: StorageLimits, _ policy: KeyPolicy, _ network: NetworkSettings, _ mode: VaultMode?) {
         maxSize = limits.maxSize ?? 0
         maxAge = limits.maxAge ?? 0
         minFree = limits.minFree
@@ -37,8 +49,20 @@ package struct SettingsDocument: Codable, Hashable, Sendable {
         allowHost = policy.allowHost.sorted()
         ignoreEtag = policy.ignoreEntityTag.sorted()
         immutable = policy.immutable.sorted()
+        proxy = network.proxy?.description
+        proxyFor = network.proxyForHost.mapValues(\.description)
+        proxyFromEnvironment = network.proxyFromEnvironment
+        caFile = network.authorities.map { AuthoritiesDocument(certificates: $0.count) }
+        userAgent = network.userAgent
+        addressFamily = network.addressFamily.rawValue
         self.mode = mode
     }
+}
+
+/// The certificate authorities in the settings.
+package struct AuthoritiesDocument: Codable, Hashable, Sendable {
+    /// The number of certificates.
+    package let certificates: Int
 }
 
 /// A change to a vault's settings, the body of `PATCH /api/v1/settings`.
@@ -60,6 +84,18 @@ package struct SettingsChange: Codable, Hashable, Sendable {
     package var ignoreEtag: [String: Bool]?
     /// By host, whether its content never changes.
     package var immutable: [String: Bool]?
+    /// The proxy for all hosts; `direct` for none.
+    package var proxy: String?
+    /// By host, its own proxy, or `direct`.
+    package var proxyFor: [String: String?]?
+    /// Whether the service's environment may name proxies.
+    package var proxyFromEnvironment: Bool?
+    /// The PEM of certificate authorities that are trusted in addition to the system's; empty for none.
+    package var caFile: String?
+    /// The value of `User-Agent`; empty for the usual one.
+    package var userAgent: String?
+    /// The addresses that connections use: `any`, `ipv4` or `ipv6`.
+    package var addressFamily: String?
     /// The name of the vault's mode; `default` for none.
     package var mode: String?
 
@@ -72,6 +108,34 @@ package struct SettingsChange: Codable, Hashable, Sendable {
     /// Whether the change affects the key policy.
     var changesPolicy: Bool {
         ignoreQuery != nil || mapHost != nil || allowHost != nil || ignoreEtag != nil || immutable != nil
+    }
+
+    /// Whether the change affects how origins are reached.
+    var changesNetwork: Bool {
+        proxy != nil || proxyFor != nil || proxyFromEnvironment != nil || caFile != nil || userAgent != nil
+            || addressFamily != nil
+    }
+
+    /// Returns network settings with the change applied.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument`.
+    func applied(to network: NetworkSettings) throws -> NetworkSettings {
+        var network = network
+        if let proxy { network.proxy = try ProxyChoice(proxy).proxy }
+        for (host, choice) in proxyFor ?? [:] {
+            try network.setProxy(try choice.map { try ProxyChoice($0) }, for: host)
+        }
+        network.proxyFromEnvironment = proxyFromEnvironment ?? network.proxyFromEnvironment
+        if let caFile { try network.setAuthorities(pem: caFile.isEmpty ? nil : caFile) }
+        if let userAgent { try network.setUserAgent(userAgent.isEmpty ? nil : userAgent) }
+        if let addressFamily {
+            guard let family = NetworkSettings.AddressFamily(rawValue: addressFamily) else {
+                let names = NetworkSettings.AddressFamily.allCases.map(\.rawValue).joined(separator: ", ")
+                throw VaultError(.invalidArgument, "unknown address family; use one of \(names)")
+            }
+            network.addressFamily = family
+        }
+        return network
     }
 
     /// Returns a policy with the change applied.

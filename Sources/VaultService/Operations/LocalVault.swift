@@ -130,7 +130,9 @@ extension LocalVault {
     package func lock() async throws { await vault.lock() }
 
     package func settings() async throws -> SettingsDocument {
-        SettingsDocument(try await vault.limits(), try await vault.keyPolicy(), try await vault.modeSetting())
+        SettingsDocument(
+            try await vault.limits(), try await vault.keyPolicy(), try await vault.networkSettings(),
+            try await vault.modeSetting())
     }
 
     package func change(_ change: SettingsChange) async throws -> SettingsDocument {
@@ -139,8 +141,12 @@ extension LocalVault {
         // All settings change together, or none.
         let limits: @Sendable (inout StorageLimits) throws -> Void = { $0 = change.limits.applied(to: $0) }
         let policy: @Sendable (() throws -> KeyPolicy) throws -> KeyPolicy = { try change.applied(to: try $0()) }
+        let network: @Sendable (() throws -> NetworkSettings) throws -> NetworkSettings = {
+            try change.applied(to: try $0())
+        }
         try await vault.changeSettings(
             limits: change.limits.namesAny ? limits : nil, policy: change.changesPolicy ? policy : nil,
+            network: change.changesNetwork ? network : nil,
             mode: mode.map { .some($0.mode) } ?? .none)
         return try await settings()
     }

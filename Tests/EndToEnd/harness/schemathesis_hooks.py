@@ -14,10 +14,14 @@ schemathesis.openapi.format("uri", strategies.builds(
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    """Raises very low rate limits: an operation at one byte per second would exceed every timeout."""
-    rate = case.body.get("limitRate") if isinstance(case.body, dict) else None
+    """Raises very low rate limits: an operation at one byte per second would exceed every timeout. Empties a file of
+    certificates: a pattern describes its lines, and no pattern makes a certificate."""
+    body = case.body if isinstance(case.body, dict) else {}
+    rate, authorities = body.get("limitRate"), body.get("caFile")
     if isinstance(rate, int) and 0 < rate < 10_000_000:
-        case.body["limitRate"] = 10_000_000
+        body["limitRate"] = 10_000_000
+    if isinstance(authorities, str) and "-----BEGIN CERTIFICATE-----" in authorities:
+        body["caFile"] = ""
     name_once(case)
 
 

@@ -109,10 +109,13 @@ struct WireForm: Sendable, CustomTestStringConvertible {
         WireForm(LinkDocument.self, "Link", #"{"expires":1,"path":"/media/a?t=b"}"#),
         WireForm(
             SettingsDocument.self, "Settings",
-            #"{"allowHost":["a"],"evictDownloads":true,"ignoreEtag":["b"],"ignoreQuery":{"*":["t"]},"immutable":["c"],"#
-                + #""mapHost":{"d":"e"},"maxAge":1,"maxSize":2,"minFree":3,"mode":"offline"}"#,
-            minimal: #"{"allowHost":[],"evictDownloads":false,"ignoreEtag":[],"ignoreQuery":{},"immutable":[],"#
-                + #""mapHost":{},"maxAge":0,"maxSize":0,"minFree":null,"mode":null}"#),
+            #"{"addressFamily":"ipv4","allowHost":["a"],"caFile":{"certificates":1},"evictDownloads":true,"#
+                + #""ignoreEtag":["b"],"ignoreQuery":{"*":["t"]},"immutable":["c"],"mapHost":{"d":"e"},"maxAge":1,"#
+                + #""maxSize":2,"minFree":3,"mode":"offline","proxy":"http://a:…@b:1","proxyFor":{"c":"direct"},"#
+                + #""proxyFromEnvironment":true,"userAgent":"f"}"#,
+            minimal: #"{"addressFamily":"any","allowHost":[],"caFile":null,"evictDownloads":false,"ignoreEtag":[],"#
+                + #""ignoreQuery":{},"immutable":[],"mapHost":{},"maxAge":0,"maxSize":0,"minFree":null,"mode":null,"#
+                + #""proxy":null,"proxyFor":{},"proxyFromEnvironment":false,"userAgent":null}"#),
         WireForm(
             ShredDocument.self, "Shred",
             #"{"generation":1,"outcome":"destroyed","resources":[{"bytes":1,"problem":\#(problem),"#
@@ -179,9 +182,11 @@ struct WireForm: Sendable, CustomTestStringConvertible {
             #"{"dryRun":true,"evictDownloads":true,"maxAge":1,"maxSize":"2B","minFree":"default"}"#, minimal: "{}"),
         WireForm(
             SettingsChange.self, "SettingsChange",
-            #"{"allowHost":{"a":true},"evictDownloads":true,"ignoreEtag":{"b":false},"ignoreQuery":{"c":["d"],"e":null},"#
-                + #""immutable":{"f":true},"mapHost":{"g":"h","i":null},"maxAge":1,"maxSize":"2B","minFree":"0B","#
-                + #""mode":"default"}"#,
+            #"{"addressFamily":"ipv6","allowHost":{"a":true},"caFile":"","evictDownloads":true,"#
+                + #""ignoreEtag":{"b":false},"ignoreQuery":{"c":["d"],"e":null},"immutable":{"f":true},"#
+                + #""mapHost":{"g":"h","i":null},"maxAge":1,"maxSize":"2B","minFree":"0B","mode":"default","#
+                + #""proxy":"http://a:b@c.example:1","proxyFor":{"d":"direct","e":null},"proxyFromEnvironment":true,"#
+                + #""userAgent":"g"}"#,
             minimal: "{}"),
     ]
 
