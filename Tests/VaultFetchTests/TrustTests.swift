@@ -1,4 +1,5 @@
 import Foundation
+import OriginTestSupport
 import Testing
 import VaultModel
 
@@ -163,7 +164,7 @@ private final class TLSOrigin {
         var told = ""
         var port: Int?
         while port == nil {
-            let more = output.fileHandleForReading.availableData
+            let more = output.fileHandleForReading.nextBytes()
             try #require(!more.isEmpty, "the server did not start: \(told)")
             told += String(decoding: more, as: UTF8.self)
             let line = told.split(separator: "\n", omittingEmptySubsequences: false).dropLast()

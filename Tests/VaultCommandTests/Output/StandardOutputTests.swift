@@ -1,4 +1,5 @@
 import Foundation
+import OriginTestSupport
 import Testing
 
 @testable import VaultCommand
@@ -38,7 +39,7 @@ import Testing
 
     private static func all(of handle: FileHandle) async -> [UInt8] {
         await withCheckedContinuation { continuation in
-            Thread.detachNewThread { continuation.resume(returning: Array(handle.readDataToEndOfFile())) }
+            Thread.detachNewThread { continuation.resume(returning: handle.allBytes()) }
         }
     }
 }

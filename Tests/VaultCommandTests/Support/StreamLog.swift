@@ -1,4 +1,5 @@
 import Foundation
+import OriginTestSupport
 import Synchronization
 
 /// The output of a stream, for tests that wait for a part of it.
@@ -28,9 +29,9 @@ final class StreamLog: Sendable {
     init(_ handle: FileHandle) {
         Thread.detachNewThread { [self] in
             while true {
-                let data = handle.availableData
-                if data.isEmpty { break }
-                add(data)
+                let bytes = handle.nextBytes()
+                if bytes.isEmpty { break }
+                add(bytes)
             }
             end()
         }
@@ -53,9 +54,9 @@ final class StreamLog: Sendable {
         }
     }
 
-    private func add(_ data: Data) {
+    private func add(_ bytes: [UInt8]) {
         let met = state.withLock { state in
-            state.bytes += data
+            state.bytes += bytes
             // The text is built only if a test searches it.
             guard state.watchers.contains(where: { $0.condition != nil }) else { return [] as [Watcher] }
             let text = state.text
