@@ -135,8 +135,14 @@ struct MediaName {
     static func cleaned(_ name: String) -> String? {
         let scalars = name.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }
         let text = String(String.UnicodeScalarView(scalars)).split(separator: " ").joined(separator: " ")
-        return text.isEmpty ? nil : String(text.prefix(DownloadOptions.maxNameLength))
+        var kept = text.prefix(DownloadOptions.maxNameLength)
+        // A character may have any number of accents.
+        while kept.utf8.count > maxBytes { kept = kept.dropLast() }
+        return kept.isEmpty ? nil : String(kept)
     }
+
+    /// The most bytes of a name.
+    private static let maxBytes = 4 * DownloadOptions.maxNameLength
 }
 
 extension MediaName {

@@ -101,12 +101,13 @@ final class TitleJob: Sendable {
         let parts = PartFetcher(
             plan.parts, of: title, reach, loaders, options, rate, expected: expected.map { max(0, $0 - before) })
         record.bytes = before
+        if let former = title.loader.record.title, former.selection == selection { record.size = former.size }
         try await write(record, named: held.manifest.title, to: title)
         do {
             try await parts.run { [self] in report(title, parts, 1 + lists.count, before) }
             record.isComplete = parts.failures.count == 0
             record.bytes = before + parts.tally.bytes
-            record.size = record.isComplete ? record.bytes : nil
+            if record.isComplete { record.size = record.bytes }
             try await write(record, to: title)
         } catch {
             record.bytes = before + parts.tally.bytes

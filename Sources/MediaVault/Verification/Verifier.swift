@@ -69,7 +69,11 @@ struct Verifier {
         begin(try await blocking { try $0.index.totals(of: titles) })
         progress()
         for id in ids { try await check(id) }
-        try await recount(titles)
+        // What was repaired may belong to other titles, too.
+        let concerned = try await blocking { store in
+            Set(try titles.flatMap { try store.index.titles(of: $0) }).union(titles)
+        }
+        try await recount(Array(concerned))
         tell(step(report))
     }
 

@@ -40,7 +40,7 @@ struct ExportCommand: AsyncParsableCommand {
     var json = false
 
     func validate() throws {
-        guard folder == nil else { return try selection.check(beside: words) }
+        guard folder == nil else { return try selection.check(beside: words, naming) }
         guard !selection.isGiven else { throw ValidationError("--prefix and --all need --to with a folder") }
         guard words.count == 2 else {
             throw ValidationError("give a title and the file to create, or --to with a folder, and titles")
@@ -148,9 +148,11 @@ struct ExportNames {
         }
         let base = Self.cleaned(wanted ?? stem)
         var name = base + suffix
-        if !used.insert(name.lowercased()).inserted {
-            name = "\(base) \(title.id.map { "\($0)" } ?? "\(used.count)")\(suffix)"
-            used.insert(name.lowercased())
+        var (number, mark) = (1, title.id.map { " \($0)" } ?? "")
+        while !used.insert(name.lowercased()).inserted {
+            if number > 1 || mark.isEmpty { mark += " \(number)" }
+            name = base + mark + suffix
+            number += 1
         }
         return name
     }

@@ -40,7 +40,7 @@ struct VerifyCommand: AsyncParsableCommand {
     @Flag(help: "Print a JSON object.")
     var json = false
 
-    func validate() throws { try selection.check(beside: titles, isRequired: false) }
+    func validate() throws { try selection.check(beside: titles, naming, isRequired: false) }
 
     func run() async throws {
         let options = VerifyOptions(

@@ -144,7 +144,7 @@ struct TitleArguments: ParsableArguments {
 
     typealias Act = @Sendable (any VaultClient, MediaReference) async throws -> TitleRecord.Outcome
 
-    func validate() throws { try selection.check(beside: titles) }
+    func validate() throws { try selection.check(beside: titles, naming) }
 
     /// Runs `act` on every title; reports failures, and exits with the code of the first one.
     ///

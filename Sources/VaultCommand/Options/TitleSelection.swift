@@ -17,8 +17,13 @@ struct TitleSelection: ParsableArguments {
 
     /// Checks that titles are named in one way.
     ///
-    /// - Parameter titles: the titles that arguments name.
-    func check(beside titles: [String], isRequired: Bool = true) throws {
+    /// - Parameters:
+    ///   - titles: the titles that arguments name.
+    ///   - naming: the options that state something of named titles.
+    func check(beside titles: [String], _ naming: ReferenceOptions, isRequired: Bool = true) throws {
+        if isGiven, naming.contentID != nil || naming.headerFile != nil {
+            throw ValidationError("--content-id and --header-file need titles that are named, not --prefix or --all")
+        }
         guard [!titles.isEmpty, all, prefix != nil].count(where: \.self) <= 1 else {
             throw ValidationError("name titles, or give --prefix, or --all")
         }
@@ -34,18 +39,25 @@ struct TitleSelection: ParsableArguments {
 
     /// Returns the chosen titles of a vault, page by page, in no meaningful order.
     ///
-    /// - Throws: ``VaultError`` with code `notHeld` if the URL of none begins with the prefix.
+    /// - Throws: ``VaultError`` with code `notHeld` if the URL of none begins with the prefix, `integrity` if the rows of
+    ///   some do not open: they might be among those that are meant.
     func titles(in vault: any VaultClient) async throws -> [ListedDocument] {
         let prefix = try prefix.map { try Self.canonical($0) }
-        var (titles, cursor): ([ListedDocument], String?) = ([], nil)
+        var (titles, cursor, damaged): ([ListedDocument], String?, Int) = ([], nil, 0)
         repeat {
             let page = try await vault.resources(after: cursor, limit: Self.pageSize)
+            damaged += page.damaged
             titles += page.resources.filter { title in
                 guard let prefix else { return true }
                 return (try? MediaURL(title.url))?.canonical.hasPrefix(prefix) == true
             }
             cursor = page.next
         } while cursor != nil
+        guard damaged == 0 else {
+            throw VaultError(
+                .integrity, "\(Count.of(damaged, "title")) cannot be read, so nothing was done; repair the vault first",
+                hint: .repair)
+        }
         guard prefix == nil || !titles.isEmpty else {
             throw VaultError(.notHeld, "no title's URL begins with that prefix; give another", hint: .listTitles)
         }

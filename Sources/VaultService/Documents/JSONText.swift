@@ -1,4 +1,5 @@
 import Foundation
+import VaultModel
 
 /// JSON as the service and every `--json` output write it.
 ///
@@ -7,7 +8,25 @@ package enum JSONText {
     package static func bytes(of value: some Encodable) throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return Array(try encoder.encode(value))
+        return escapingControls(Array(try encoder.encode(value)))
+    }
+
+    /// Escapes DEL and the control characters from U+0080 on, which some terminals obey.
+    private static func escapingControls(_ text: [UInt8]) -> [UInt8] {
+        guard text.contains(where: { $0 == 0x7F || $0 == 0xC2 }) else { return text }
+        var escaped: [UInt8] = []
+        var rest = text[...]
+        while let byte = rest.popFirst() {
+            if byte == 0x7F {
+                escaped += "\\u007f".utf8
+            } else if byte == 0xC2, let next = rest.first, (0x80...0x9F).contains(next) {
+                rest.removeFirst()
+                escaped += "\\u00\(Hex.encode([next]))".utf8
+            } else {
+                escaped.append(byte)
+            }
+        }
+        return escaped
     }
 
     package static func of(_ value: some Encodable) throws -> String {

@@ -3,7 +3,8 @@ import GRDB
 import VaultCrypto
 package import VaultModel
 
-// What the sealed record of a title states about its completeness: the members `bytes`, `size` and `complete`.
+// What the sealed record of a title states about its completeness: the members `bytes`, `size`, `complete`, `linked`,
+// the number of resources that belonged to it when it was last complete, and `lost`, whether one lost bytes since.
 extension ResourceMetadata {
     /// How many bytes are held of the title's resources; nil if the resource is the manifest of no title.
     var titleBytes: Int64? { title.flatMap { try? $0.integer("bytes") } }
@@ -21,6 +22,7 @@ extension ResourceMetadata {
             record["size"] = titleBytes.map { .integer($0) }
         }
         record["complete"] = .bool(isComplete)
+        record["lost"] = isComplete ? nil : .bool(true)
         if let bytes { record["bytes"] = .integer(max(0, bytes)) }
         title = record
     }
@@ -61,19 +63,50 @@ extension VaultIndex {
         try ResourceRow.update(title, metadata: sealed, db)
     }
 
-    /// Returns metadata that are about to be written, with the title's record as the index has it.
+    /// Records that nothing is held of a title any more; what it shared with others does not count.
+    func noteEviction(of title: ResourceID, _ db: Database) throws {
+        try changeRecord(of: title, db) { $0.recordTitle(isComplete: false, bytes: 0) }
+    }
+
+    /// Returns metadata that are about to be written, with what the index has recorded about the title's losses.
     ///
-    /// Losses are recorded in the index alone, so a caller may have an older copy. A record that the caller changed is
-    /// kept.
+    /// Losses are recorded in the index alone, so a caller may have an older copy. A caller that has fetched the title
+    /// whole does not know what was lost meanwhile.
     func withRecordedLosses(
         _ metadata: ResourceMetadata, of resource: StoredResource, _ db: Database
-    ) -> ResourceMetadata {
-        guard let record = metadata.title, record.members == resource.metadata.title?.members,
-            let now = (try? opened(resource.id, db))?.metadata.title
-        else { return metadata }
+    ) throws -> ResourceMetadata {
+        guard let record = metadata.title else { return metadata }
+        let now = (try? opened(resource.id, db))?.metadata.title
         var metadata = metadata
-        metadata.title = now
+        if record.members == resource.metadata.title?.members {
+            metadata.title = now ?? record
+        } else if metadata.isTitleComplete {
+            if now?["lost"] == .bool(true) {
+                metadata.recordTitle(isComplete: false)
+            } else {
+                metadata.title?["linked"] = .integer(Int64(try linkedCount(of: resource.id, db)))
+            }
+        }
         return metadata
+    }
+
+    /// Returns the number of resources that belong to a title: itself, its parts, and the files in its packs.
+    private func linkedCount(of title: ResourceID, _ db: Database) throws -> Int {
+        guard try PartRow.hasTable(db) else { return 1 }
+        let hasPacks = try PackedPartRow.hasTable(db)
+        let isNoPack = hasPacks ? "AND resource NOT IN (SELECT pack FROM packedPart)" : ""
+        let parts =
+            try Int.fetchOne(
+                db, sql: "SELECT count(*) FROM part WHERE title = ? \(isNoPack)", arguments: [title.data]) ?? 0
+        guard hasPacks else { return 1 + parts }
+        let files =
+            try Int.fetchOne(
+                db,
+                sql: """
+                    SELECT count(DISTINCT packedPart.id) FROM packedPart JOIN part ON part.resource = packedPart.pack
+                    WHERE part.title = ?
+                    """, arguments: [title.data]) ?? 0
+        return 1 + parts + files
     }
 
     // MARK: Counting
@@ -94,7 +127,8 @@ extension VaultIndex {
 
     /// Counts what is held of the titles that are not recorded as complete, and records it.
     ///
-    /// A title is complete if every resource that belongs to it is whole, and none of those that were fetched is missing.
+    /// A title is complete if every resource that belongs to it is whole, and none of those is missing that belonged to
+    /// it when it was complete before, those of an earlier choice included: then only a fetch can tell.
     ///
     /// - Parameters:
     ///   - titles: nil for all.
@@ -119,11 +153,13 @@ extension VaultIndex {
         try write { db in
             try changeRecord(of: title, db) { metadata in
                 // Something else may have been recorded since.
-                guard let record = metadata.title, record.members == before,
-                    let resources = try? record.integer("resources")
-                else { return }
-                metadata.recordTitle(
-                    isComplete: contents.isWhole && contents.resources >= resources, bytes: contents.bytes)
+                guard let record = metadata.title, record.members == before else { return }
+                // Nothing tells which resources belong to a title that was never complete.
+                let wanted = (try? record.optionalInteger("linked")) ?? nil
+                let isWhole = contents.isWhole && wanted.map { contents.resources >= $0 } ?? false
+                let size = (try? record.optionalInteger("size")) ?? nil
+                let held = min(contents.bytes, metadata.titleBytes ?? 0)
+                metadata.recordTitle(isComplete: isWhole, bytes: isWhole ? size : held)
             }
         }
     }

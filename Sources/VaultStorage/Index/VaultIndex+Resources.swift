@@ -143,7 +143,7 @@ extension VaultIndex {
         if resource.place != nil, let info = resource.serving?.info { return try rewrite(resource, metadata, info) }
         let key = try resource.metadataKey()
         let change = { (db: Database) in
-            let metadata = self.withRecordedLosses(metadata, of: resource, db)
+            let metadata = try self.withRecordedLosses(metadata, of: resource, db)
             let sealed = try ResourceRow.seal(metadata, of: resource.id, under: key)
             if case .join(let title)? = link { try Self.require(title, db) }
             try ResourceRow.update(resource.id, metadata: sealed, db)
@@ -271,7 +271,7 @@ extension VaultIndex {
                 let bytes = try SegmentRow.segments(of: former, db).reduce(0) { $0 + $1.length }
                 try self.noteLoss(of: bytes, from: resource.id, db)
             }
-            let metadata = self.withRecordedLosses(metadata, of: resource, db)
+            let metadata = try self.withRecordedLosses(metadata, of: resource, db)
             let sealed = try ResourceRow.seal(metadata, of: resource.id, under: key)
             try RepresentationRow.delete(of: resource.id, except: representation, db)
             try db.execute(

@@ -157,6 +157,7 @@ extension VaultIndex {
                 evicted.append(victim)
                 let bytes = victim.segments.reduce(0) { $0 + $1.length }
                 try noteLoss(of: bytes, from: victim.resource, db)
+                if victim.isWhole { try noteEviction(of: victim.resource, db) }
                 for part in victim.parts {
                     if part.isOnlyHere {
                         try ResourceRow.delete(part.id, db)

@@ -21,9 +21,10 @@ struct TitleCompletenessTests {
     private static func answer(to request: ScriptedRequest, version: Int = 1) -> ScriptedAnswer {
         var answer: ScriptedAnswer
         if let number = Int(request.target.dropFirst().prefix { $0 != "." }) {
-            answer = part(number, version: version).answer(to: request)
+            answer = part(number, version: version == 3 ? 1 : version).answer(to: request)
         } else {
-            let parts = lengths.indices.map { "#EXTINF:4,\n\($0 + 1).ts\n" }.joined()
+            // The third version names no third part, and the others as they were.
+            let parts = (1...lengths.count).filter { version != 3 || $0 != 3 }.map { "#EXTINF:4,\n\($0).ts\n" }.joined()
             answer = .playlist(
                 "#EXTM3U\n#EXT-X-VERSION:\(version)\n\(parts)#EXT-X-ENDLIST\n", entityTag: "list-\(version)",
                 to: request)
@@ -193,6 +194,58 @@ struct TitleCompletenessTests {
         try await vault.unpin(MediaReference(title))
         #expect(!record.isPinned && record.stored.withLock { $0?.resourceClass } == .download)
         reader.cancel()
+        await vault.close()
+    }
+
+    @Test("A part of an earlier choice does not stand for one that is missing")
+    func earlierChoice() async throws {
+        let vault = try await fixture.open()
+        try await fetch(vault)
+        fixture.origin.answer { Self.answer(to: $0, version: 3) }
+        try await fetch(vault)
+        try await vault.remove(MediaReference(fixture.origin.url("/4.ts")))
+        for try await _ in vault.verify(VerifyOptions(repairs: true)) {}
+        #expect(try await state(vault).isWhole == false)
+        await vault.close()
+    }
+
+    @Test("What is lost while the rest of a title is fetched is missing when the fetch has ended")
+    func lostMeanwhile() async throws {
+        let gate = Gate()
+        fixture.origin.answer { request in
+            var answer = Self.answer(to: request)
+            if request.target == "/1.ts" { answer.before = [.hold(gate)] }
+            return answer
+        }
+        let vault = try await fixture.open()
+        let large = fixture.origin.url("/4.ts")
+        let fetching = Task { [title] in
+            for try await _ in vault.download(title, options: DownloadOptions(connections: 4)) {}
+        }
+        while try await vault.summary(of: large)?.isComplete != true { try await Task.sleep(for: .milliseconds(20)) }
+        try await vault.remove(MediaReference(large))
+        gate.open()
+        _ = await fetching.result
+        #expect(try await vault.summary(of: title)?.title?.isComplete == false)
+        try await fetch(vault)
+        await vault.close()
+    }
+
+    @Test(
+        "A repair of one title, or of a part, makes every title complete that has the part", arguments: [true, false])
+    func sharedRepair(isPart: Bool) async throws {
+        let vault = try await fixture.open()
+        try await fetch(vault)
+        let other = fixture.origin.url("/other.m3u8")
+        for try await _ in vault.download(other) {}
+        let large = try files(vault)[2]
+        try fixture.change(fixture.path(of: large)) { $0[1 << 20] ^= 1 }
+        try await read("/4.ts", vault)
+        #expect(try await state(vault).isWhole == false, "premise")
+        let repaired = MediaReference(isPart ? fixture.origin.url("/4.ts") : other)
+        for try await _ in vault.verify(VerifyOptions(repairs: true), of: [repaired]) {}
+        #expect(try await state(vault) == .whole)
+        #expect(try await vault.summary(of: other)?.title?.isComplete == true)
         await vault.close()
     }
 }
