@@ -16,7 +16,8 @@ import Glibc
 /// private. Then the host is checked before the request is sent, by what its name alone tells.
 struct AddressPolicy: Sendable {
     private let allowsPrivate: Bool
-    private let isProxied: Bool
+    /// How the proxy that sends the request on is spoken to; nil if there is none.
+    private let proxy: ProxyAddress.Scheme?
     private let ownListeners: OwnListeners
 
     /// Creates the policy of one hop.
@@ -24,26 +25,29 @@ struct AddressPolicy: Sendable {
     /// - Parameters:
     ///   - reach: the addresses that the request, or the redirect, may be sent to.
     ///   - host: the host of the hop's URL, which the operator may have allowed by name.
-    ///   - isProxied: whether a proxy sends the request on.
-    init(reach: NetworkReach, host: String, isProxied: Bool = false, _ configuration: CurlConfiguration) {
+    ///   - proxy: how the proxy that sends the request on is spoken to; nil if there is none.
+    init(reach: NetworkReach, host: String, proxy: ProxyAddress.Scheme? = nil, _ configuration: CurlConfiguration) {
         allowsPrivate = reach == .anywhere || configuration.allowsPrivate(host)
-        self.isProxied = isProxied
+        self.proxy = proxy
         ownListeners = configuration.ownListeners
     }
 
     /// Returns the failure for a URL that a proxy may not be asked for; nil if it may, or if there is no proxy.
     func refusal(ofProxied url: MediaURL) -> OriginFailure? {
-        guard isProxied else { return nil }
+        guard let proxy else { return nil }
         if let address = ProxiedHost.address(url.host), ownListeners.contain(address, port: url.effectivePort) {
             return Self.isOwn
         }
-        return allowsPrivate || ProxiedHost.mayBePublic(url.host) ? nil : .privateAddress
+        guard !allowsPrivate else { return nil }
+        // This machine looks the name up, and only libcurl sees the address.
+        if proxy == .socks5, ProxiedHost.address(url.host) == nil { return .privateAddress }
+        return ProxiedHost.mayBePublic(url.host) ? nil : .privateAddress
     }
 
     /// Returns the failure for an address that is refused; nil if it is allowed.
     func refusal(of address: NetworkAddress, port: Int) -> OriginFailure? {
         if ownListeners.contain(address, port: port) { return Self.isOwn }
-        return isProxied || allowsPrivate || address.isPublic ? nil : .privateAddress
+        return proxy != nil || allowsPrivate || address.isPublic ? nil : .privateAddress
     }
 
     static let isOwn = OriginFailure(.invalidResponse, "it leads back to this service")

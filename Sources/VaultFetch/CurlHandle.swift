@@ -1,6 +1,5 @@
 import CCurl
-import struct Foundation.Data
-import struct Foundation.URL
+import Foundation
 import VaultModel
 
 #if canImport(Darwin)

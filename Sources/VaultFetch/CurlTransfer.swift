@@ -58,7 +58,7 @@ final class CurlTransfer {
         let network = try configuration.network()
         proxy = try configuration.environment.route(to: hop.url, network)
         reach = RedirectPolicy.reach(of: hop.url, named: transfer.request.url, transfer.request.reach)
-        let policy = AddressPolicy(reach: reach, host: hop.url.host, isProxied: proxy != nil, configuration)
+        let policy = AddressPolicy(reach: reach, host: hop.url.host, proxy: proxy?.scheme, configuration)
         if let refusal = policy.refusal(ofProxied: hop.url) { throw refusal }
         addresses = AddressGuard(policy, sockets)
         var handle = try CurlHandle()
@@ -70,6 +70,12 @@ final class CurlTransfer {
         try setBehavior(configuration, network)
         try setReceivers()
         try addresses.watch(self.handle)
+    }
+
+    /// Whether a proxy itself requests the URL, instead of opening a tunnel: then its connections to the origin are not
+    /// known, and it may answer.
+    private var isForwarded: Bool {
+        url.scheme == "http" && (proxy?.scheme == .http || proxy?.scheme == .https)
     }
 
     /// The hosts at private addresses that the request was sent to, on this hop and those before it; nil if a proxy
@@ -131,9 +137,11 @@ final class CurlTransfer {
     }
 
     private func proxyFailure(of result: CURLcode) -> OriginFailure? {
-        guard proxy != nil, !hasHead else { return nil }
+        guard let proxy, !hasHead else { return nil }
+        let opensTunnel = url.scheme == "https" && (proxy.scheme == .http || proxy.scheme == .https)
         return CurlFailure.failure(
-            ofProxy: result, status: handle.number(CURLINFO_HTTP_CONNECTCODE), isRefused: handle.wasRefused)
+            ofProxy: result, tunnelStatus: opensTunnel ? handle.number(CURLINFO_HTTP_CONNECTCODE) : nil,
+            isRefused: handle.wasRefused)
     }
 
     private func trustFailure(of result: CURLcode) -> OriginFailure? {
@@ -236,7 +244,7 @@ final class CurlTransfer {
         do throws(OriginFailure) {
             guard var head = unsafe try parser.read(line) else { return line.count }
             hasReadHead = true
-            if head.status == 407, proxy != nil { throw CurlFailure.proxyCredentials }
+            if head.status == 407, isForwarded { throw CurlFailure.proxyCredentials }
             switch try RedirectPolicy.decide(on: head, from: url, hops: hop.count) {
             case .follow(let target): redirect = target
             case .deliver:
@@ -247,7 +255,8 @@ final class CurlTransfer {
                 SocketWindow.narrow(tried, at: handle.localPort)
                 head.location = hop.count > 0 ? url.withoutCredentials : nil
                 head.privateHosts = privateHosts
-                head.connection = connections.number(port: handle.localPort, isNew: !tried.isEmpty)
+                head.connection =
+                    isForwarded ? nil : connections.number(port: handle.localPort, isNew: !tried.isEmpty)
                 transfer.receive(head: head)
             }
             return line.count
@@ -304,8 +313,11 @@ enum CurlFailure {
         case CURLE_OPERATION_TIMEDOUT: .noResponse
         case CURLE_PEER_FAILED_VERIFICATION: OriginFailure(.unreachable, "its TLS certificate is not trusted")
         case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_CERTPROBLEM, CURLE_SSL_ISSUER_ERROR,
-            CURLE_SSL_CACERT_BADFILE, CURLE_SSL_INVALIDCERTSTATUS, CURLE_USE_SSL_FAILED:
+            CURLE_SSL_INVALIDCERTSTATUS, CURLE_USE_SSL_FAILED:
             OriginFailure(.unreachable, "TLS connection failed")
+        case CURLE_SSL_CACERT_BADFILE:
+            OriginFailure(
+                .unreachable, "the certificate authorities cannot be read", remedy: "check the setting ca-file")
         case CURLE_GOT_NOTHING: OriginFailure(.interrupted, "closed without a response")
         case CURLE_PARTIAL_FILE: OriginFailure(.interrupted, "the body ended too early")
         case CURLE_RECV_ERROR, CURLE_SEND_ERROR: OriginFailure(.interrupted, "connection lost")

@@ -70,7 +70,7 @@ enum ProxiedHost {
         guard labels.count > 1, let last = labels.last.map(String.init) else { return false }
         // A name that ends with a number is an address in a spelling that only some programs read.
         guard last.first?.isNumber == false else { return false }
-        return !privateDomains.contains(last) && labels.suffix(2) != ["home", "arpa"]
+        return !privateDomains.contains(last) && labels.suffix(2) != ["fritz", "box"]
     }
 
     /// Returns the address that a host spells, in any spelling; nil if it is a name.
@@ -80,11 +80,12 @@ enum ProxiedHost {
         return NetworkAddress(text) ?? NetworkAddress(anySpelling: text)
     }
 
-    /// Top-level domains that are not on the public Internet: RFC 6761, RFC 6762 with its appendix G, and those that
-    /// ICANN has reserved for private use.
+    /// Top-level domains that are not on the public Internet: RFC 6761, RFC 6762 with its appendix G, RFC 9476, those
+    /// that ICANN has reserved for private use, and those that systems and routers use for themselves.
     private static let privateDomains: Set = [
-        "localhost", "local", "internal", "intranet", "private", "corp", "home", "lan", "localdomain", "test",
-        "invalid", "onion",
+        "localhost", "local", "internal", "intranet", "intra", "private", "priv", "corp", "home", "lan", "domain",
+        "localdomain", "localdomain4", "localdomain6", "localnet", "dhcp", "svc", "cluster", "test", "invalid", "onion",
+        "alt", "arpa",
     ]
 }
 
@@ -99,24 +100,31 @@ extension String {
 extension CurlFailure {
     /// Returns the failure of the proxy that a request was sent to; nil if the proxy is not to blame.
     ///
-    /// - Parameter status: the status that the proxy answered the request for a tunnel with; 0 if there was none.
-    static func failure(ofProxy code: CURLcode, status: Int, isRefused: Bool) -> OriginFailure? {
-        switch (code, status) {
+    /// - Parameter tunnelStatus: the status that the proxy answered the request for a tunnel with; 0 if there was none,
+    ///   nil if it was not asked for one.
+    static func failure(ofProxy code: CURLcode, tunnelStatus: Int?, isRefused: Bool) -> OriginFailure? {
+        switch (code, tunnelStatus) {
         case (_, 407): proxyCredentials
-        case (_, 400...): OriginFailure(.unreachable, "the proxy refused the connection with status \(status)")
+        case (_, let status?) where status != 0 && !(200...299).contains(status):
+            OriginFailure(.unreachable, "the proxy refused the connection with status \(status)")
         case (CURLE_COULDNT_RESOLVE_PROXY, _): OriginFailure(.unreachable, "the proxy's host name was not found")
         case (CURLE_COULDNT_CONNECT, _):
             OriginFailure(
                 .unreachable, isRefused ? "the proxy's port refused the connection" : "no connection to the proxy")
         case (CURLE_PROXY, _):
-            OriginFailure(.unreachable, "the SOCKS proxy refused the connection, or the credentials given for it")
+            OriginFailure(
+                .unreachable, "the SOCKS proxy refused the connection, or the credentials given for it",
+                remedy: "correct the proxy in the settings, or try again later")
+        case (CURLE_RECV_ERROR, 0), (CURLE_SEND_ERROR, 0), (CURLE_GOT_NOTHING, 0), (CURLE_WEIRD_SERVER_REPLY, 0):
+            OriginFailure(.unreachable, "the proxy broke off when it was asked for a connection")
         default: nil
         }
     }
 
     /// The proxy wants credentials, or others than it was given.
     static let proxyCredentials = OriginFailure(
-        .unreachable, "the proxy does not accept the user and password given for it")
+        .unreachable, "the proxy does not accept the user and password given for it",
+        remedy: "correct the proxy in the settings")
 
     /// Returns the failure of a certificate that is not trusted.
     ///
@@ -126,7 +134,9 @@ extension CurlFailure {
         [2, 18, 19, 20, 21].contains(result)
             ? OriginFailure(
                 .unreachable,
-                "\(owner) TLS certificate is from an authority that neither the system nor the setting ca-file lists")
-            : OriginFailure(.unreachable, "\(owner) TLS certificate is not trusted")
+                "\(owner) TLS certificate is from an authority that neither the system nor the setting ca-file lists",
+                remedy: "add that authority to the setting, or have the certificate replaced")
+            : OriginFailure(
+                .unreachable, "\(owner) TLS certificate is not trusted", remedy: "have the certificate replaced")
     }
 }

@@ -67,7 +67,7 @@ package struct RequestFields: Sendable {
     private static let ours = [
         "Host", "Range", "If-Range", "If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since",
         "Accept-Encoding", "Connection", "Content-Length", "Transfer-Encoding", "TE",
-        "Trailer", "Upgrade", "Expect",
+        "Trailer", "Upgrade", "Expect", "Proxy-Authorization", "Proxy-Connection",
     ]
 
     private static func unsendable(_ message: String) -> VaultError { VaultError(.invalidArgument, message) }

@@ -139,10 +139,13 @@ enum MediaURLParser {
         return (userInfo, try host(rest), port)
     }
 
+    /// The length of the longest IPv6 address: with an IPv4 address at its end (RFC 4291 §2.2).
+    private static let maxAddressLength = 45
+
     private static func host(_ text: Substring) throws -> String {
         if text.first == "[" {
             let inner = text.dropFirst().dropLast()
-            guard text.last == "]", inner.contains(":"),
+            guard text.last == "]", inner.contains(":"), inner.utf8.count <= maxAddressLength,
                 inner.utf8.allSatisfy({ isHexDigit($0) || $0 == 0x3A || $0 == 0x2E })
             else { throw invalid("its IPv6 address is malformed") }
             return text.lowercased()

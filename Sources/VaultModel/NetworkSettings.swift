@@ -80,8 +80,8 @@ public struct AuthorityCertificates: Hashable, Sendable {
     /// The number of certificates.
     public let count: Int
 
-    /// The largest PEM file, in bytes.
-    public static let maxLength = 1 << 20
+    /// The largest PEM file, in bytes. The settings are sealed again whenever bytes are stored.
+    public static let maxLength = 64 << 10
     private static let begin = "-----BEGIN CERTIFICATE-----"
     private static let end = "-----END CERTIFICATE-----"
 
@@ -90,8 +90,7 @@ public struct AuthorityCertificates: Hashable, Sendable {
     /// - Throws: ``VaultError`` with code `invalidArgument` if it is too large, has no certificate, or has a damaged one.
     public init(pem text: String) throws {
         guard text.utf8.count <= Self.maxLength else {
-            throw VaultError(
-                .invalidArgument, "the file of certificate authorities is longer than 1 MiB; name only those you need")
+            throw Self.tooLong
         }
         var certificates: [String] = []
         var lines: [Substring]?
@@ -113,6 +112,8 @@ public struct AuthorityCertificates: Hashable, Sendable {
                 "the file has no certificate; give a PEM file, with lines from BEGIN CERTIFICATE to END CERTIFICATE")
         }
         (pem, count) = (certificates.joined(), certificates.count)
+        // What is stored must be read again.
+        guard pem.utf8.count <= Self.maxLength else { throw Self.tooLong }
     }
 
     /// Whether the text is base64 of one DER sequence that ends where the text ends.
@@ -125,6 +126,8 @@ public struct AuthorityCertificates: Hashable, Sendable {
         return bytes[2..<(2 + digits)].reduce(0) { $0 << 8 | Int($1) } == bytes.count - 2 - digits
     }
 
+    private static let tooLong = VaultError(
+        .invalidArgument, "the file of certificate authorities is longer than 64 KiB; name only those you need")
     private static let damaged = VaultError(
         .invalidArgument, "a certificate in the file is damaged; export it again as PEM")
 }

@@ -152,11 +152,14 @@ public struct OriginFailure: Error, Hashable, Sendable, CustomStringConvertible 
     public let kind: Kind
     /// The reason in a few words without a full stop: `connection refused`.
     public let reason: String
+    /// What would help, as a request: `correct the proxy in the settings`; nil if only waiting does.
+    public let remedy: String?
 
-    /// Creates a failure. `reason` is a few words without a full stop, and contains nothing secret.
-    public init(_ kind: Kind, _ reason: String) {
+    /// Creates a failure. `reason` and `remedy` are a few words without a full stop, and contain nothing secret.
+    public init(_ kind: Kind, _ reason: String, remedy: String? = nil) {
         self.kind = kind
         self.reason = reason
+        self.remedy = remedy
     }
 
     /// The same as ``reason``.

@@ -54,6 +54,8 @@ public struct ProxyAddress: Hashable, Sendable, CustomStringConvertible {
         guard let authority = try? HostAuthority(String(rest)), let port = authority.port else { throw Self.malformed }
         (self.scheme, host, self.port) = (scheme, authority.host, port)
         (self.user, self.password) = (user, password)
+        // It is stored in this form, and must be read again.
+        guard secretText.utf8.count <= Self.maxLength else { throw Self.malformed }
     }
 
     /// The address without the password: `http://user:…@proxy.example:3128`.

@@ -67,6 +67,7 @@ class Network(VaultCase):
             self.assertIn("proxy", told)
             self.assertIn("credentials" if scheme == "socks5h" else "user and password", told)
             self.assertNotIn("another-one", told)
+            self.assertIn("correct the proxy in the settings", told)
         self.assertGreater(proxy.refused, 0)
         vault.result("config", "set", "proxy", "-", input=(proxy.url() + "\n").encode())
         self.assert_fetched(vault, url, content)
@@ -100,13 +101,25 @@ class Network(VaultCase):
         vault, proxy = self.new_vault(), self.proxy()
         vault.result("config", "set", "proxy", proxy.url())
         url, content = self.film("office.mp4", "tls")
-        self.assertIn("ca-file", self.refusal(vault, url))
+        told = self.refusal(vault, url)
+        self.assertIn("the setting ca-file", told)
+        self.assertIn("add that authority to the setting", told)
         self.assertEqual(self.origin.gets("office.mp4"), [])
         vault.result("config", "set", "ca-file", self.authority.path)
         self.assertEqual(vault.result("config", "get", "ca-file"), b"1 certificate\n")
         os.rename(self.authority.path, self.authority.path + ".away")
         self.addCleanup(os.rename, self.authority.path + ".away", self.authority.path)
         self.assert_fetched(vault, url, content)
+
+    def test_key_log(self):
+        """The secrets of TLS connections are written to no file, even if the environment names one"""
+        vault = self.new_vault()
+        vault.result("config", "set", "ca-file", self.authority.path)
+        vault.result("config", "set", "proxy", self.proxy().url())
+        url, content = self.film("secret.mp4", "tls")
+        log = os.path.join(self.scratch, "keys.log")
+        self.assert_fetched(vault, url, content, SSLKEYLOGFILE=log)
+        self.assertFalse(os.path.exists(log))
 
     def test_running_service(self):
         """A change applies to the next transfer of a running service: proxy, proxy for a host, user agent, authority"""

@@ -63,7 +63,8 @@ struct ProxyRouteTests {
             ("127.0.0.1.", false), ("127.1", false), ("0x7f.1", false), ("2130706433", false), ("10.0.0.1", false),
             ("[::1]", false), ("[::ffff:10.0.0.1]", false), ("[fd00::1]", false), ("intranet", false),
             ("nas.local", false), ("nas.lan", false), ("box.home.arpa", false), ("db.corp", false),
-            ("a.1e100x.08", false),
+            ("a.1e100x.08", false), ("localhost4.localdomain4", false), ("kubernetes.default.svc", false),
+            ("fritz.box", false), ("1.0.0.127.in-addr.arpa", false), ("nas.alt", false),
         ])
     func privateNames(host: String, isPublic: Bool) {
         #expect(ProxiedHost.mayBePublic(host) == isPublic)
@@ -91,5 +92,34 @@ struct ProxyRouteTests {
         #expect(try await client.send(OriginRequest(url: named)).head.privateHosts == nil, "only the proxy knows it")
         #expect(try await client.send(OriginRequest(url: named, reach: .publicOnly)).head.privateHosts == [])
         #expect(proxy.exchanges.count == 4)
+    }
+
+    @Test("What a proxy requests by itself shows no connection to the origin, so that no two versions seem to be one")
+    func unknownConnection() async throws {
+        let server = try ScriptedOrigin(ScriptedResource(length: 100))
+        var settings = NetworkSettings()
+        settings.proxy = try ProxyAddress("http://127.0.0.1:\(server.port)")
+        var configuration = CurlConfiguration(userAgent: "MediaVault/test")
+        let direct = CurlOrigin(configuration: configuration)
+        #expect(try await direct.send(OriginRequest(url: server.url())).head.connection != nil, "premise")
+        configuration.network = { [settings] () throws(OriginFailure) in settings }
+        let proxied = CurlOrigin(configuration: configuration)
+        let named = try MediaURL("http://media.example/film.mp4")
+        #expect(try await proxied.send(OriginRequest(url: named)).head.connection == nil)
+    }
+
+    @Test("A name that this machine would look up for a proxy is not asked for by a request from outside")
+    func localLookup() async throws {
+        let proxy = try ScriptedOrigin(ScriptedResource(length: 100))
+        var settings = NetworkSettings()
+        settings.proxy = try ProxyAddress("socks5://127.0.0.1:\(proxy.port)")
+        var configuration = CurlConfiguration(userAgent: "MediaVault/test")
+        configuration.network = { [settings] () throws(OriginFailure) in settings }
+        let client = CurlOrigin(configuration: configuration)
+        let named = try MediaURL("http://media.example/film.mp4")
+        let refusal = await #expect(throws: OriginFailure.self) {
+            try await client.send(OriginRequest(url: named, reach: .publicOnly))
+        }
+        #expect(refusal == .privateAddress)
     }
 }

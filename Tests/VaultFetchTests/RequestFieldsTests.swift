@@ -93,6 +93,7 @@ struct RequestFieldsTests {
         "The caller cannot set the fields that frame the message",
         arguments: [
             "host", "Range", "If-Range", "Accept-Encoding", "Content-Length", "Transfer-Encoding", "Connection",
+            "Proxy-Authorization", "proxy-connection",
         ])
     func reserved(_ name: String) throws {
         var fields = HeaderFields()

@@ -48,6 +48,8 @@ struct TrustTests {
                 == (isUnknown
                     ? "its TLS certificate is from an authority that neither the system nor the setting ca-file lists"
                     : "its TLS certificate is not trusted"))
+        #expect(failure?.remedy?.contains("have the certificate replaced") == true)
+        #expect(failure?.remedy?.hasPrefix("add that authority") == isUnknown)
     }
 
     @Test("Authorities of the settings are trusted in addition to the file's")

@@ -64,14 +64,23 @@ struct NetworkSettingsTests {
     }
 
     @Test(
-        "A file without certificates, with a damaged one, or of more than 1 MiB is refused",
+        "A file without certificates, with a damaged one, or of more than 64 KiB is refused",
         arguments: [
             "", "text", pem(300, named: "PRIVATE KEY"), String(pem(300).dropLast(30)),
             pem(300).replacing("Bwc", with: "!!!"), "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
-            pem(300) + String(repeating: "#", count: 1 << 20),
+            pem(300) + String(repeating: "#", count: 64 << 10),
         ])
     func unfit(text: String) {
         #expect(throws: VaultError.self) { try AuthorityCertificates(pem: text) }
+    }
+
+    @Test("An address that would be longer when it is stored than when it is read is refused")
+    func longAddress() throws {
+        let credential = String(repeating: "!", count: 255)
+        let zeros = String(repeating: "0", count: 1400)
+        #expect(throws: VaultError.self) { try ProxyAddress("http://\(credential):\(credential)@[\(zeros)::1]:80") }
+        let longest = try ProxyAddress("http://\(credential):\(credential)@\(String(repeating: "a", count: 255)):80")
+        #expect(try ProxyAddress(longest.secretText) == longest)
     }
 
     @Test(

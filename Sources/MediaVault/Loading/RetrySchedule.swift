@@ -213,7 +213,8 @@ enum FetchFailure: Error, Sendable {
             switch failure.kind {
             case .unreachable:
                 error = VaultError(
-                    .unreachable, "\(url.authority) cannot be reached: \(failure.reason); try again later")
+                    .unreachable,
+                    "\(url.authority) cannot be reached: \(failure.reason); \(failure.remedy ?? "try again later")")
             case .interrupted:
                 error = VaultError(
                     .unreachable,

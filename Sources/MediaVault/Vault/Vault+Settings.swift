@@ -146,6 +146,8 @@ extension Vault {
                 if let changeNetwork {
                     let changed = try changeNetwork(settings.network)
                     settings.setNetwork(changed)
+                    // Settings that cannot be read again would stop every request.
+                    guard try settings.network() == changed else { throw VaultSettings.unreadableNetwork }
                     network = changed
                 }
                 if let mode { settings.mode = mode }

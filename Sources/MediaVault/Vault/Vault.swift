@@ -1,4 +1,4 @@
-import class Foundation.ProcessInfo
+import Foundation
 import VaultCrypto
 import VaultFetch
 import VaultModel

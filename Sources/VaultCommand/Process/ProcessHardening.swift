@@ -11,6 +11,8 @@ import Darwin
 enum ProcessHardening {
     static func apply() {
         occupyStandardDescriptors()
+        // The TLS library would write the secrets of its connections to that file.
+        _ = unsafe unsetenv("SSLKEYLOGFILE")
         // New files are accessible to their owner only.
         umask(0o077)
         // No core file: it would contain keys and media.

@@ -142,7 +142,12 @@ extension LocalVault {
         let limits: @Sendable (inout StorageLimits) throws -> Void = { $0 = change.limits.applied(to: $0) }
         let policy: @Sendable (() throws -> KeyPolicy) throws -> KeyPolicy = { try change.applied(to: try $0()) }
         let network: @Sendable (() throws -> NetworkSettings) throws -> NetworkSettings = {
-            try change.applied(to: try $0())
+            do {
+                return try change.applied(to: try $0())
+            } catch let error as VaultError where error.code == .integrity && change.proxy != nil {
+                // A change of the proxy begins again: without it, what cannot be read would stay so for ever.
+                return try change.applied(to: NetworkSettings())
+            }
         }
         try await vault.changeSettings(
             limits: change.limits.namesAny ? limits : nil, policy: change.changesPolicy ? policy : nil,

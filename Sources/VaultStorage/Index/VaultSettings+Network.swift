@@ -24,9 +24,13 @@ extension VaultSettings {
             }
             return network
         } catch {
-            throw VaultError(.integrity, "the vault's network settings cannot be read; set them again")
+            throw Self.unreadableNetwork
         }
     }
+
+    /// The error for members that are no valid settings.
+    package static let unreadableNetwork = VaultError(
+        .integrity, "the vault's network settings cannot be read; set or unset the proxy, then the others again")
 
     /// Replaces how origins are reached. What is as in a new vault has no member.
     package mutating func setNetwork(_ network: NetworkSettings) {
