@@ -1,3 +1,4 @@
+import CCurl
 import OriginTestSupport
 import Testing
 import VaultModel
@@ -92,6 +93,26 @@ struct ProxyRouteTests {
         #expect(try await client.send(OriginRequest(url: named)).head.privateHosts == nil, "only the proxy knows it")
         #expect(try await client.send(OriginRequest(url: named, reach: .publicOnly)).head.privateHosts == [])
         #expect(proxy.exchanges.count == 4)
+    }
+
+    @Test(
+        "A proxy that opens no tunnel is named as the cause, and not for what the origin does in a tunnel",
+        arguments: [
+            (CURLE_RECV_ERROR, 0, true), (CURLE_GOT_NOTHING, 0, true), (CURLE_RECV_ERROR, 302, true),
+            (CURLE_RECV_ERROR, 407, true), (CURLE_RECV_ERROR, 503, true), (CURLE_RECV_ERROR, 200, false),
+            (CURLE_GOT_NOTHING, nil, false), (CURLE_COULDNT_RESOLVE_PROXY, nil, true),
+        ] as [(CURLcode, Int?, Bool)])
+    func blame(code: CURLcode, status: Int?, isOfProxy: Bool) {
+        let failure = CurlFailure.failure(ofProxy: code, tunnelStatus: status, isRefused: false)
+        #expect((failure != nil) == isOfProxy)
+        #expect(failure?.reason.contains("the proxy") ?? true)
+        #expect((failure?.remedy != nil) == (status == 407))
+    }
+
+    @Test("Authorities that libcurl cannot read are named as the cause")
+    func unreadableAuthorities() {
+        let failure = CurlFailure.failure(CURLE_SSL_CACERT_BADFILE, headArrived: false)
+        #expect(failure.remedy == "check the setting ca-file")
     }
 
     @Test("What a proxy requests by itself shows no connection to the origin, so that no two versions seem to be one")
