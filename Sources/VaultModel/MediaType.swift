@@ -133,6 +133,12 @@ extension MediaType {
         return !documents.contains(name)
     }
 
+    /// Returns whether a media type is that of a document or an archive. `text/plain` is not: many servers state it of
+    /// any file whose type they do not know.
+    package static func isDocument(_ type: String) -> Bool {
+        !mayBeMedia(type) && type.prefix { $0 != ";" }.trimmingBlanks().lowercased() != "text/plain"
+    }
+
     /// Returns whether a media type is that of a web page.
     package static func isPage(_ type: String) -> Bool {
         ["text/html", "application/xhtml+xml"].contains(type.prefix { $0 != ";" }.trimmingBlanks().lowercased())
@@ -140,9 +146,12 @@ extension MediaType {
 
     /// Returns whether bytes begin like a web page, whatever their type says.
     package static func beginsPage(_ bytes: some Sequence<UInt8>) -> Bool {
-        let text = bytes.prefix(64).drop { $0 <= 0x20 || $0 == 0xEF || $0 == 0xBB || $0 == 0xBF }
+        let text = bytes.prefix(pageBeginningByteCount).drop { $0 <= 0x20 || $0 == 0xEF || $0 == 0xBB || $0 == 0xBF }
         return ["<!doctype html", "<html"].contains { text.starts(with: $0.utf8) { $0.asciiLowercased == $1 } }
     }
+
+    /// The number of bytes in which the beginning of a page shows, with the blanks before it.
+    package static let pageBeginningByteCount = 64
 
     private static let timedText: Set<String> = ["text/vtt", "text/srt", "text/x-ssa"]
     private static let documents: Set<String> = [

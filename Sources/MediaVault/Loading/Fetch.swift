@@ -23,14 +23,14 @@ struct Fetch {
 
     private func receive() async -> FetchFailure? {
         do {
-            guard let (request, response) = try await acceptedAnswer() else { return nil }
+            guard let (request, response, body) = try await acceptedAnswer() else { return nil }
             defer { response.cancel() }
             loader.noteContact(isReachable: true)
             await loader.noteAnswer(from: request.url)
             // However this ends, the bytes that arrived are kept.
-            defer { for bytes in response.end() { take(bytes) } }
+            defer { for bytes in body.end() { take(bytes) } }
             while try await mayReceive() {
-                guard let bytes = try await response.nextBytes() else {
+                guard let bytes = try await body.next() else {
                     try await reachedEnd()
                     return nil
                 }
@@ -53,13 +53,16 @@ struct Fetch {
     }
 
     /// Returns an answer with a valid head; nil if nothing is wanted any more.
-    private func acceptedAnswer() async throws -> (request: OriginRequest, response: any OriginResponse)? {
+    private func acceptedAnswer() async throws
+        -> (request: OriginRequest, response: any OriginResponse, body: PeekableBody)?
+    {
         while true {
             let time = loader.store.now()
             guard let (request, response) = try await loader.ask(for: makeRequest) else { return nil }
+            let body = PeekableBody(response)
             do {
-                try await accept(response.head, asked: request, at: time)
-                return (request, response)
+                try await accept(response.head, body, asked: request, at: time)
+                return (request, response, body)
             } catch is AskAgain {
                 response.cancel()
             } catch {
@@ -113,11 +116,13 @@ struct Fetch {
     }
 
     /// Checks the head of the answer, then passes what it states to the loader.
-    private func accept(_ head: OriginHead, asked: OriginRequest, at time: Int64) async throws {
+    private func accept(
+        _ head: OriginHead, _ body: PeekableBody, asked: OriginRequest, at time: Int64
+    ) async throws {
         // One answer at a time is processed, so that two first answers, or two that bring the same change, do not count
         // as two changes. The representation of the bytes is recorded before the next answer may begin another.
         try await loader.answers.exclusively {
-            let content = try await takeIn(loader.heard(head), asked: asked, at: time)
+            let content = try await takeIn(loader.heard(head), body, asked: asked, at: time)
             let representation = loader.record.representation
             switch content {
             case .partial(let range, _):
@@ -131,19 +136,26 @@ struct Fetch {
         }
     }
 
-    private func takeIn(_ head: OriginHead, asked: OriginRequest, at time: Int64) async throws -> ResponseContent {
+    private func takeIn(
+        _ head: OriginHead, _ body: PeekableBody, asked: OriginRequest, at time: Int64
+    ) async throws -> ResponseContent {
         let known = loader.known
         let verdict = try ResponseCheck.judge(
             head, asked: asked, known: known.map { KnownRepresentation(validators: $0.validators, length: $0.length) })
         if case .current(.whole) = verdict, try await loader.isFromNodeWithWeakTag(head, asked: asked) {
             throw AskAgain()
         }
-        if case .changed = verdict, let known, loader.isPage(head, inPlaceOf: known) {
-            throw OriginFailure(.invalidResponse, "it sent a web page in place of media")
+        if case .changed(let content) = verdict, let known {
+            if loader.isMisplaced(head, inPlaceOf: known) {
+                throw OriginFailure(.invalidResponse, "it sent a web page or a document in place of media")
+            }
+            if try await loader.isPage(body, content, inPlaceOf: known) {
+                throw OriginFailure(.invalidResponse, "it sent a web page in place of media")
+            }
         }
         if case .changed(let content) = verdict, try await loader.isFromOtherNode(head, content) {
             if case .whole = content, asked.ifRange != nil { throw AskAgain() }
-            return try await takeIn(loader.heard(head), asked: asked, at: time)
+            return try await takeIn(loader.heard(head), body, asked: asked, at: time)
         }
         var information = ResponseCheck.information(of: head, asked: asked, content: verdict.content)
         switch (verdict, known) {

@@ -26,17 +26,68 @@ extension ResourceLoader {
         VaultError(.notMedia, "\(url) is a web page, not media: its type is \(type)", hint: .anyType)
     }
 
-    /// Whether an answer is a page, but what is held is none: then it says nothing about what is held, which stays.
-    func isPage(_ head: OriginHead, inPlaceOf known: ContentInformation) -> Bool {
-        guard [200, 206].contains(head.status), let type = head.fields["Content-Type"], MediaType.isPage(type) else {
+    /// Whether the type of an answer shows that it came in place of what is held, which then stays: a page in place of
+    /// anything else, or a document in place of audio, video or an image.
+    func isMisplaced(_ head: OriginHead, inPlaceOf known: ContentInformation) -> Bool {
+        guard [200, 206].contains(head.status), let type = head.fields["Content-Type"], mayLose(known) else {
             return false
         }
-        return !(known.type.map(MediaType.isPage) ?? false) && !look(\.present.isEmpty)
+        return MediaType.isPage(type)
+            || (MediaType.isDocument(type) && known.type.map(MediaType.isKnownMedia) ?? false)
+    }
+
+    /// Whether the first bytes of an answer show a page that came in place of what is held, whatever its type says.
+    ///
+    /// Waits for the first bytes, if they were to replace something.
+    func isPage(
+        _ body: PeekableBody, _ content: ResponseContent, inPlaceOf known: ContentInformation
+    ) async throws -> Bool {
+        // Only the answer with the whole begins where a page does.
+        guard case .whole = content, mayLose(known) else { return false }
+        return MediaType.beginsPage(try await body.peek(atLeast: MediaType.pageBeginningByteCount))
+    }
+
+    /// Whether something is held that a page would replace.
+    private func mayLose(_ known: ContentInformation) -> Bool {
+        !(known.type.map(MediaType.isPage) ?? false) && !look(\.present.isEmpty)
     }
 
     /// Returns how long a representation counts as current: a page at a path of media does not, whatever its fields say.
     func freshness(_ freshness: Freshness, of information: ContentInformation) -> Freshness {
         guard page(information) != nil, MediaType.guess(path: url.path) != nil else { return freshness }
         return Freshness(checked: freshness.checked, lifetime: 0, isStrict: freshness.isStrict)
+    }
+}
+
+/// The body of an answer, whose first bytes can be looked at before they are taken.
+final class PeekableBody: Sendable {
+    private let response: any OriginResponse
+    /// What was looked at, and not taken yet.
+    private let peeked = Locked<[UInt8]>([])
+
+    init(_ response: any OriginResponse) { self.response = response }
+
+    /// Returns the first bytes that were not taken yet: `count` or more, unless the body is shorter.
+    func peek(atLeast count: Int) async throws -> [UInt8] {
+        while peeked.withLock(\.count) < count, let bytes = try await response.nextBytes() {
+            peeked.withLock { $0 += bytes }
+        }
+        return peeked.withLock(\.self)
+    }
+
+    /// Takes the next bytes; nil at the proper end of the body.
+    func next() async throws -> [UInt8]? {
+        let bytes = takePeeked()
+        return bytes.isEmpty ? try await response.nextBytes() : bytes
+    }
+
+    /// Ends the transfer, and returns what was received and not taken.
+    func end() -> [[UInt8]] { [takePeeked()].filter { !$0.isEmpty } + response.end() }
+
+    private func takePeeked() -> [UInt8] {
+        peeked.withLock { bytes in
+            defer { bytes = [] }
+            return bytes
+        }
     }
 }

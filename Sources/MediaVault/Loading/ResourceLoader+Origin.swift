@@ -211,7 +211,7 @@ extension ResourceLoader {
             let known = KnownRepresentation(validators: information.validators, length: information.length)
             var head = heard(response.head)
             // Some origins answer HEAD carelessly; GET decides.
-            guard method == .head || !isPage(head, inPlaceOf: information) else {
+            guard method == .head || !isMisplaced(head, inPlaceOf: information) else {
                 return .stale(.invalidResponse, status: head.status)
             }
             if try ValidationCheck.isSame(head, asked: request, known: known) {
@@ -223,6 +223,9 @@ extension ResourceLoader {
             }
             guard method == .get else { return .changed }
             let content = try ResponseCheck.judge(head, asked: request, known: known).content
+            guard try await !isPage(PeekableBody(response), content, inPlaceOf: information) else {
+                return .stale(.invalidResponse, status: head.status)
+            }
             if try await isFromOtherNode(head, content) {
                 head = heard(head)
                 guard self.known?.validators != Validators() else {

@@ -7,66 +7,6 @@ import VaultModel
 
 @Suite("Whole titles", .timeLimit(.minutes(5)))
 struct TitleDownloadTests {
-    private static let segmentBytes: Int64 = 40_000
-    private static let segments = ["480", "1080", "en", "de"].flatMap { list in (1...3).map { "/\(list)-\($0).ts" } }
-
-    private static let master = """
-        #EXTM3U
-        #PLAYLIST:A film
-        #EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="E",LANGUAGE="en",DEFAULT=YES,URI="en.m3u8"
-        #EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="D",LANGUAGE="de",URI="de.m3u8"
-        #EXT-X-STREAM-INF:BANDWIDTH=800000,RESOLUTION=854x480,AUDIO="a"
-        480.m3u8
-        #EXT-X-STREAM-INF:BANDWIDTH=4000000,RESOLUTION=1920x1080,AUDIO="a"
-        1080.m3u8
-
-        """
-
-    private static func list(_ name: Substring, isLive: Bool = false, more: String = "") -> String {
-        "#EXTM3U\n#EXT-X-TARGETDURATION:4\n" + more
-            + (1...3).map { "#EXTINF:4,\n\(name)-\($0).ts?token=secret\n" }.joined()
-            + (isLive ? "" : "#EXT-X-ENDLIST\n")
-    }
-
-    /// Serves a title of two pictures and two languages, three segments each.
-    private static func answer(to request: ScriptedRequest, more: String = "", live: String? = nil) -> ScriptedAnswer {
-        let path = request.target.prefix { $0 != "?" }
-        let name = path.dropFirst().prefix { $0 != "." }
-        if path == "/master.m3u8" { return text(master, request) }
-        if path.hasSuffix(".m3u8") { return text(list(name, isLive: live == String(name), more: more), request) }
-        guard segments.contains(String(path)) else { return ScriptedAnswer(404, fields: ["Content-Length": "0"]) }
-        return ScriptedResource(seed: seed(of: path), length: segmentBytes, contentType: "video/mp2t")
-            .answer(to: request)
-    }
-
-    private static func seed(of path: some StringProtocol) -> UInt64 {
-        UInt64(segments.firstIndex(of: String(path)) ?? 0) + 1
-    }
-
-    private static func text(_ text: String, _ request: ScriptedRequest) -> ScriptedAnswer {
-        .playlist(text, entityTag: "\(text.utf8.count)", isFresh: true, to: request)
-    }
-
-    private static func fixture() async throws -> (fixture: VaultFixture, master: MediaURL) {
-        let fixture = try await VaultFixture(ScriptedResource(length: 1))
-        fixture.origin.answer { answer(to: $0) }
-        return (fixture, fixture.origin.url("/master.m3u8"))
-    }
-
-    private static let small = DownloadOptions(connections: 3, selection: RenditionSelection(video: .height(480)))
-
-    @discardableResult
-    private static func download(
-        _ url: MediaURL, into vault: Vault, _ options: DownloadOptions = small
-    ) async throws -> DownloadProgress? {
-        var last: DownloadProgress?
-        for try await progress in vault.download(url, options: options) {
-            #expect(progress.total.map { progress.held <= $0 } ?? true)
-            last = progress
-        }
-        return last
-    }
-
     private static func requested(_ fixture: VaultFixture) -> Set<String> {
         Set(fixture.origin.exchanges.map { String($0.request.target.prefix { $0 != "?" }) })
     }
@@ -80,7 +20,7 @@ struct TitleDownloadTests {
     /// Returns how many segments are held whole.
     private static func held(in vault: Vault, _ fixture: VaultFixture) async throws -> Int {
         var count = 0
-        for path in segments
+        for path in TitleFixture.segments
         where try await vault.summary(of: fixture.origin.url("\(path)?token=secret"))?.isComplete == true {
             count += 1
         }
@@ -89,9 +29,9 @@ struct TitleDownloadTests {
 
     @Test("The chosen renditions are fetched whole, and nothing else; a second time nothing is requested")
     func whole() async throws {
-        let (fixture, url) = try await Self.fixture()
+        let (fixture, url) = try await TitleFixture.fixture()
         let vault = try await fixture.open()
-        let last = try #require(try await Self.download(url, into: vault))
+        let last = try #require(try await TitleFixture.download(url, into: vault))
         #expect(
             Self.requested(fixture) == [
                 "/master.m3u8", "/480.m3u8", "/en.m3u8", "/480-1.ts", "/480-2.ts", "/480-3.ts", "/en-1.ts", "/en-2.ts",
@@ -101,14 +41,14 @@ struct TitleDownloadTests {
         let summary = try #require(try await vault.summary(of: url))
         let title = try #require(summary.title)
         #expect(title.isComplete && summary.name == "A film" && title.duration == 12_000 && title.resources == 9)
-        #expect(title.bytes == last.held && title.bytes > 6 * Self.segmentBytes)
+        #expect(title.bytes == last.held && title.bytes > 6 * TitleFixture.segmentBytes)
         #expect(title.renditions.map(\.height).contains(480) && !title.renditions.map(\.height).contains(1080))
         #expect(!summary.isPart && summary.resourceClass == "download")
         let parts = try await Self.parts(in: vault)
         // Two playlists, and a pack of six segments.
         #expect(parts.count == 3 && parts.allSatisfy { $0.resourceClass == "download" })
         let count = fixture.origin.exchanges.count
-        try await Self.download(url, into: vault)
+        try await TitleFixture.download(url, into: vault)
         let again = fixture.origin.exchanges.dropFirst(count).map(\.request.target)
         #expect(again.allSatisfy { !$0.contains(".ts") }, "\(again)")
         await vault.close()
@@ -116,24 +56,24 @@ struct TitleDownloadTests {
 
     @Test("A title that was cut off continues with what is missing, after a restart, too")
     func resumed() async throws {
-        let (fixture, url) = try await Self.fixture()
+        let (fixture, url) = try await TitleFixture.fixture()
         fixture.origin.answer { request in
-            var answer = Self.answer(to: request)
+            var answer = TitleFixture.answer(to: request)
             if request.target.hasPrefix("/480-3.ts") { answer = ScriptedAnswer(503, fields: ["Content-Length": "0"]) }
             return answer
         }
         let vault = try await fixture.open()
-        let one = DownloadOptions(connections: 1, selection: Self.small.selection)
-        await #expect(throws: VaultError.self) { try await Self.download(url, into: vault, one) }
+        let one = DownloadOptions(connections: 1, selection: TitleFixture.small.selection)
+        await #expect(throws: VaultError.self) { try await TitleFixture.download(url, into: vault, one) }
         let title = try #require(try await vault.summary(of: url)?.title)
         #expect(!title.isComplete && title.bytes > 0)
         await vault.close()
         let held = Self.requested(fixture)
         #expect(held.contains("/480-2.ts"))
         let count = fixture.origin.exchanges.count
-        fixture.origin.answer { Self.answer(to: $0) }
+        fixture.origin.answer { TitleFixture.answer(to: $0) }
         let later = try await fixture.open()
-        try await Self.download(url, into: later, one)
+        try await TitleFixture.download(url, into: later, one)
         let again = fixture.origin.exchanges.dropFirst(count).map(\.request.target)
         #expect(again.contains { $0.hasPrefix("/480-3.ts") } && !again.contains { $0.hasPrefix("/480-2.ts") })
         #expect(try await later.summary(of: url)?.title?.isComplete == true)
@@ -142,30 +82,30 @@ struct TitleDownloadTests {
 
     @Test("If the origin lacks one segment, the others are kept, and the error names it without its query")
     func oneMissing() async throws {
-        let (fixture, url) = try await Self.fixture()
+        let (fixture, url) = try await TitleFixture.fixture()
         fixture.origin.answer { request in
             request.target.hasPrefix("/480-2.ts")
-                ? ScriptedAnswer(404, fields: ["Content-Length": "0"]) : Self.answer(to: request)
+                ? ScriptedAnswer(404, fields: ["Content-Length": "0"]) : TitleFixture.answer(to: request)
         }
         let vault = try await fixture.open()
-        let error = await #expect(throws: VaultError.self) { try await Self.download(url, into: vault) }
+        let error = await #expect(throws: VaultError.self) { try await TitleFixture.download(url, into: vault) }
         #expect(error?.code == .refused && error?.originStatus == 404)
         #expect(error?.message.contains("1 of 6 parts") == true && error?.message.contains("/480-2.ts") == true)
         #expect(error?.message.contains("secret") == false)
         let title = try #require(try await vault.summary(of: url)?.title)
-        #expect(!title.isComplete && title.bytes > 5 * Self.segmentBytes)
+        #expect(!title.isComplete && title.bytes > 5 * TitleFixture.segmentBytes)
         #expect(try await Self.held(in: vault, fixture) == 5)
         await vault.close()
     }
 
     @Test("A segment at another, private authority is refused, the rest is fetched, and the error names the host")
     func derived() async throws {
-        let (fixture, url) = try await Self.fixture()
+        let (fixture, url) = try await TitleFixture.fixture()
         let other = try ScriptedOrigin(ScriptedResource(length: 100))
         let hostile = "#EXTINF:4,\n\(other.url("/intranet.ts?token=secret").absoluteString)\n"
-        fixture.origin.answer { Self.answer(to: $0, more: hostile) }
+        fixture.origin.answer { TitleFixture.answer(to: $0, more: hostile) }
         let vault = try await fixture.open()
-        let error = await #expect(throws: VaultError.self) { try await Self.download(url, into: vault) }
+        let error = await #expect(throws: VaultError.self) { try await TitleFixture.download(url, into: vault) }
         #expect(error?.code == .invalidResponse && error?.message.contains("127.0.0.1:\(other.port)") == true)
         #expect(error?.message.contains("secret") == false)
         #expect(other.exchanges.isEmpty)
@@ -175,10 +115,10 @@ struct TitleDownloadTests {
 
     @Test("Credentials of the manifest go to its own origin, with every part", arguments: [true, false])
     func credentials(hasFields: Bool) async throws {
-        let (fixture, url) = try await Self.fixture()
+        let (fixture, url) = try await TitleFixture.fixture()
         let vault = try await fixture.open()
         let reference = MediaReference(url, fields: hasFields ? ["Authorization": "Bearer one"] : HeaderFields())
-        for try await _ in vault.download(reference, options: Self.small) {}
+        for try await _ in vault.download(reference, options: TitleFixture.small) {}
         let sent = fixture.origin.exchanges.map { $0.request.fields["Authorization"] }
         #expect(sent.count >= 9 && sent.allSatisfy { $0 == (hasFields ? "Bearer one" : nil) })
         // They have the same names as the manifest, so they go with it.
@@ -189,10 +129,10 @@ struct TitleDownloadTests {
 
     @Test("A live title is refused, and nothing of it stays", arguments: ["480", "en"])
     func live(list: String) async throws {
-        let (fixture, url) = try await Self.fixture()
-        fixture.origin.answer { Self.answer(to: $0, live: list) }
+        let (fixture, url) = try await TitleFixture.fixture()
+        fixture.origin.answer { TitleFixture.answer(to: $0, live: list) }
         let vault = try await fixture.open()
-        let error = await #expect(throws: VaultError.self) { try await Self.download(url, into: vault) }
+        let error = await #expect(throws: VaultError.self) { try await TitleFixture.download(url, into: vault) }
         #expect(error?.code == .invalidArgument && error?.message.contains("live") == true)
         #expect(!Self.requested(fixture).contains { $0.hasSuffix(".ts") })
         #expect(try await vault.summary(of: url) == nil)
@@ -214,9 +154,9 @@ struct TitleDownloadTests {
         "While the origin cannot be asked, a player is offered only what is held, and everything otherwise",
         arguments: [VaultMode.online, .preferVault, .offline], [true, false])
     func offline(mode: VaultMode, isReachable: Bool) async throws {
-        let (fixture, url) = try await Self.fixture()
+        let (fixture, url) = try await TitleFixture.fixture()
         let filling = try await fixture.open()
-        try await Self.download(url, into: filling)
+        try await TitleFixture.download(url, into: filling)
         await filling.close()
         if !isReachable { fixture.origin.stop() }
         let vault = try await fixture.open(mode: mode)
@@ -240,9 +180,9 @@ struct TitleDownloadTests {
         "If the origin goes, or refuses, right after the fetch, a player is offered only what is held",
         arguments: [true, false])
     func goesAfterFetch(isGone: Bool) async throws {
-        let (fixture, url) = try await Self.fixture()
+        let (fixture, url) = try await TitleFixture.fixture()
         let vault = try await fixture.open()
-        try await Self.download(url, into: vault)
+        try await TitleFixture.download(url, into: vault)
         if isGone { fixture.origin.stop() } else { fixture.origin.answer { _ in ScriptedAnswer(403) } }
         let lines = try await Self.offered(url, by: vault)
         #expect(lines.count == 2 && lines.contains { $0.contains("854x480") })
@@ -251,10 +191,10 @@ struct TitleDownloadTests {
 
     @Test("A title that is held as a whole is offered without a question to its origin")
     func asksNothing() async throws {
-        let (fixture, url) = try await Self.fixture()
+        let (fixture, url) = try await TitleFixture.fixture()
         let vault = try await fixture.open()
         let all = RenditionSelection(video: .all, audio: .all, subtitles: .all)
-        try await Self.download(url, into: vault, DownloadOptions(connections: 3, selection: all))
+        try await TitleFixture.download(url, into: vault, DownloadOptions(connections: 3, selection: all))
         let count = fixture.origin.exchanges.count
         #expect(try await Self.offered(url, by: vault).count == 4)
         #expect(fixture.origin.exchanges.count == count)
@@ -263,9 +203,9 @@ struct TitleDownloadTests {
 
     @Test("Without a selection, the manifest alone is fetched")
     func alone() async throws {
-        let (fixture, url) = try await Self.fixture()
+        let (fixture, url) = try await TitleFixture.fixture()
         let vault = try await fixture.open()
-        let last = try await Self.download(url, into: vault, DownloadOptions(selection: nil))
+        let last = try await TitleFixture.download(url, into: vault, DownloadOptions(selection: nil))
         #expect(last?.isComplete == true && Self.requested(fixture) == ["/master.m3u8"])
         #expect(try await vault.summary(of: url)?.title == nil)
         await vault.close()
@@ -273,16 +213,16 @@ struct TitleDownloadTests {
 
     @Test("Pinning, unpinning and removing a title act on all its parts", arguments: [false, true])
     func acts(isRenamed: Bool) async throws {
-        let (fixture, url) = try await Self.fixture()
+        let (fixture, url) = try await TitleFixture.fixture()
         let vault = try await fixture.open()
         let reference = MediaReference(url, fields: ["Authorization": "Bearer one"])
-        for try await _ in vault.download(reference, options: Self.small) {}
+        for try await _ in vault.download(reference, options: TitleFixture.small) {}
         if isRenamed { _ = try await vault.keys.changeLocator() }
         try await vault.pin(reference)
         #expect(try await Self.parts(in: vault).map(\.resourceClass) == Array(repeating: "pinned", count: 3))
         try await vault.unpin(reference)
         #expect(try await Self.parts(in: vault).map(\.resourceClass) == Array(repeating: "download", count: 3))
-        #expect(try await vault.remove(reference) > 6 * Self.segmentBytes)
+        #expect(try await vault.remove(reference) > 6 * TitleFixture.segmentBytes)
         let status = try await vault.status()
         #expect(status.resources == 0 && status.segments == 0)
         await vault.close()
@@ -290,11 +230,11 @@ struct TitleDownloadTests {
 
     @Test("What two titles share stays until the last of them is removed")
     func shared() async throws {
-        let (fixture, url) = try await Self.fixture()
+        let (fixture, url) = try await TitleFixture.fixture()
         let vault = try await fixture.open()
         let sound = fixture.origin.url("/en.m3u8")
-        try await Self.download(url, into: vault)
-        try await Self.download(sound, into: vault)
+        try await TitleFixture.download(url, into: vault)
+        try await TitleFixture.download(sound, into: vault)
         try await vault.remove(MediaReference(url))
         #expect(try await vault.status().resources == 1)
         #expect(try await vault.summary(of: sound)?.isPart == false)
@@ -307,14 +247,14 @@ struct TitleDownloadTests {
 
     @Test("What a pinned title shares stays pinned when the other one is unpinned")
     func pinnedTogether() async throws {
-        let (fixture, url) = try await Self.fixture()
+        let (fixture, url) = try await TitleFixture.fixture()
         let vault = try await fixture.open()
         let sound = fixture.origin.url("/en.m3u8")
         // What was played before stays a resource of its own, which both titles share.
         let shared = fixture.origin.url("/en-1.ts?token=secret")
         for try await _ in try await vault.read(shared) {}
-        try await Self.download(url, into: vault)
-        try await Self.download(sound, into: vault)
+        try await TitleFixture.download(url, into: vault)
+        try await TitleFixture.download(sound, into: vault)
         for title in [url, sound] { try await vault.pin(MediaReference(title)) }
         try await vault.unpin(MediaReference(url))
         let parts = try await Self.parts(in: vault)
@@ -327,10 +267,10 @@ struct TitleDownloadTests {
 
     @Test("Verifying a title opens its parts and nothing else, and finds damage in one of them")
     func verified() async throws {
-        let (fixture, url) = try await Self.fixture()
+        let (fixture, url) = try await TitleFixture.fixture()
         let vault = try await fixture.open()
-        try await Self.download(url, into: vault)
-        try await Self.download(fixture.origin.url("/de-1.ts"), into: vault)
+        try await TitleFixture.download(url, into: vault)
+        try await TitleFixture.download(fixture.origin.url("/de-1.ts"), into: vault)
         func size(_ file: URL) -> Int { (try? file.resourceValues(forKeys: [.fileSizeKey]))?.fileSize ?? 0 }
         func report() async throws -> VerifyReport? {
             var report: VerifyReport?
@@ -354,9 +294,9 @@ struct TitleDownloadTests {
 
     @Test("The rows that link parts are as the parts name their titles, after a rebuild, too")
     func relinked() async throws {
-        let (fixture, url) = try await Self.fixture()
+        let (fixture, url) = try await TitleFixture.fixture()
         let vault = try await fixture.open()
-        try await Self.download(url, into: vault)
+        try await TitleFixture.download(url, into: vault)
         await vault.close()
         _ = try await Vault.rebuildIndex(fixture.place, unlock: fixture.unlock, evenIfSound: true) { _ in }
         let later = try await fixture.open()
@@ -370,11 +310,12 @@ struct TitleDownloadTests {
 
     @Test("A name that is given stays until another is given", arguments: [true, false])
     func named(isManifest: Bool) async throws {
-        let (fixture, master) = try await Self.fixture()
+        let (fixture, master) = try await TitleFixture.fixture()
         let url = isManifest ? master : fixture.origin.url("/de-1.ts")
         let vault = try await fixture.open()
         func name(_ given: String?) async throws -> String? {
-            try await Self.download(url, into: vault, DownloadOptions(selection: Self.small.selection, name: given))
+            try await TitleFixture.download(
+                url, into: vault, DownloadOptions(selection: TitleFixture.small.selection, name: given))
             return try await vault.summary(of: url)?.name
         }
         #expect(try await name(nil) == (isManifest ? "A film" : nil))
@@ -386,31 +327,13 @@ struct TitleDownloadTests {
 
     @Test("Shredding a title leaves nothing of it, and one receipt")
     func shredded() async throws {
-        let (fixture, url) = try await Self.fixture()
+        let (fixture, url) = try await TitleFixture.fixture()
         let vault = try await fixture.open()
-        try await Self.download(url, into: vault)
+        try await TitleFixture.download(url, into: vault)
         let report = try await vault.keys.shred([MediaReference(url)])
-        #expect(report.outcome == .destroyed && (report.titles[0].bytes ?? 0) > 6 * Self.segmentBytes)
+        #expect(report.outcome == .destroyed && (report.titles[0].bytes ?? 0) > 6 * TitleFixture.segmentBytes)
         #expect(try await vault.status().resources == 0)
         #expect(try await vault.keys.audit().receipts.filter { $0.act == .shred }.count == 1)
-        await vault.close()
-    }
-
-    @Test("A page is refused if media is required, and nothing of it is kept as a download", arguments: [true, false])
-    func page(requiresMedia: Bool) async throws {
-        let fixture = try await VaultFixture(ScriptedResource(length: 5000, contentType: "text/html; charset=utf-8"))
-        let vault = try await fixture.open()
-        var options = DownloadOptions()
-        options.requiresMedia = requiresMedia
-        guard requiresMedia else {
-            #expect(try await Self.download(fixture.url, into: vault, options)?.isComplete == true)
-            return await vault.close()
-        }
-        let error = await #expect(throws: VaultError.self) {
-            try await Self.download(fixture.url, into: vault, options)
-        }
-        #expect(error?.code == .notMedia && error?.message.contains("text/html") == true)
-        #expect(try await vault.summary(of: fixture.url)?.resourceClass != "download")
         await vault.close()
     }
 
@@ -420,122 +343,13 @@ struct TitleDownloadTests {
         let part = fixture.resource
         let list = "#EXTM3U\n" + String(repeating: "#EXTINF:999999999,\n1.ts\n", count: 20_000) + "#EXT-X-ENDLIST\n"
         fixture.origin.answer { request in
-            request.target.hasSuffix(".ts") ? part.answer(to: request) : Self.text(list, request)
+            request.target.hasSuffix(".ts") ? part.answer(to: request) : TitleFixture.text(list, request)
         }
         let vault = try await fixture.open()
         let url = fixture.origin.url("/ages.m3u8")
-        try await Self.download(url, into: vault, DownloadOptions())
+        try await TitleFixture.download(url, into: vault, DownloadOptions())
         let title = try #require(try await vault.summary(of: url)?.title)
         #expect(title.isComplete && (title.duration ?? 0) > 1 << 52)
-        await vault.close()
-    }
-
-    private static let page = Array("<!DOCTYPE html><html><body>Sign in</body></html>".utf8)
-
-    /// Returns the answer with a page; without a length, if that is left out.
-    private static func page(_ type: String?, hasLength: Bool = true, to request: ScriptedRequest) -> ScriptedAnswer {
-        var answer = ScriptedAnswer(200, fields: hasLength ? ["Content-Length": "\(page.count)"] : [:])
-        if let type { answer.set("Content-Type", type) }
-        if request.method == "GET" { answer.body = [.bytes(page)] }
-        answer.closes = !hasLength
-        return answer
-    }
-
-    @Test(
-        "A page in place of a part is refused and named, nothing of it is kept, and the next fetch gets the part",
-        arguments: [
-            ("text/html; charset=utf-8", true), ("application/xhtml+xml", true), (nil, true), ("text/html", false),
-        ] as [(String?, Bool)])
-    func pageAsPart(type: String?, hasLength: Bool) async throws {
-        let (fixture, url) = try await Self.fixture()
-        fixture.origin.answer { request in
-            request.target.hasPrefix("/480-2.ts")
-                ? Self.page(type, hasLength: hasLength, to: request) : Self.answer(to: request)
-        }
-        let vault = try await fixture.open()
-        var options = Self.small
-        options.requiresMedia = true
-        let part = fixture.origin.url("/480-2.ts?token=secret")
-        for wasPlayed in [false, true] {
-            if wasPlayed { for try await _ in try await vault.read(part) {} }
-            let error = await #expect(throws: VaultError.self) { try await Self.download(url, into: vault, options) }
-            #expect(error?.code == .notMedia && error?.hint == .anyType)
-            #expect(error?.message.contains("/480-2.ts") == true && error?.message.contains("secret") == false)
-            #expect(error?.message.contains("text/html") == true || error?.message.contains("xhtml") == true)
-            #expect(try await vault.summary(of: part) == nil, "something of the page was kept")
-            #expect(try await vault.summary(of: url)?.title?.isComplete == false)
-        }
-        fixture.origin.answer { Self.answer(to: $0) }
-        try await Self.download(url, into: vault, options)
-        #expect(try await vault.summary(of: url)?.title?.isComplete == true)
-        await vault.close()
-    }
-
-    @Test("A page in place of a media playlist is refused and named, and nothing of it is kept")
-    func pageAsPlaylist() async throws {
-        let (fixture, url) = try await Self.fixture()
-        fixture.origin.answer { request in
-            request.target == "/480.m3u8" ? Self.page("text/html", to: request) : Self.answer(to: request)
-        }
-        let vault = try await fixture.open()
-        var options = Self.small
-        options.requiresMedia = true
-        for _ in 0..<2 {
-            let error = await #expect(throws: VaultError.self) { try await Self.download(url, into: vault, options) }
-            #expect(error?.code == .notMedia && error?.message.contains("/480.m3u8") == true)
-            #expect(try await vault.summary(of: fixture.origin.url("/480.m3u8")) == nil)
-        }
-        fixture.origin.answer { Self.answer(to: $0) }
-        try await Self.download(url, into: vault, options)
-        #expect(try await vault.summary(of: url)?.title?.isComplete == true)
-        await vault.close()
-    }
-
-    @Test("Without the requirement of media, a page is a part like any other; a key of 16 bytes is always one")
-    func anyPart() async throws {
-        let (fixture, url) = try await Self.fixture()
-        fixture.origin.answer { request in
-            if request.target.hasPrefix("/480-2.ts") { return Self.page("text/html", to: request) }
-            guard request.target == "/key" else {
-                return Self.answer(to: request, more: "#EXT-X-KEY:METHOD=AES-128,URI=\"/key\"\n")
-            }
-            return ScriptedResource(length: 16, contentType: "text/html").answer(to: request)
-        }
-        let vault = try await fixture.open()
-        var options = Self.small
-        options.requiresMedia = true
-        let error = await #expect(throws: VaultError.self) { try await Self.download(url, into: vault, options) }
-        #expect(error?.message.hasPrefix("1 of ") == true, "the key is no page")
-        try await Self.download(url, into: vault)
-        #expect(try await vault.summary(of: url)?.title?.isComplete == true)
-        await vault.close()
-    }
-
-    @Test("A page that a network sends in place of held media does not replace it, and is not given for long itself")
-    func portal() async throws {
-        let fixture = try await VaultFixture(ScriptedResource(length: 100_000, contentType: "video/mp4"))
-        let resource = fixture.resource
-        let fresh: @Sendable (ScriptedRequest) -> ScriptedAnswer = { request in
-            var answer = resource.answer(to: request)
-            answer.set("Cache-Control", "max-age=0")
-            return answer
-        }
-        let portal: @Sendable (ScriptedRequest) -> ScriptedAnswer = { request in
-            var answer = Self.page("text/html", to: request)
-            answer.set("Cache-Control", "max-age=3600")
-            return answer
-        }
-        fixture.origin.answer(with: fresh)
-        let vault = try await fixture.open()
-        #expect(try await fixture.read(vault, .closed(first: 0, last: 59_999)) == 0..<60_000)
-        fixture.origin.answer(with: portal)
-        #expect(try await fixture.read(vault, .closed(first: 0, last: 59_999)) == 0..<60_000, "the film stays")
-        await #expect(throws: VaultError.self) { try await fixture.read(vault, .from(60_000)) }
-        let other = fixture.origin.url("/other.mp4")
-        for try await bytes in try await vault.read(other) { #expect(bytes == Self.page) }
-        fixture.origin.answer(with: fresh)
-        #expect(try await fixture.read(vault) == 0..<100_000)
-        #expect(try await fixture.bytes(vault, MediaReference(other)) == 100_000, "the page is not fresh")
         await vault.close()
     }
 }
