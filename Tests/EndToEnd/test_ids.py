@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 
-from harness import many_titles
+from harness import written_index
 from harness.case import ROOT, VaultCase
 from harness.control import KEYLESS
 from harness.nginx_origin import HOST
@@ -57,6 +57,21 @@ class Ids(VaultCase):
         vault.result("remove", *titles.values())
         self.assertEqual(vault.result("list"), b"")
 
+    def test_damaged_rows(self):
+        """If a row does not open, --all and --prefix change nothing, because it might be meant; the advice helps"""
+        vault = self.new_vault()
+        for name in ("a/1.mp4", "a/2.mp4", "a/3.mp4"):
+            self.fetched(vault, name)
+        written_index.damage(vault, "resource", "metadata")
+        for choice in (["--all"], ["--prefix", self.origin.url("a/")]):
+            done = vault.run("remove", "--yes", *choice)
+            self.assertEqual(done.returncode, 4, done.stderr)
+            self.assertIn(b"1 title cannot be read, so nothing was done", done.stderr)
+        self.assertEqual(len(vault.run("list", "--columns", "id").stdout.splitlines()), 3, "a heading and two titles")
+        self.assertIn(b"rebuild the index", vault.run("verify", "--repair").stdout)
+        vault.result("index", "rebuild", "--force")
+        self.assertEqual(len(vault.result("remove", "--yes", "--all").splitlines()), 3)
+
     def test_nothing_readable(self):
         """A name that was given, and the id that a title keeps, are nowhere in the vault's files"""
         vault = self.new_vault()
@@ -74,7 +89,7 @@ class Ids(VaultCase):
     def test_many(self):
         """Of 10 000 titles, list, list --search and a command by id take well under a second"""
         vault = self.new_vault()
-        many_titles.add(vault, MANY)
+        written_index.add_titles(vault, MANY)
         for arguments in (("list",), ("list", "--sort", "size"), ("list", "--search", "9999"), ("list", "--json")):
             vault.result(*arguments)
             began = time.monotonic()

@@ -233,7 +233,7 @@ class Keys(VaultCase):
         wrong byte is served, and the same command finishes the operation"""
         vault, url = self.filled(), self.origin.url(FILM)
         vault.stop()
-        many_titles.add(vault, MANY)
+        written_index.add_titles(vault, MANY)
         vault.serve()
         dice = random.Random(SEED)
         wrong, plays, broken, over = [], [0], [0], threading.Event()

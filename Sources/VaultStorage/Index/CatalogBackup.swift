@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import VaultModel
 
@@ -105,6 +106,69 @@ package final class CatalogBackup: Sendable {
                     return .commit
                 }
                 try db.execute(sql: "DETACH DATABASE vaultIndex")
+                try db.inTransaction {
+                    try keepGoodRows(db)
+                    return .commit
+                }
+            }
+        }
+    }
+
+    // MARK: Damage
+
+    private static let pageSize = 500
+
+    /// Replaces the rows of each resource that the index does not open any more by those of the present backup, if that
+    /// opens it: damage to the index must not reach its only copy.
+    private func keepGoodRows(_ db: Database) throws {
+        // Without a backup that can be read there is nothing to keep.
+        try? IndexDatabase.reading(backupIn: folder) { former in
+            var last: Data? = Data()
+            while let after = last {
+                last = try Data.fetchAll(
+                    db, sql: "SELECT id FROM resource WHERE id > ? ORDER BY id LIMIT ?",
+                    arguments: [after, Self.pageSize]
+                ).last
+                guard let last else { return }
+                let (now, before) = (
+                    try Self.sealedValues(after, last, db), try Self.sealedValues(after, last, former)
+                )
+                for (id, values) in now where before[id].map({ $0 != values }) ?? false {
+                    guard let resource = ResourceID(id), (try? index.opens(resource, db)) != true,
+                        (try? index.opens(resource, former)) == true
+                    else { continue }
+                    try Self.copyRows(of: resource, from: former, to: db)
+                }
+            }
+        }
+    }
+
+    /// Returns the sealed values of the resources in a range of ids.
+    private static func sealedValues(_ after: Data, _ last: Data, _ db: Database) throws -> [Data: Set<DatabaseValue>] {
+        let rows = try Row.fetchCursor(
+            db,
+            sql: """
+                SELECT id, metadata FROM resource WHERE id > :after AND id <= :last
+                UNION ALL SELECT resource, wrapped FROM resourceKey WHERE resource > :after AND resource <= :last
+                UNION ALL SELECT resource, info FROM representation WHERE resource > :after AND resource <= :last
+                """, arguments: ["after": after, "last": last])
+        var values: [Data: Set<DatabaseValue>] = [:]
+        while let row = try rows.next() {
+            guard let id = Data.fromDatabaseValue(row[0]) else { continue }
+            values[id, default: []].insert(row[1])
+        }
+        return values
+    }
+
+    private static func copyRows(of resource: ResourceID, from former: Database, to db: Database) throws {
+        for (table, column) in [("representation", "resource"), ("resourceKey", "resource"), ("resource", "id")] {
+            try db.execute(sql: "DELETE FROM \(table) WHERE \(column) = ?", arguments: [resource.data])
+            for row in try Row.fetchAll(
+                former, sql: "SELECT * FROM \(table) WHERE \(column) = ?", arguments: [resource.data])
+            {
+                let places = databaseQuestionMarks(count: row.count)
+                try db.execute(
+                    sql: "INSERT INTO \(table) VALUES (\(places))", arguments: StatementArguments(row.databaseValues))
             }
         }
     }

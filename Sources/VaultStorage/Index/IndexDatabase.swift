@@ -54,6 +54,19 @@ final class IndexDatabase: Sendable {
         }
     }
 
+    /// Runs work on the rows of a vault's `catalog.backup`.
+    static func reading<Result>(backupIn folder: String, _ body: (Database) throws -> Result) throws -> Result {
+        try IndexError.translating {
+            let backup = try DatabaseQueue(
+                path: folder + "/catalog.backup", configuration: configuration(readOnly: true))
+            defer { try? backup.close() }
+            return try backup.read { db in
+                try SchemaCheck.require(IndexSchema.catalog, optional: IndexSchema.laterCatalog, db)
+                return try body(db)
+            }
+        }
+    }
+
     /// Creates the tables of an index, and marks the database as one when `fill` has added the first rows.
     static func createSchema(_ db: Database, filling fill: () throws -> Void) throws {
         try db.execute(sql: "PRAGMA application_id = \(IndexSchema.applicationID)")

@@ -104,16 +104,7 @@ extension VaultStore {
     /// of the index brings it back.
     package func canRestore(_ id: ResourceID) -> Bool {
         if (try? index.read { try index.opens(id, $0) }) == true { return true }
-        let isInBackup = try? IndexError.translating {
-            let backup = try DatabaseQueue(
-                path: folder + "/catalog.backup", configuration: IndexDatabase.configuration(readOnly: true))
-            defer { try? backup.close() }
-            return try backup.read { db in
-                try SchemaCheck.require(IndexSchema.catalog, optional: IndexSchema.laterCatalog, db)
-                return try index.opens(id, db)
-            }
-        }
-        return isInBackup == true
+        return (try? IndexDatabase.reading(backupIn: folder) { try index.opens(id, $0) }) == true
     }
 }
 

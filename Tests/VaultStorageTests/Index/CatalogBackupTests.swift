@@ -54,6 +54,39 @@ struct CatalogBackupTests {
         try Self.expectSameRows(vault)
     }
 
+    @Test(
+        "Damage to the index does not reach the backup, which brings the title back",
+        arguments: [
+            "UPDATE resource SET metadata = substr(metadata, 1, 40) || x'0000' || substr(metadata, 43)",
+            "UPDATE resourceKey SET wrapped = zeroblob(60)", "UPDATE representation SET info = x''",
+        ])
+    func damage(_ sql: String) throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        let film = try store.addMedia("film", length: 100)
+        _ = try store.store(SeededGenerator.bytes(100, seed: 1), at: 0, of: film)
+        try store.close()
+        let queue = try DatabaseQueue(path: vault.folder + "/index.sqlite")
+        try queue.write { try $0.execute(sql: sql) }
+        try queue.close()
+        for name in ["other", "third"] {
+            let again = try vault.open()
+            #expect(try again.index.read { (try? again.index.opens(film.id, $0)) != true }, "premise")
+            #expect(again.canRestore(film.id))
+            _ = try again.addMedia(name, length: 10)
+            try again.close()
+            #expect(try Self.resourceCount(Self.backup(of: vault)) == (name == "other" ? 2 : 3))
+        }
+        let rebuild = try IndexRebuild(at: vault.folder, keyring: vault.keyring, evenIfSound: true)
+        for byte in IndexRebuild.bytes { try rebuild.adopt(byte) }
+        _ = try rebuild.finish()
+        let rebuilt = try vault.open()
+        let resource = try #require(try rebuilt.index.resource(film.id))
+        #expect(resource.serving?.held == ByteRanges(0..<100))
+        #expect(try rebuilt.index.resources(after: nil, limit: 10).count == 3)
+        try rebuilt.close()
+    }
+
     @Test("Concurrent requests for a backup all succeed, one after the other")
     func together() throws {
         let vault = try TemporaryVault()
