@@ -4,7 +4,7 @@ import glob
 import json
 import os
 
-from harness import client
+from harness import client, written_index
 from harness.case import VaultCase, each
 from harness.control import KEYLESS
 from harness.proxies import Authority, HTTPProxy, SOCKSProxy, TLSFront
@@ -144,6 +144,23 @@ class Network(VaultCase):
         url, _ = self.film("running-4.mp4")
         self.assertIn(client.get(vault.address(url)).status, (502, 504))
         self.assertEqual(self.origin.gets("running-4.mp4"), [])
+
+    def test_unreadable_settings(self):
+        """Settings that cannot be read stop every request; the advice to set the proxy, then the others, helps"""
+        vault, proxy = self.new_vault(), self.proxy()
+        vault.result("config", "set", "user-agent", "Kiosk/2")
+        written_index.set_settings(vault, proxy="no address")
+        url, content = self.film("unreadable-settings.mp4")
+        self.assertIn("set or unset the proxy, then the others again", self.refusal(vault, url))
+        self.assertEqual(self.origin.gets("unreadable-settings.mp4"), [])
+        self.assertNotEqual(vault.run("config", "set", "user-agent", "Kiosk/3").returncode, 0)
+        vault.result("config", "set", "proxy", proxy.url())
+        vault.result("config", "set", "user-agent", "Kiosk/3")
+        self.assert_fetched(vault, url, content)
+        self.assertEqual(self.origin.gets("unreadable-settings.mp4")[-1].fields["user-agent"], "Kiosk/3")
+        written_index.set_settings(vault, proxy="no address")
+        vault.result("config", "unset", "proxy")
+        self.assertNotIn(b"proxy  ", vault.result("config", "get"))
 
     def test_environment(self):
         """Proxies of the environment are used only if the settings say so, and no_proxy exempts a host"""

@@ -35,7 +35,9 @@ final class NetworkInForce: Sendable {
     ///   target to others.
     func current() throws(OriginFailure) -> NetworkSettings {
         guard let network = settings.withLock({ $0 }) else {
-            throw OriginFailure(.unreachable, "the vault's network settings cannot be read")
+            throw OriginFailure(
+                .unreachable, "the vault's network settings cannot be read",
+                remedy: "set or unset the proxy, then the others again")
         }
         return network
     }
