@@ -74,9 +74,9 @@ final class CurlTransfer {
 
     /// Whether a proxy itself requests the URL, instead of opening a tunnel: then its connections to the origin are not
     /// known, and it may answer.
-    private var isForwarded: Bool {
-        url.scheme == "http" && (proxy?.scheme == .http || proxy?.scheme == .https)
-    }
+    private var isForwarded: Bool { url.scheme == "http" && usesHTTPProxy }
+
+    private var usesHTTPProxy: Bool { proxy?.scheme == .http || proxy?.scheme == .https }
 
     /// The hosts at private addresses that the request was sent to, on this hop and those before it; nil if a proxy
     /// sent it to a host of which that is unknown.
@@ -137,8 +137,8 @@ final class CurlTransfer {
     }
 
     private func proxyFailure(of result: CURLcode) -> OriginFailure? {
-        guard let proxy, !hasHead else { return nil }
-        let opensTunnel = url.scheme == "https" && (proxy.scheme == .http || proxy.scheme == .https)
+        guard proxy != nil, !hasHead else { return nil }
+        let opensTunnel = url.scheme == "https" && usesHTTPProxy
         return CurlFailure.failure(
             ofProxy: result, tunnelStatus: opensTunnel ? handle.number(CURLINFO_HTTP_CONNECTCODE) : nil,
             isRefused: handle.wasRefused)

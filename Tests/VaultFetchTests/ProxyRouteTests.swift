@@ -18,6 +18,15 @@ struct ProxyRouteTests {
         try ProxyEnvironment(variables).route(to: MediaURL(url), settings)?.port
     }
 
+    private func client(through proxy: String, allowingPrivate allowed: String? = nil) throws -> CurlOrigin {
+        var settings = NetworkSettings()
+        settings.proxy = try ProxyAddress(proxy)
+        var configuration = CurlConfiguration(userAgent: "MediaVault/test")
+        configuration.network = { [settings] () throws(OriginFailure) in settings }
+        configuration.allowsPrivate = { $0 == allowed }
+        return CurlOrigin(configuration: configuration)
+    }
+
     @Test("The host's own rule comes before the proxy for all hosts, and that before the environment")
     func order() throws {
         var settings = NetworkSettings()
@@ -74,12 +83,7 @@ struct ProxyRouteTests {
     @Test("A request from outside to a private host is not sent through a proxy, unless the operator allowed the host")
     func outside() async throws {
         let proxy = try ScriptedOrigin(ScriptedResource(length: 100))
-        var settings = NetworkSettings()
-        settings.proxy = try ProxyAddress("http://127.0.0.1:\(proxy.port)")
-        var configuration = CurlConfiguration(userAgent: "MediaVault/test")
-        configuration.network = { [settings] () throws(OriginFailure) in settings }
-        configuration.allowsPrivate = { $0 == "10.0.0.2" }
-        let client = CurlOrigin(configuration: configuration)
+        let client = try client(through: "http://127.0.0.1:\(proxy.port)", allowingPrivate: "10.0.0.2")
         let url = try MediaURL("http://10.0.0.1/film.mp4")
         let refusal = await #expect(throws: OriginFailure.self) {
             try await client.send(OriginRequest(url: url, reach: .publicOnly))
@@ -118,13 +122,9 @@ struct ProxyRouteTests {
     @Test("What a proxy requests by itself shows no connection to the origin, so that no two versions seem to be one")
     func unknownConnection() async throws {
         let server = try ScriptedOrigin(ScriptedResource(length: 100))
-        var settings = NetworkSettings()
-        settings.proxy = try ProxyAddress("http://127.0.0.1:\(server.port)")
-        var configuration = CurlConfiguration(userAgent: "MediaVault/test")
-        let direct = CurlOrigin(configuration: configuration)
+        let direct = CurlOrigin(configuration: CurlConfiguration(userAgent: "MediaVault/test"))
         #expect(try await direct.send(OriginRequest(url: server.url())).head.connection != nil, "premise")
-        configuration.network = { [settings] () throws(OriginFailure) in settings }
-        let proxied = CurlOrigin(configuration: configuration)
+        let proxied = try client(through: "http://127.0.0.1:\(server.port)")
         let named = try MediaURL("http://media.example/film.mp4")
         #expect(try await proxied.send(OriginRequest(url: named)).head.connection == nil)
     }
@@ -132,11 +132,7 @@ struct ProxyRouteTests {
     @Test("A name that this machine would look up for a proxy is not asked for by a request from outside")
     func localLookup() async throws {
         let proxy = try ScriptedOrigin(ScriptedResource(length: 100))
-        var settings = NetworkSettings()
-        settings.proxy = try ProxyAddress("socks5://127.0.0.1:\(proxy.port)")
-        var configuration = CurlConfiguration(userAgent: "MediaVault/test")
-        configuration.network = { [settings] () throws(OriginFailure) in settings }
-        let client = CurlOrigin(configuration: configuration)
+        let client = try client(through: "socks5://127.0.0.1:\(proxy.port)")
         let named = try MediaURL("http://media.example/film.mp4")
         let refusal = await #expect(throws: OriginFailure.self) {
             try await client.send(OriginRequest(url: named, reach: .publicOnly))

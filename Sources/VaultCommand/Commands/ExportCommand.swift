@@ -86,9 +86,7 @@ struct ExportCommand: AsyncParsableCommand {
                 for name in chosen {
                     do {
                         let reference = try await naming.reference(to: name, in: LocalVault(vault))
-                        guard let title = try await vault.summary(of: reference) else {
-                            throw VaultError(.notHeld, "the vault does not know \(reference); fetch it first")
-                        }
+                        let title = try await HeldTitle.summary(of: reference, in: LocalVault(vault))
                         let file = path + "/" + files.name(of: ListedDocument(title))
                         try await Self.export(reference, to: file, replacing: isForced, from: vault)
                         records.append(ExportRecord(url: title.url, file: file))
@@ -147,11 +145,10 @@ struct ExportNames {
             suffix.isEmpty || !Self.ends($0, suffix) ? $0 : String($0.dropLast(suffix.count))
         }
         let base = Self.cleaned(wanted ?? stem)
-        var name = base + suffix
-        var (number, mark) = (1, title.id.map { " \($0)" } ?? "")
+        let id = title.id.map { " \($0)" } ?? ""
+        var (name, number) = (base + suffix, 1)
         while !used.insert(name.lowercased()).inserted {
-            if number > 1 || mark.isEmpty { mark += " \(number)" }
-            name = base + mark + suffix
+            name = base + id + (number == 1 ? "" : " \(number)") + suffix
             number += 1
         }
         return name

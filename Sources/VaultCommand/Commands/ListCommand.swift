@@ -73,16 +73,8 @@ struct ListCommand: AsyncParsableCommand {
         }
     }
 
-    /// The most titles that the service returns at a time.
-    private static let pageSize = 1000
-
     private static func add(titlesOf service: RemoteVault, to listing: inout TitleListing) async throws -> VaultError? {
-        var (damaged, next): (Int, String?) = (0, nil)
-        repeat {
-            let page = try await service.resources(after: next, limit: pageSize)
-            for title in page.resources { listing.add(title) }
-            (damaged, next) = (damaged + page.damaged, page.next)
-        } while next != nil
+        let damaged = try await service.resources { listing.add($0) }
         guard damaged > 0 else { return nil }
         return VaultError(
             .integrity,

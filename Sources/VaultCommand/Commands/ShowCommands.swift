@@ -22,11 +22,11 @@ struct InfoCommand: AsyncParsableCommand {
         let naming = try await naming.naming(of: [name], access.unlocking)
         let summary: ResourceSummary
         if let service = try await access.keylessService() {
-            let reference = try await naming.reference(to: name, in: service)
-            guard let found = try await service.resource(reference) else { throw HeldTitle.unknown(reference) }
-            summary = found
+            summary = try await HeldTitle.summary(of: name, naming, in: service)
         } else {
-            summary = try await access.opener().reading { try await HeldTitle.summary(of: name, naming, in: $0) }
+            summary = try await access.opener().reading {
+                try await HeldTitle.summary(of: name, naming, in: LocalVault($0))
+            }
         }
         try await StandardOutput.shared.write(json ? try JSONText.of(summary) + "\n" : Self.text(summary))
     }
@@ -144,22 +144,28 @@ struct ExplainCommand: AsyncParsableCommand {
         do {
             return try await service.explanation(naming.reference(to: name, in: service))
         } catch is ServiceGone {
-            let summary = try await access.opener().reading { try await HeldTitle.summary(of: name, naming, in: $0) }
+            let summary = try await access.opener().reading {
+                try await HeldTitle.summary(of: name, naming, in: LocalVault($0))
+            }
             return ExplanationDocument(summary, url: summary.url, answers: [])
         }
     }
 }
 
 /// What a vault holds of the title that an argument names.
-private enum HeldTitle {
+enum HeldTitle {
     /// - Throws: ``VaultError`` with code `notHeld` if the vault does not know it.
-    static func summary(of name: TitleName, _ naming: TitleNaming, in vault: Vault) async throws -> ResourceSummary {
-        let reference = try await naming.reference(to: name, in: LocalVault(vault))
-        guard let summary = try await vault.summary(of: reference) else { throw unknown(reference) }
-        return summary
+    static func summary(
+        of name: TitleName, _ naming: TitleNaming, in vault: any VaultClient
+    ) async throws -> ResourceSummary {
+        try await summary(of: naming.reference(to: name, in: vault), in: vault)
     }
 
-    static func unknown(_ reference: MediaReference) -> VaultError {
-        VaultError(.notHeld, "the vault does not know \(reference); fetch it first")
+    /// - Throws: ``VaultError`` with code `notHeld` if the vault does not know it.
+    static func summary(of reference: MediaReference, in vault: any VaultClient) async throws -> ResourceSummary {
+        guard let summary = try await vault.resource(reference) else {
+            throw VaultError(.notHeld, "the vault does not know \(reference); fetch it first")
+        }
+        return summary
     }
 }

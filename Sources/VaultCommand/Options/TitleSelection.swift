@@ -37,22 +37,17 @@ struct TitleSelection: ParsableArguments {
         }
     }
 
-    /// Returns the chosen titles of a vault, page by page, in no meaningful order.
+    /// Returns the chosen titles of a vault, in no meaningful order.
     ///
     /// - Throws: ``VaultError`` with code `notHeld` if the URL of none begins with the prefix, `integrity` if the rows of
     ///   some do not open: they might be among those that are meant.
     func titles(in vault: any VaultClient) async throws -> [ListedDocument] {
         let prefix = try prefix.map { try Self.canonical($0) }
-        var (titles, cursor, damaged): ([ListedDocument], String?, Int) = ([], nil, 0)
-        repeat {
-            let page = try await vault.resources(after: cursor, limit: Self.pageSize)
-            damaged += page.damaged
-            titles += page.resources.filter { title in
-                guard let prefix else { return true }
-                return (try? MediaURL(title.url))?.canonical.hasPrefix(prefix) == true
-            }
-            cursor = page.next
-        } while cursor != nil
+        var titles: [ListedDocument] = []
+        let damaged = try await vault.resources { title in
+            let isChosen = prefix.map { (try? MediaURL(title.url))?.canonical.hasPrefix($0) == true } ?? true
+            if isChosen { titles.append(title) }
+        }
         guard damaged == 0 else {
             throw VaultError(
                 .integrity, "\(Count.of(damaged, "title")) cannot be read, so nothing was done; repair the vault first",
@@ -63,8 +58,6 @@ struct TitleSelection: ParsableArguments {
         }
         return titles
     }
-
-    private static let pageSize = 500
 
     private static func canonical(_ prefix: String) throws -> String { try MediaURL(prefix).canonical }
 }

@@ -112,3 +112,19 @@ package protocol VaultClient: Sendable {
     /// Changes the settings, and returns the new ones.
     func change(_ change: SettingsChange) async throws -> SettingsDocument
 }
+
+extension VaultClient {
+    /// Passes on every resource, in no meaningful order.
+    ///
+    /// - Returns: the number of resources that are left out because no key opens their rows.
+    package func resources(_ take: (ListedDocument) -> Void) async throws -> Int {
+        let pageSize = 1000
+        var (damaged, next): (Int, String?) = (0, nil)
+        repeat {
+            let page = try await resources(after: next, limit: pageSize)
+            for resource in page.resources { take(resource) }
+            (damaged, next) = (damaged + page.damaged, page.next)
+        } while next != nil
+        return damaged
+    }
+}

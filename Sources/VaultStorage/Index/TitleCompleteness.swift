@@ -7,10 +7,13 @@ package import VaultModel
 // the number of resources that belonged to it when it was last complete, and `lost`, whether one lost bytes since.
 extension ResourceMetadata {
     /// How many bytes are held of the title's resources; nil if the resource is the manifest of no title.
-    var titleBytes: Int64? { title.flatMap { try? $0.integer("bytes") } }
+    var titleBytes: Int64? { titleNumber("bytes") }
 
     /// Whether all of the title's resources are held whole.
     var isTitleComplete: Bool { title?["complete"] == .bool(true) }
+
+    /// Returns a number of the record; an invalid one counts as absent.
+    fileprivate func titleNumber(_ name: String) -> Int64? { title.flatMap { try? $0.integer(name) } }
 
     /// Records how much of the title is held.
     ///
@@ -18,7 +21,7 @@ extension ResourceMetadata {
     mutating func recordTitle(isComplete: Bool, bytes: Int64? = nil) {
         guard var record = title else { return }
         // Older versions recorded no size: it is that of the title when it was complete.
-        if isTitleComplete, ((try? record.optionalInteger("size")) ?? nil) == nil {
+        if isTitleComplete, titleNumber("size") == nil {
             record["size"] = titleBytes.map { .integer($0) }
         }
         record["complete"] = .bool(isComplete)
@@ -34,16 +37,22 @@ extension VaultIndex {
     /// Records that bytes of a resource are lost, with the titles that it is a part or the manifest of.
     ///
     /// A title whose rows do not open is left as it is: it cannot be listed, either.
-    func noteLoss(of bytes: Int64, from resource: ResourceID, _ db: Database) throws {
+    ///
+    /// - Parameter isEverything: whether nothing is held of the resource any more; if it is a title, what that shared
+    ///   with others does not count.
+    func noteLoss(
+        of bytes: Int64, from resource: ResourceID, isEverything: Bool = false, _ db: Database
+    ) throws {
         let titles = try PartRow.hasTable(db) ? PartRow.titles(of: resource, db) : []
         for title in titles.union([resource]) {
             try changeRecord(of: title, db) { metadata in
-                metadata.recordTitle(isComplete: false, bytes: metadata.titleBytes.map { $0 - bytes })
+                let left = isEverything && title == resource ? 0 : metadata.titleBytes.map { $0 - bytes }
+                metadata.recordTitle(isComplete: false, bytes: left)
             }
         }
     }
 
-    /// Records that bytes of a segment are lost, as ``noteLoss(of:from:_:)`` does.
+    /// Records that bytes of a segment are lost, as ``noteLoss(of:from:isEverything:_:)`` does.
     func noteLoss(of bytes: Int64, fromSegment id: SegmentID, _ db: Database) throws {
         let statement = try db.cachedStatement(
             sql: """
@@ -61,11 +70,6 @@ extension VaultIndex {
         change(&opened.metadata)
         let sealed = try ResourceRow.seal(opened.metadata, of: title, under: opened.metadataKey.secret)
         try ResourceRow.update(title, metadata: sealed, db)
-    }
-
-    /// Records that nothing is held of a title any more; what it shared with others does not count.
-    func noteEviction(of title: ResourceID, _ db: Database) throws {
-        try changeRecord(of: title, db) { $0.recordTitle(isComplete: false, bytes: 0) }
     }
 
     /// Returns metadata that are about to be written, with what the index has recorded about the title's losses.
@@ -153,13 +157,12 @@ extension VaultIndex {
         try write { db in
             try changeRecord(of: title, db) { metadata in
                 // Something else may have been recorded since.
-                guard let record = metadata.title, record.members == before else { return }
+                guard metadata.title?.members == before else { return }
                 // Nothing tells which resources belong to a title that was never complete.
-                let wanted = (try? record.optionalInteger("linked")) ?? nil
+                let wanted = metadata.titleNumber("linked")
                 let isWhole = contents.isWhole && wanted.map { contents.resources >= $0 } ?? false
-                let size = (try? record.optionalInteger("size")) ?? nil
                 let held = min(contents.bytes, metadata.titleBytes ?? 0)
-                metadata.recordTitle(isComplete: isWhole, bytes: isWhole ? size : held)
+                metadata.recordTitle(isComplete: isWhole, bytes: isWhole ? metadata.titleNumber("size") : held)
             }
         }
     }

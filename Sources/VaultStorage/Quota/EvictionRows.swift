@@ -156,8 +156,7 @@ extension VaultIndex {
                 for segment in victim.segments { try PendingDeletion.insert(segment.id, db) }
                 evicted.append(victim)
                 let bytes = victim.segments.reduce(0) { $0 + $1.length }
-                try noteLoss(of: bytes, from: victim.resource, db)
-                if victim.isWhole { try noteEviction(of: victim.resource, db) }
+                try noteLoss(of: bytes, from: victim.resource, isEverything: victim.isWhole, db)
                 for part in victim.parts {
                     if part.isOnlyHere {
                         try ResourceRow.delete(part.id, db)

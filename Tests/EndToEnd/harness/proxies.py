@@ -12,19 +12,16 @@ import subprocess
 import threading
 
 
-class _Proxy:
-    scheme = None
+class _Server:
+    """Serves each connection to a port of this machine in a thread of its own."""
 
-    def __init__(self, user=None, password=None):
-        self.user, self.password = user, password
-        self.asked = []  # (host, port) of each request that was let through
-        self.refused = 0  # requests without the right credentials
-        proxy = self
+    def __init__(self):
+        owner = self
 
         class Handler(socketserver.BaseRequestHandler):
             def handle(self):
                 try:
-                    proxy._serve(self.request)
+                    owner._serve(self.request)
                 except (OSError, ValueError, struct.error):
                     pass
 
@@ -35,14 +32,24 @@ class _Proxy:
         self.port = self._server.server_address[1]
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
 
+    def stop(self):
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class _Proxy(_Server):
+    scheme = None
+
+    def __init__(self, user=None, password=None):
+        self.user, self.password = user, password
+        self.asked = []  # (host, port) of each request that was let through
+        self.refused = 0  # requests without the right credentials
+        super().__init__()
+
     def url(self, password=None):
         """Returns the address of the proxy, with its credentials if it wants any."""
         credentials = f"{self.user}:{password or self.password}@" if self.user else ""
         return f"{self.scheme}://{credentials}127.0.0.1:{self.port}"
-
-    def stop(self):
-        self._server.shutdown()
-        self._server.server_close()
 
     def _connect(self, host, port):
         self.asked.append((host, port))
@@ -177,46 +184,33 @@ class Authority:
         return certificate, key
 
 
-class TLSFront:
+class TLSFront(_Server):
     """Gives an origin TLS: passes on what it receives over TLS to a port of this machine."""
 
     def __init__(self, port, certificate, key):
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(certificate, key)
+        self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self._context.load_cert_chain(certificate, key)
+        self._origin = port
+        super().__init__()
 
-        class Handler(socketserver.BaseRequestHandler):
-            def handle(self):
-                try:
-                    client = context.wrap_socket(self.request, server_side=True)
-                    reader = client.makefile("rb")
-                    # One request on each connection: TLS cannot be read and written by two threads at once.
-                    head = b""
-                    while (line := reader.readline()) not in (b"\r\n", b""):
-                        head += line if not line.lower().startswith(b"connection:") else b""
-                    if not head:
-                        return
-                    with socket.create_connection(("127.0.0.1", port), timeout=30) as origin:
-                        origin.sendall(head + b"Connection: close\r\n\r\n")
-                        answer = origin.makefile("rb")
-                        lines, length = [], 0
-                        while (line := answer.readline()) not in (b"\r\n", b""):
-                            lines.append(line)
-                            if line.lower().startswith(b"content-length:"):
-                                length = int(line.split(b":")[1])
-                        client.sendall(b"".join(lines) + b"Connection: close\r\n\r\n")
-                        if not head.startswith(b"HEAD"):
-                            client.sendall(answer.read(length))
-                    client.unwrap()
-                except (OSError, ValueError):
-                    pass
-
-        class Server(socketserver.ThreadingTCPServer):
-            daemon_threads, allow_reuse_address = True, True
-
-        self._server = Server(("127.0.0.1", 0), Handler)
-        self.port = self._server.server_address[1]
-        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
-
-    def stop(self):
-        self._server.shutdown()
-        self._server.server_close()
+    def _serve(self, connection):
+        client = self._context.wrap_socket(connection, server_side=True)
+        reader = client.makefile("rb")
+        # One request on each connection: TLS cannot be read and written by two threads at once.
+        head = b""
+        while (line := reader.readline()) not in (b"\r\n", b""):
+            head += line if not line.lower().startswith(b"connection:") else b""
+        if not head:
+            return
+        with socket.create_connection(("127.0.0.1", self._origin), timeout=30) as origin:
+            origin.sendall(head + b"Connection: close\r\n\r\n")
+            answer = origin.makefile("rb")
+            lines, length = [], 0
+            while (line := answer.readline()) not in (b"\r\n", b""):
+                lines.append(line)
+                if line.lower().startswith(b"content-length:"):
+                    length = int(line.split(b":")[1])
+            client.sendall(b"".join(lines) + b"Connection: close\r\n\r\n")
+            if not head.startswith(b"HEAD"):
+                client.sendall(answer.read(length))
+        client.unwrap()
