@@ -76,6 +76,8 @@ struct TitleIDCommandTests {
             (["info", "film"], "neither a URL"), (["rm"], "no title given"), (["rm", "--all", id], "name titles"),
             (["pin", "--all", "--prefix", served.url], "name titles"), (["export", id], "give a title and the file"),
             (["export", "--all"], "need --to"), (["rm", "--prefix", "film"], "scheme"),
+            (["pin", "--all", "--content-id", "x"], "titles that are named"),
+            (["rm", "--prefix", served.url, "--header-file", fields], "titles that are named"),
             (["list", "--columns", "id,colour"], "id,held,size"), (["list", "--sort", "colour"], "played"),
             (["list", "--limit", "0"], "--limit must be"),
         ] {
@@ -148,6 +150,9 @@ struct TitleIDCommandTests {
         let again = try await served.lab.run("export", "--to", folder, ids[0])
         #expect(again.status == 2 && again.errors.last?.contains("film.mp4") == true)
         #expect(try await served.lab.run("export", "--to", folder, ids[0], "--force").status == 0)
+        // To replace files of earlier exports is not to replace those of this one.
+        let forced = try await served.lab.run("export", "--to", folder, ids[0], ids[1], "--force")
+        #expect(forced.status == 0 && forced.text == "\(folder)/film.mp4\n\(folder)/film \(ids[1]).mp4\n")
     }
 
     @Test("list sorts by what it is told, and prints as many titles as wanted")

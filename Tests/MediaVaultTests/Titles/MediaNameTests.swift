@@ -39,6 +39,14 @@ struct MediaNameTests {
         #expect(try Self.name(in: Self.film(String(repeating: "n", count: 900)))?.count == 200)
     }
 
+    @Test("A name has no more than 800 bytes, however many accents its characters have")
+    func accents() throws {
+        let accented = "e" + String(repeating: "\u{301}", count: 5)
+        let name = try #require(MediaName.cleaned(String(repeating: accented, count: 190)))
+        #expect(accented.count == 1 && name.count == 800 / accented.utf8.count && name.utf8.count <= 800)
+        #expect(MediaName.cleaned("e" + String(repeating: "\u{301}", count: 500)) == nil)
+    }
+
     // MARK: ID3
 
     private static func safe(_ number: Int) -> [UInt8] { (0..<4).reversed().map { UInt8(number >> ($0 * 7) & 0x7F) } }

@@ -159,6 +159,19 @@ struct TitleCompletenessTests {
         await vault.close()
     }
 
+    @Test("The size of a title stays known if a fetch of what it lost fails")
+    func failedFetch() async throws {
+        let vault = try await fixture.open()
+        try await fetch(vault)
+        try await vault.remove(MediaReference(fixture.origin.url("/4.ts")))
+        fixture.origin.answer { request in
+            request.target == "/4.ts" ? ScriptedAnswer(404, fields: ["Content-Length": "0"]) : Self.answer(to: request)
+        }
+        await #expect(throws: VaultError.self) { for try await _ in vault.download(title) {} }
+        #expect(try await state(vault) == .lacking(Self.lengths[3]))
+        await vault.close()
+    }
+
     @Test("A part that is removed by its own name is missing from its title")
     func removedPart() async throws {
         let vault = try await fixture.open()

@@ -134,4 +134,12 @@ struct ExportNamesTests {
         let folder = try ListTableTests.title(url: "http://a.example/show/master.m3u8", isManifest: true)
         #expect(names.name(of: folder) == "master")
     }
+
+    @Test("Names that are the same with their ids, too, are numbered")
+    func clash() throws {
+        var names = ExportNames()
+        #expect(names.name(of: try ListTableTests.title(name: "Film aaaaaaaa")) == "Film aaaaaaaa.mp4")
+        let films = try (1...3).map { _ in names.name(of: try ListTableTests.title(id: "aaaaaaaa", name: "Film")) }
+        #expect(films == ["Film.mp4", "Film aaaaaaaa 2.mp4", "Film aaaaaaaa 3.mp4"])
+    }
 }

@@ -15,4 +15,12 @@ import VaultService
         #expect(
             try JSONText.of(Sample()) == #"{"bytes":5,"held":[[0,5],[7,9]],"size":null,"url":"https://a.example/b?c"}"#)
     }
+
+    @Test("Control characters that a terminal obeys are escaped, and read again as they were")
+    func controls() throws {
+        let text = "a\u{1B}\u{7F}\u{80}\u{9B}\u{9F}\u{A0}é"
+        let written = try JSONText.of([text])
+        #expect(written == "[\"a\\u001b\\u007f\\u0080\\u009b\\u009f\u{A0}é\"]")
+        #expect(try JSONText.read([String].self, from: Array(written.utf8)) == [text])
+    }
 }
