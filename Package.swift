@@ -12,6 +12,11 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+/// The commit that `mediavault --version` names, from the script that builds it; nothing but letters, digits and dashes.
+let commit = (Context.environment["MEDIAVAULT_COMMIT"] ?? "").filter { character in
+    character.isASCII && (character.isLetter || character.isNumber || character == "-")
+}
+
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
@@ -60,6 +65,7 @@ let package = Package(
             name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
         .systemLibrary(name: "CProcess"),
         .systemLibrary(name: "CFile"),
+        .target(name: "CRevision", cSettings: [.define("MEDIAVAULT_COMMIT", to: "\"\(commit)\"")]),
 
         // Lowest first: a target imports only what stands above it.
         .target(name: "VaultModel", swiftSettings: settings),
@@ -83,7 +89,7 @@ let package = Package(
             resources: [.embedInCode("OpenAPI/openapi.json")], swiftSettings: settings),
         .executableTarget(
             name: "VaultCommand",
-            dependencies: ["CProcess", "MediaVault", "VaultModel", "VaultService", arguments, logging],
+            dependencies: ["CProcess", "CRevision", "MediaVault", "VaultModel", "VaultService", arguments, logging],
             swiftSettings: settings),
 
         // Test support is no product: seeded numbers, scripted origins, simulated disks.

@@ -106,9 +106,16 @@ require_schemathesis() {
     fi
 }
 
+# Prints the commit of the checkout, with -dirty if files differ from it; nothing outside a checkout.
+commit() { git describe --always --dirty --abbrev=12 --exclude='*' 2>/dev/null || true; }
+
+# Builds the command. On Linux it contains Swift's libraries, and so runs where Swift is not installed, too.
 build_release() {
+    local options=()
+    [[ $(uname) == Darwin ]] || options=(--static-swift-stdlib)
     [[ -x .build/release/mediavault ]] ||
         echo "Building. The first build takes several minutes; its log is .build/release.log."
-    quietly .build/release.log swift build -c release --product mediavault ||
+    MEDIAVAULT_COMMIT=$(commit) quietly .build/release.log \
+        swift build -c release --product mediavault ${options[@]+"${options[@]}"} ||
         fatal "the build failed: see .build/release.log"
 }

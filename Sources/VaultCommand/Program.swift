@@ -1,4 +1,5 @@
 import ArgumentParser
+import CRevision
 import MediaVault
 
 #if canImport(Glibc)
@@ -49,6 +50,13 @@ enum Program {
 
 /// The root command `mediavault` with its subcommands.
 struct MediaVaultCommand: AsyncParsableCommand {
+    /// The commit that the command was built from, as `--version` shows it; empty if the build did not tell.
+    private static var commit: String {
+        // A constant of the program, so it ends with a zero and never changes.
+        let text = unsafe String(cString: crevision_commit())
+        return text.isEmpty ? "" : " (commit \(text))"
+    }
+
     static let configuration = CommandConfiguration(
         commandName: "mediavault",
         abstract: "Store remote audio and video in an encrypted vault, and play it offline.",
@@ -65,7 +73,7 @@ struct MediaVaultCommand: AsyncParsableCommand {
               2  usage error                      6  not held
               3  wrong key or keyring, or locked  130  interrupted
             """,
-        version: "mediavault \(Vault.version)",
+        version: "mediavault \(Vault.version)" + commit,
         subcommands: [
             InitCommand.self, FetchCommand.self, CatCommand.self, ListCommand.self, InfoCommand.self,
             ExplainCommand.self,

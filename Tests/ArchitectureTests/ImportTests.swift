@@ -25,7 +25,8 @@ struct ImportTests {
             "ServiceLifecycle", "UnixSignals", "Synchronization", "Foundation", "Glibc", "Musl", "Darwin",
         ],
         "VaultCommand": [
-            "VaultModel", "MediaVault", "VaultService", "CProcess", "ArgumentParser", "Logging", "Synchronization",
+            "VaultModel", "MediaVault", "VaultService", "CProcess", "CRevision", "ArgumentParser", "Logging",
+            "Synchronization",
             "Dispatch",
             "Foundation", "Glibc", "Darwin",
         ],

@@ -1,0 +1,3 @@
+#include "revision.h"
+
+const char *crevision_commit(void) { return MEDIAVAULT_COMMIT; }
