@@ -100,7 +100,11 @@ package final class CatalogBackup: Sendable {
                 try db.inTransaction(.deferred) {
                     for statement in IndexSchema.catalog + IndexSchema.laterCatalog { try db.execute(sql: statement) }
                     let hasPacks = try PackedPartRow.hasTable(of: "vaultIndex", db)
-                    for table in IndexSchema.catalogTables + (hasPacks ? ["packedPart"] : []) {
+                    let hasGrants = try GrantRow.hasTable(of: "vaultIndex", db)
+                    var tables = IndexSchema.catalogTables
+                    if hasPacks { tables.append("packedPart") }
+                    if hasGrants { tables.append("accessGrant") }
+                    for table in tables {
                         try db.execute(sql: "INSERT INTO main.\(table) SELECT * FROM vaultIndex.\(table)")
                     }
                     return .commit

@@ -5,8 +5,8 @@ import VaultModel
 /// The index's tables, as the vault format defines them.
 enum IndexSchema {
     static let applicationID = 0x4D56_4C54
-    /// Vaults of version 1 have no packs.
-    static let versions = 1...2
+    /// Vaults of version 1 have no packs, those of version 2 no grants.
+    static let versions = 1...3
 
     /// The tables whose rows `catalog.backup` keeps, in an order that satisfies the foreign keys.
     static let catalogTables = ["vault", "generation", "resource", "resourceKey", "representation"]
@@ -65,14 +65,20 @@ enum IndexSchema {
         """
     static let packedPartByPack = "CREATE INDEX packedPartByPack ON packedPart (pack)"
 
+    static let accessGrant = """
+        CREATE TABLE accessGrant (id BLOB PRIMARY KEY NOT NULL CHECK (length(id) = 16), record BLOB NOT NULL) \
+        WITHOUT ROWID
+        """
+
     static let all = [
         vault, generation, resource, resourceKey, resourceKeyByGeneration, representation, representationByResource,
         segment, segmentByPlace, badBlock, doomed, owed, part, partByResource, packedPart, packedPartByPack,
+        accessGrant,
     ]
 
     /// Tables and indices that an older vault lacks. An owner adds them when it opens the vault; readers do without
     /// them.
-    static let later = [owed, part, partByResource, packedPart, packedPartByPack]
+    static let later = [owed, part, partByResource, packedPart, packedPartByPack, accessGrant]
 
     /// The tables and indices that every vault has.
     static let first = all.filter { !later.contains($0) }
@@ -99,7 +105,7 @@ enum IndexSchema {
     ]
 
     /// What a backup of an older vault lacks.
-    static let laterCatalog = [packedPart, packedPartByPack]
+    static let laterCatalog = [packedPart, packedPartByPack, accessGrant]
 }
 
 extension Identifier {

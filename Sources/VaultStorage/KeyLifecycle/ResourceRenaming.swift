@@ -23,9 +23,10 @@ extension VaultIndex {
                 names[id] = try rename(id, under: locator, cacheKey, db)
                 if names[id] == nil { unopened += 1 }
             }
-            var settings = try self.settings(db)
+            var (settings, old) = try openedSettings(db)
             change(&settings)
             settings.resealOrder = settings.resealOrder?.renamed(names)
+            try resealGrants(from: old, to: locator, db)
             try write(settings, locator: locator, db)
             try PendingErasure.record(db)
             return unopened

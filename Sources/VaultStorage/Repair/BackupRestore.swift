@@ -106,6 +106,13 @@ struct BackupRestore {
                     WHERE typeof(id) = 'blob' AND length(id) = 16 AND typeof(info) = 'blob'
                         AND resource IN (SELECT id FROM main.resource);
                 """)
+        if try GrantRow.hasTable(of: "backup", db) {
+            try db.execute(
+                sql: """
+                    INSERT INTO main.accessGrant SELECT id, record FROM backup.accessGrant
+                        WHERE typeof(id) = 'blob' AND length(id) = 16 AND typeof(record) = 'blob';
+                    """)
+        }
         guard try PackedPartRow.hasTable(of: "backup", db) else { return }
         try db.execute(
             sql: """

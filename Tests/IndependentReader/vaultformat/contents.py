@@ -70,6 +70,7 @@ class Contents:
             self._read_resource(row)
         self._read_segments()
         packs = {resource.id: resource for resource in self.resources}
+        self.grants = {row["id"]: record for row in rows.accessGrant if (record := self._read_grant(row))}
         for row in rows.packedPart:
             self._read_packed_part(row, packs.get(row["pack"]))
 
@@ -104,6 +105,23 @@ class Contents:
                        "proxy": str, "proxyFor": list, "proxyFromEnvironment": bool, "authorities": str,
                        "userAgent": str, "addressFamily": str,
                        "principals": list, "mode": str, "verified": dict})
+
+    def _read_grant(self, row):
+        """Returns the record of a token or of named links; None if it does not open."""
+        try:
+            record = sealed.unpadded(sealed.open_value(
+                derivation.index_key(self.locator), sealed.grant_associated(row["id"]), row["record"]))
+        except FormatError as error:
+            self._fault(f"The record of grant {row['id'].hex()} does not open: {error}")
+            return None
+        what = f"the record of grant {row['id'].hex()}"
+        self._members(record, what, {"kind": str, "created": int, "era": str},
+                      {"name": str, "expires": int, "used": int})
+        kinds = {"token": {"scope": str}, "links": {"url": str, "count": int}}
+        self._members(record, what, kinds.get(record.get("kind"), {}), {})
+        if record.get("kind") not in kinds:
+            self._fault(f"The kind of {what} is unknown.")
+        return record
 
     def _read_generations(self):
         for row in self.rows.generation:

@@ -2,8 +2,9 @@
 
 APPLICATION_ID = 0x4D564C54
 USER_VERSION = 1
-# A vault of version 2 has the tables of LATER.
+# A vault of version 2 has the tables of LATER, one of version 3 those of NEWEST, too.
 LATER_VERSION = 2
+NEWEST_VERSION = 3
 
 VAULT = """CREATE TABLE vault (id BLOB PRIMARY KEY NOT NULL CHECK (length(id) = 16), keyringRevision INTEGER NOT NULL, \
 locator INTEGER NOT NULL, settings BLOB NOT NULL) WITHOUT ROWID"""
@@ -55,12 +56,16 @@ PRIMARY KEY (id, pack)) WITHOUT ROWID"""
 
 PACKED_PART_BY_PACK = "CREATE INDEX packedPartByPack ON packedPart (pack)"
 
+ACCESS_GRANT = """CREATE TABLE accessGrant (id BLOB PRIMARY KEY NOT NULL CHECK (length(id) = 16), \
+record BLOB NOT NULL) WITHOUT ROWID"""
+
 CATALOG = [VAULT, GENERATION, RESOURCE, RESOURCE_KEY, RESOURCE_KEY_BY_GENERATION, REPRESENTATION,
            REPRESENTATION_BY_RESOURCE]
 INDEX = CATALOG + [SEGMENT, SEGMENT_BY_PLACE, BAD_BLOCK, DOOMED]
 # What the first vaults lack; an owner adds it.
 LATER_CATALOG = [PACKED_PART, PACKED_PART_BY_PACK]
 LATER = [OWED, PART, PART_BY_RESOURCE] + LATER_CATALOG
+NEWEST = [ACCESS_GRANT]
 
 
 def _normal(sql):
@@ -75,10 +80,11 @@ def faults(connection, statements):
     if application != APPLICATION_ID:
         yield f"application_id is {application}, not {APPLICATION_ID}."
     version, = connection.execute("PRAGMA user_version").fetchone()
-    if version not in (USER_VERSION, LATER_VERSION):
+    if version not in (USER_VERSION, LATER_VERSION, NEWEST_VERSION):
         yield f"user_version is {version}."
     later = LATER if INDEX[-1] in statements else LATER_CATALOG
-    for statement in map(_normal, statements + (later if version == LATER_VERSION else [])):
+    added = (later if version >= LATER_VERSION else []) + (NEWEST if version >= NEWEST_VERSION else [])
+    for statement in map(_normal, statements + added):
         name = statement.split()[2]
         if found.pop(name, None) != statement:
             yield f"The schema's {name} is missing or not as the format says."

@@ -44,6 +44,10 @@ def settings_associated(vault):
     return b"vault\0settings\0" + vault
 
 
+def grant_associated(grant):
+    return b"accessGrant\0record\0" + grant
+
+
 def padded(value):
     """Returns canonical JSON, padded with spaces to a multiple of 256 bytes."""
     text = canonical_json.encode(value)

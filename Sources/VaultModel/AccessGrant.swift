@@ -1,0 +1,145 @@
+/// What a token allows. Each scope includes those before it.
+public enum AccessScope: String, CaseIterable, Codable, Comparable, Sendable {
+    /// Reading the metrics, for a scraper.
+    case metrics
+    /// Everything that lists and tells, for a dashboard: no media, no keys, and nothing that changes.
+    case read
+    /// Playback links and media of what the vault has, for a player.
+    case play
+    /// Everything that the service can do.
+    case admin
+
+    /// Returns whether the other scope includes this one.
+    public static func < (one: AccessScope, other: AccessScope) -> Bool { one.rank < other.rank }
+
+    private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+}
+
+/// A token or a set of named playback links that a vault has issued, and that can be revoked on its own.
+///
+/// It is a record, not a secret: nothing in it is enough to make the token or the links.
+public struct AccessGrant: Hashable, Sendable {
+    /// What was issued.
+    public enum Kind: Hashable, Sendable {
+        /// A token.
+        case token(AccessScope)
+        /// Playback links, to one resource or several.
+        case links(LinkedResources)
+
+        /// Whether it is a token.
+        public var isToken: Bool { if case .token = self { true } else { false } }
+    }
+
+    /// The resources that named links lead to.
+    public struct LinkedResources: Hashable, Sendable {
+        /// The URL of the first one, without credentials.
+        public let url: String
+        /// How many there are.
+        public let count: Int
+
+        package init(url: String, count: Int) { (self.url, self.count) = (url, count) }
+    }
+
+    package let id: GrantID
+    /// What was issued.
+    public let kind: Kind
+    /// The name that the operator gave it; links always have one.
+    public let name: String?
+    /// When it was created, in seconds since 1970.
+    public let created: Int64
+    /// When it expires, in seconds since 1970; nil for never.
+    public let expires: Int64?
+    /// The beginning of the day, in UTC, on which it was last used, in seconds since 1970; nil if it never was.
+    public package(set) var lastUsed: Int64?
+    /// Names the token key and the epoch that it was made with, so that it is known to be void without them.
+    package let era: [UInt8]
+
+    /// The length of a day in seconds.
+    package static let day: Int64 = 86_400
+    /// The most characters of a name.
+    package static let maxNameLength = 100
+    /// The number of characters of ``shortID``.
+    package static let shortIDLength = 8
+
+    package init(
+        id: GrantID, kind: Kind, name: String?, created: Int64, expires: Int64?, lastUsed: Int64? = nil, era: [UInt8]
+    ) {
+        (self.id, self.kind, self.name) = (id, kind, name)
+        (self.created, self.expires, self.lastUsed, self.era) = (created, expires, lastUsed, era)
+    }
+
+    /// The id by which people and programs name it: eight hex digits, unique within the vault.
+    public var shortID: String { String(id.hex.prefix(Self.shortIDLength)) }
+
+    /// Returns whether it has not expired.
+    ///
+    /// - Parameter now: seconds since 1970.
+    package func isCurrent(at now: Int64) -> Bool { expires.map { $0 > now } ?? true }
+
+    /// Checks a name.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` if it is empty, too long, or has control characters.
+    package static func check(name: String) throws {
+        guard (1...maxNameLength).contains(name.count),
+            !name.unicodeScalars.contains(where: {
+                [.control, .lineSeparator, .paragraphSeparator].contains($0.properties.generalCategory)
+            })
+        else {
+            throw VaultError(
+                .invalidArgument,
+                "a name must be one line of 1 to \(maxNameLength) characters, without control characters")
+        }
+    }
+}
+
+/// The name of a grant: 16 random bytes, used once.
+public typealias GrantID = Identifier<GrantKind>
+
+/// Grants: 16 bytes.
+public enum GrantKind: IdentifierKind {
+    /// Sixteen.
+    public static let byteCount = 16
+}
+
+// The record as it is sealed.
+extension AccessGrant {
+    /// Creates a grant from the members of its record; nil if they are not what this version knows.
+    package init?(id: GrantID, _ record: JSONObject) {
+        do {
+            let kind: Kind
+            switch try record.string("kind") {
+            case "token":
+                guard let scope = AccessScope(rawValue: try record.string("scope")) else { return nil }
+                kind = .token(scope)
+            case "links":
+                guard let count = Int(exactly: try record.integer("count")) else { return nil }
+                kind = .links(LinkedResources(url: try record.string("url"), count: count))
+            default: return nil
+            }
+            self.init(
+                id: id, kind: kind, name: try record.optionalString("name"), created: try record.integer("created"),
+                expires: try record.optionalInteger("expires"), lastUsed: try record.optionalInteger("used"),
+                era: try record.base64("era"))
+        } catch {
+            return nil
+        }
+    }
+
+    /// The members of its record.
+    package var record: JSONObject {
+        var record = JSONObject(["created": .integer(created), "era": .string(Base64.encode(era))])
+        switch kind {
+        case .token(let scope):
+            record["kind"] = .string("token")
+            record["scope"] = .string(scope.rawValue)
+        case .links(let resources):
+            record["kind"] = .string("links")
+            record["url"] = .string(resources.url)
+            record["count"] = .integer(Int64(resources.count))
+        }
+        record["name"] = name.map { .string($0) }
+        record["expires"] = expires.map { .integer($0) }
+        record["used"] = lastUsed.map { .integer($0) }
+        return record
+    }
+}

@@ -1,0 +1,158 @@
+import Foundation
+import GRDB
+import VaultCrypto
+package import VaultModel
+
+/// A row of `accessGrant`: a token or named links that the vault has issued. What has no row is not accepted.
+struct GrantRow: Sendable {
+    private let id: GrantID
+    private let record: [UInt8]
+
+    /// Creates the row; nil if one of its values is impossible.
+    private init?(_ row: Row) {
+        guard let id = (try? row.column("id")).flatMap({ GrantID($0) }), let record: Data = try? row.column("record")
+        else { return nil }
+        (self.id, self.record) = (id, record.array)
+    }
+
+    /// Seals the row of a grant.
+    private init(_ id: GrantID, _ object: JSONObject, under key: borrowing SecretKey) throws {
+        self.id = id
+        record = try SealedDocument.seal(object, key: key, associatedData: Self.recordData(id))
+    }
+
+    /// Opens the record; nil if it does not open, or belongs to another row.
+    private func open(under key: borrowing SecretKey) -> JSONObject? {
+        SealedDocument.open(record, key: key, associatedData: Self.recordData(id))
+    }
+
+    private static func recordData(_ id: GrantID) -> [UInt8] {
+        SealedDocument.associatedData("accessGrant", "record", id.bytes)
+    }
+
+    // MARK: Rows
+
+    /// Returns whether a database has the table, which older vaults lack.
+    static func hasTable(of schema: String = "main", _ db: Database) throws -> Bool {
+        let statement = try db.cachedStatement(
+            sql: "SELECT 1 FROM \(schema).sqlite_master WHERE type = 'table' AND name = 'accessGrant'")
+        return try Bool.fetchOne(statement) ?? false
+    }
+
+    private static func fetchAll(_ db: Database) throws -> [GrantRow] {
+        guard try hasTable(db) else { return [] }
+        return try Row.fetchAll(db, sql: "SELECT * FROM accessGrant ORDER BY id LIMIT ?", arguments: [maxCount])
+            .compactMap(GrantRow.init)
+    }
+
+    /// The most rows that are read.
+    private static let maxCount = 2 * StoredGrants.maxCount
+
+    /// Returns the grants, and the ids of the rows that do not open.
+    static func grants(under key: borrowing SecretKey, _ db: Database) throws -> StoredGrants {
+        var stored = StoredGrants()
+        for row in try fetchAll(db) {
+            if let grant = row.open(under: key).flatMap({ AccessGrant(id: row.id, $0) }) {
+                stored.grants.append(grant)
+            } else {
+                stored.unreadable.append(row.id)
+            }
+        }
+        return stored
+    }
+
+    /// Adds the row of a grant.
+    static func insert(_ grant: AccessGrant, under key: borrowing SecretKey, _ db: Database) throws {
+        // An owner that had no space for the table when it opened the vault may have space now.
+        try db.execute(sql: IndexSchema.ifAbsent(IndexSchema.accessGrant))
+        let row = try GrantRow(grant.id, grant.record, under: key)
+        try db.execute(
+            sql: "INSERT INTO accessGrant VALUES (?, ?)", arguments: [row.id.data, row.record.data])
+    }
+
+    /// Records the last use of grants that still have a row.
+    static func note(_ uses: [GrantID: Int64], under key: borrowing SecretKey, _ db: Database) throws {
+        for row in try fetchAll(db) {
+            guard let used = uses[row.id], var object = row.open(under: key) else { continue }
+            object["used"] = .integer(used)
+            try GrantRow(row.id, object, under: key).update(db)
+        }
+    }
+
+    /// Seals every row that opens under another key.
+    static func reseal(from old: borrowing SecretKey, to new: borrowing SecretKey, _ db: Database) throws {
+        for row in try fetchAll(db) {
+            guard let object = row.open(under: old) else { continue }
+            try GrantRow(row.id, object, under: new).update(db)
+        }
+    }
+
+    private func update(_ db: Database) throws {
+        try db.execute(
+            sql: "UPDATE accessGrant SET record = ? WHERE id = ?", arguments: [record.data, id.data])
+    }
+
+    /// Deletes rows.
+    static func delete(_ ids: [GrantID], _ db: Database) throws {
+        guard !ids.isEmpty, try hasTable(db) else { return }
+        for id in ids { try db.execute(sql: "DELETE FROM accessGrant WHERE id = ?", arguments: [id.data]) }
+        try PendingErasure.record(db)
+    }
+}
+
+/// The grants of a vault, as its index has them.
+package struct StoredGrants: Sendable {
+    package var grants: [AccessGrant] = []
+    /// The rows that do not open: they admit nothing.
+    package var unreadable: [GrantID] = []
+
+    /// The most grants of a vault.
+    package static let maxCount = 10_000
+
+    /// Nothing.
+    package init() {}
+}
+
+extension VaultIndex {
+    /// Returns the grants; none that open if the keyring lacks the key of the vault's locator.
+    func grants() throws -> StoredGrants {
+        try read { db in
+            guard let key = try grantKey(db) else { return StoredGrants() }
+            return try GrantRow.grants(under: key.secret, db)
+        }
+    }
+
+    /// Returns the key under which the records are sealed, which is that of the settings; nil without its locator.
+    private func grantKey(_ db: Database) throws -> SharedKey? {
+        try VaultRow.fetch(db)?.locator.flatMap { try keyring.indexKey(locator: $0) }
+    }
+
+    private func changeGrants(_ body: (SharedKey, Database) throws -> Void) throws {
+        try write { db in
+            guard let key = try grantKey(db) else {
+                throw VaultError(
+                    .foreignKeyring, "the keyring lacks the key of this vault's settings; use the newer keyring")
+            }
+            try body(key, db)
+        }
+    }
+
+    func add(_ grant: AccessGrant, removing others: [GrantID]) throws {
+        try changeGrants { key, db in
+            try GrantRow.delete(others, db)
+            try GrantRow.insert(grant, under: key.secret, db)
+        }
+    }
+
+    func removeGrants(_ ids: [GrantID]) throws { try write { db in try GrantRow.delete(ids, db) } }
+
+    func note(_ uses: [GrantID: Int64]) throws {
+        try changeGrants { key, db in try GrantRow.note(uses, under: key.secret, db) }
+    }
+
+    /// Seals the records under the key of another locator, in the transaction that makes it the vault's.
+    func resealGrants(from old: Int, to new: Int, _ db: Database) throws {
+        guard let old = try keyring.indexKey(locator: old), let new = try keyring.indexKey(locator: new) else { return }
+        try GrantRow.reseal(from: old.secret, to: new.secret, db)
+    }
+}
