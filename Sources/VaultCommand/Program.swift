@@ -77,7 +77,8 @@ struct MediaVaultCommand: AsyncParsableCommand {
         subcommands: [
             InitCommand.self, FetchCommand.self, CatCommand.self, ListCommand.self, InfoCommand.self,
             ExplainCommand.self,
-            StatusCommand.self, ServeCommand.self, URLCommand.self, TokenCommand.self, RemoveCommand.self,
+            StatusCommand.self, ServeCommand.self, URLCommand.self, LinksCommand.self, TokenCommand.self,
+            RemoveCommand.self,
             ShredCommand.self, PinCommand.self,
             UnpinCommand.self, RenameCommand.self, ModeCommand.self, PruneCommand.self, ExportCommand.self,
             VerifyCommand.self,

@@ -25,7 +25,7 @@ public struct Receipt: Hashable, Codable, Sendable {
         public static let shred = Act(rawValue: "shred")
         /// All keys were deleted.
         public static let destroy = Act(rawValue: "destroy")
-        /// The playback links and the admin token were replaced.
+        /// The playback links and tokens were revoked.
         public static let revokeLinks = Act(rawValue: "revoke-links")
         /// A slot was added.
         public static let addSlot = Act(rawValue: "slot-add")

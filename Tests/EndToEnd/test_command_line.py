@@ -1,5 +1,6 @@
 """The command as people type it: options first, short names, and advice that works when it is followed."""
 
+import datetime
 import json
 import os
 import shutil
@@ -93,8 +94,11 @@ class CommandLine(VaultCase):
         link = json.loads(vault.result("url", self.title, "--expires", "1h", "--json"))
         self.assertEqual(link["url"], self.title)
         self.assertRegex(link["link"], rf"^http://{vault.listen}/media/")
-        self.assertAlmostEqual(link["expires"], time.time() + 3600, delta=60)
-        self.assertEqual(json.loads(vault.result("token", "--json"))["token"], vault.result("token").decode().strip())
+        end = datetime.datetime.fromisoformat(link["expires"])
+        self.assertAlmostEqual(end.timestamp(), time.time() + 3600, delta=60)
+        token = json.loads(vault.result("token", "create", "--scope", "read", "--json"))
+        self.assertRegex(token["token"], "^mvt_[A-Za-z0-9_-]{64}$")
+        self.assertEqual((token["scope"], token["name"], token["expires"]), ("read", None, None))
         self.assertEqual(json.loads(vault.result("config", "set", "max-size", "5MB", "--json"))["maxSize"], 5_000_000)
         self.assertEqual(json.loads(vault.result("config", "unset", "max-size", "--json"))["maxSize"], 0)
 
@@ -134,7 +138,7 @@ class CommandLine(VaultCase):
         """A destroyed vault is called destroyed, and what the message says makes a new one"""
         vault = self.new_vault()
         vault.result("keys", "destroy", "--confirm", vault.status()["vault"])
-        for words in (("list",), ("init",), ("keys", "slot", "list"), ("token",), ("fetch", self.title)):
+        for words in (("list",), ("init",), ("keys", "slot", "list"), ("token", "list"), ("fetch", self.title)):
             told = self.assert_told(FAILED, f"the vault at {vault.folder} was destroyed", vault, *words)
             self.assertNotIn("restore", told)
         vault.result("keys", "audit")

@@ -128,7 +128,9 @@ class Revocation(VaultCase):
         self.media.path(NAME)
         origin, vault = self.new_origin(), self.served_vault()
         url = origin.url(NAME)
-        address, token = vault.address(url), vault.result("token")
+        address, token = vault.address(url), vault.token("read")
+        status = f"http://{vault.listen}/api/v1/status"
+        self.assertEqual(client.get(status, headers={"Authorization": f"Bearer {token}"}).status, 200)
         self.assertEqual(client.get(address, "bytes=0-9").status, 206)
         served = when == "the service runs"
         if not served:
@@ -137,7 +139,7 @@ class Revocation(VaultCase):
         if not served:
             vault.serve()
         self.assertEqual(client.get(address, "bytes=0-9").status, 404)
-        self.assertNotEqual(vault.result("token"), token)
+        self.assertEqual(client.get(status, headers={"Authorization": f"Bearer {token}"}).status, 401)
         self.assertEqual(client.get(vault.address(url), "bytes=0-9").status, 206)
 
     def test_expiry(self):

@@ -186,7 +186,7 @@ class Chosen(PlayerCase):
 
     def refused(self):
         """Returns how many requests for media have failed."""
-        token = self.vault.result("token").decode().strip()
+        token = self.vault.token()
         text = client.get(f"http://127.0.0.1:{self.vault.service.port}/metrics",
                           headers={"Authorization": f"Bearer {token}"}).body.decode()
         found = re.findall(r'^mediavault_http_requests_total\{code="(\d+)",method="[A-Z]+",route="media"\} (\d+)$', text,

@@ -82,7 +82,7 @@ class Network(VaultCase):
         shown = vault.result("config", "get", "--json", **KEYLESS) + vault.result("config", "get", **KEYLESS)
         self.assertIn(f"http://{USER}:…@127.0.0.1:{proxy.port}".encode(), shown)
         shown += vault.result("config", "set", "user-agent", "Kiosk/2", "--json", **KEYLESS)
-        token = vault.result("token").decode().strip()
+        token = vault.token()
         answer = client.get(f"http://{vault.listen}/api/v1/settings", headers={"Authorization": f"Bearer {token}"})
         self.assertEqual(json.loads(answer.body)["proxy"], f"http://{USER}:…@127.0.0.1:{proxy.port}")
         shown += answer.body

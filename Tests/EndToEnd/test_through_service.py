@@ -183,7 +183,7 @@ class Socket(VaultCase):
 
     def test_no_secrets(self):
         """No answer of the control socket repeats the request, or contains a key or a token"""
-        token = self.vault.result("token").decode().strip()
+        token = self.vault.token()
         with open(self.vault.key, "rb") as file:
             key = file.read()
         for method, target, document in (

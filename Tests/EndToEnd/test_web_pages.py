@@ -110,7 +110,7 @@ class WebPages(VaultCase):
         title = self.origin.url(name)
         return self.browser.visit(
             page, _ATTACK, media=self.vault.address(title), title=title,
-            pins=f"http://127.0.0.1:{self.service.port}/api/v1/pins", token=self.vault.result("token").decode().strip())
+            pins=f"http://127.0.0.1:{self.service.port}/api/v1/pins", token=self.vault.token())
 
     def assert_nothing_came_of(self, done):
         for way in ("fetch", "ranged", "image", "video", "crossorigin", "audio", "script", "style", "simple", "json",
@@ -119,7 +119,7 @@ class WebPages(VaultCase):
         self.assertIn(done["opaque"], ("refused", "opaque 0"))
 
     def test_foreign_page(self):
-        """A page of another site, even with a valid link and the admin token, reads, triggers and changes nothing"""
+        """A page of another site, even with a valid link and a token with the scope admin, reads, triggers and changes nothing"""
         title = f"{NAME}?never-asked-for"
         before, asked = self.state(), len(self.origin.requests())
         _, done = self.attack(self.pages.origin(EVIL) + "/", title)
@@ -190,7 +190,7 @@ class WebPages(VaultCase):
         self.assertEqual(seen["ranges"], [200, 206, f"bytes 100-199/{size}", 100])
 
     def test_allowed_page_cannot_administer(self):
-        """A page of an allowed origin cannot administer the service, even with the admin token"""
+        """A page of an allowed origin cannot administer the service, even with a token with the scope admin"""
         before = json.loads(self.vault.result("list", "--json"))
         title = self.origin.url(NAME + "?admin")
         _, done = self.attack(self.pages.origin(KIOSK) + "/", NAME + "?admin")

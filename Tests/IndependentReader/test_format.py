@@ -7,7 +7,7 @@ import unittest
 
 import golden_plan
 import make_golden_vault as golden
-from vaultformat import cache_key, canonical_json, derivation, keyring, sealed, sodium, unlock
+from vaultformat import cache_key, canonical_json, derivation, keyring, sealed, sodium, token, unlock
 from vaultformat.contents import Resource
 from vaultformat.errors import (DamagedKeyring, FormatError, NotAKeyring, OlderKeyring, OtherVaultsKeyring,
                                 TamperedKeyring, Unopenable, WrongKey)
@@ -38,6 +38,14 @@ class Vectors(unittest.TestCase):
         self.assertEqual(derivation.title_id(b"fooba" + b"r" * 27), "mzxw6ytb")  # RFC 4648 §10
         for kept, shown in (("k3v7q2ma", "k3v7q2ma"), ("K3V7Q2MA", "mzxw6ytb"), (None, "mzxw6ytb"), (7, "mzxw6ytb")):
             self.assertEqual(Resource(b"fooba" + b"r" * 27, {}, {"id": kept}, {}, 1).title_id, shown)
+
+    def test_token(self):
+        grant = b"\x11" * 16
+        self.assertEqual(token.text(KEY, 1, grant, "read"),
+                         "mvt_EREREREREREREREREREREU1XDNxOZ-lc8O9KxEUvz0XM6Bab4i_v2rgf6Z8O-ugZ")
+        self.assertEqual(token.text(KEY, 1, grant, "metrics", 2_000_000_000),
+                         "mvt_EREREREREREREREREREREarvqpi5EO1r3fSDeBCZQ5DHtaFHagi54UyqUFk0OHCl")
+        self.assertEqual(token.era(KEY, 1).hex(), "0a553b6c91c7e2e003c692d14ea650c2")
 
     def test_segment(self):
         segment = Segment(b"\x22" * 16, b"\x11" * 16, 32768, 1_234_567, 3)

@@ -13,7 +13,8 @@ import Testing
         let help = try await lab.run("--help")
         #expect(help.status == 0 && help.errors.isEmpty)
         for name in [
-            "init", "fetch", "cat", "list", "info", "status", "serve", "url", "token", "remove", "pin", "unpin",
+            "init", "fetch", "cat", "list", "info", "status", "serve", "url", "links", "token", "remove", "pin",
+            "unpin",
             "prune",
             "config", "keys", "verify", "export",
         ] {
@@ -57,7 +58,8 @@ import Testing
     @Test(
         "Without a vault, a command says so before it asks for a key, and following its advice helps",
         arguments: [
-            "list", "status", "serve", "fetch http://a.example/b", "url http://a.example/b", "token", "config get",
+            "list", "status", "serve", "fetch http://a.example/b", "url http://a.example/b", "token list", "config get",
+            "token create --scope read", "token revoke a", "links list", "url http://a.example/b --name a",
             "config set max-size 1G", "keys list", "keys slot list", "keys slot add", "keys rotate", "keys audit",
             "keys backup b", "keys destroy", "verify", "prune", "pin http://a.example/b", "info http://a.example/b",
             "explain http://a.example/b", "cat http://a.example/b", "export http://a.example/b f", "index rebuild",

@@ -3,7 +3,7 @@ import MediaVault
 import OriginTestSupport
 import Testing
 
-/// Commands next to an owner without a socket, and one command that needs no owner.
+/// Commands next to an owner without a socket.
 @Suite(.timeLimit(.minutes(2)))
 struct OwnerWithoutSocketTests {
     private let served: ServedLab
@@ -41,13 +41,5 @@ struct OwnerWithoutSocketTests {
         #expect(await patient.result.status == 130)
         gate.open()
         #expect(await owner.result.status == 0)
-    }
-
-    @Test("token prints the API's bearer token, and needs only the keyring")
-    func token() async throws {
-        let token = try await served.lab.run("token").text
-        #expect(token.hasSuffix("\n") && token.utf8.count == 44)
-        try FileManager.default.removeItem(atPath: served.lab.vault)
-        #expect(try await served.lab.run("token").text == token)
     }
 }

@@ -83,7 +83,8 @@ struct ThroughServiceTests {
     @Test("A verification by a command beside the service is the service's last one")
     func verified() async throws {
         let service = try await served.serve()
-        let token = try await served.lab.run("token").text.trimmingCharacters(in: .newlines)
+        let token = try await served.lab.run("token", "create", "--scope", "metrics").text.trimmingCharacters(
+            in: .newlines)
         let address = try #require(try await served.lab.status().service?.address)
         func scrape() async throws -> String {
             try await served.lab.startShell("curl -sSf -H 'Authorization: Bearer \(token)' \(address)/metrics").result

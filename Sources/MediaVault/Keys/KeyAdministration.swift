@@ -79,7 +79,7 @@ public final class KeyAdministration: Sendable {
 
     /// Creates a new root key, token key and generation, in one write of the keyring.
     ///
-    /// The old root key no longer opens the keyring. All playback links and the admin token become void. What is stored
+    /// The old root key no longer opens the keyring. All playback links and tokens become void. What is stored
     /// stays under the older generations until it is rewrapped.
     ///
     /// - Parameters:
@@ -97,7 +97,7 @@ public final class KeyAdministration: Sendable {
         }
     }
 
-    /// Revokes all playback links and the admin token: from now on they open nothing, also after a restart. Responses
+    /// Revokes all playback links and tokens: from now on they open nothing, also after a restart. Responses
     /// that have begun continue. New links are created as before.
     ///
     /// The keyring's file is written again; a copy of the older one no longer opens the vault.

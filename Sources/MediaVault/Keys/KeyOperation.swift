@@ -25,7 +25,7 @@ extension Receipt.Act {
         case .rewrap: "an older copy of the keyring does not open the rows of this vault's index any more"
         case .retire: "an older copy of the keyring no longer opens anything in this vault's folder"
         case .rotateRoot:
-            "the old root key no longer opens the keyring; all playback links and the admin token "
+            "the old root key no longer opens the keyring; all playback links and tokens "
                 + "are void"
         case .changeLocator: "the old locator key can no longer tell whether this vault has a given URL"
         default: nil

@@ -9,9 +9,9 @@ public struct KeyRunbook: Hashable, Sendable {
     public enum Step: Hashable, Sendable {
         /// Creates a new generation.
         case rotate
-        /// Creates a new root key, token key and generation, and so revokes all playback links and the admin token.
+        /// Creates a new root key, token key and generation, and so revokes all playback links and tokens.
         case rotateRoot
-        /// Revokes all playback links and the admin token.
+        /// Revokes all playback links and tokens.
         case revokeLinks
         /// Moves every resource key to the current generation.
         case rewrap
@@ -153,7 +153,7 @@ package protocol KeyOperations {
     func rotate() async throws
     /// Creates a root key, token key and generation.
     func rotateRoot() async throws
-    /// Revokes all playback links and the admin token.
+    /// Revokes all playback links and tokens.
     func revokeLinks() async throws
     /// Rewraps every key; returns how many do not open.
     func rewrap(_ tell: Tell) async throws -> Int

@@ -9,7 +9,7 @@ extension KeyAdministration {
     ///
     /// Readers and downloads end with code `removed`, and opening a resource meanwhile fails with code `busy`;
     /// afterwards everything is found by its URL as before. If resources are stored for single users, all playback
-    /// links and the admin token become void.
+    /// links and tokens become void.
     ///
     /// - Returns: the new state of the keys.
     /// - Throws: ``VaultError`` with code `integrity` if the settings fail authentication, or if some titles do: these

@@ -117,7 +117,8 @@ struct ManifestLinkWriter {
         case .target(let kind, let principal):
             let name = CapabilityName(contentID: nil, principal: principal)
             let capability = tokens.capability(
-                for: url, kind, name: name, isForPath: true, expires: linker.scope.expires, variables: variables)
+                for: url, kind, name: name, isForPath: true, expires: linker.scope.expires, variables: variables,
+                grant: linker.scope.grant)
             return tokens.path(of: url, capability)
         }
     }
@@ -129,7 +130,8 @@ struct ManifestLinkWriter {
         let folder = Folder(origin: url.origin, path: String(url.path[..<end]), kind: kind, variables: variables)
         if let known = capabilities[folder] { return known }
         let made = tokens.capability(
-            for: url, kind, name: nil, isForPath: false, expires: linker.scope.expires, variables: variables)
+            for: url, kind, name: nil, isForPath: false, expires: linker.scope.expires, variables: variables,
+            grant: linker.scope.grant)
         capabilities[folder] = made
         return made
     }

@@ -4,7 +4,8 @@ import VaultModel
 /// The permission in a playback link: `<expiry>.<depth>.<kind>.<mac>`.
 ///
 /// A fifth field may precede the mac: the name if the URL alone does not name the resource, otherwise a mark of the
-/// single target that the link was created for. Before the mac there may also be the variables of a playlist.
+/// single target that the link was created for. Before the mac there may also be the variables of a playlist, and then
+/// the id of the grant, if the link is a named one.
 struct Capability: Hashable {
     /// Where the URL that the capability opens comes from.
     enum Kind: String {
@@ -14,7 +15,7 @@ struct Capability: Hashable {
         case derived = "d"
     }
 
-    /// Seconds since 1970.
+    /// Seconds since 1970; ``never`` only with a grant.
     let expiry: Int64
     /// How many path segments the scope has; 0 is the whole authority.
     let depth: Int
@@ -26,19 +27,28 @@ struct Capability: Hashable {
     let own: [UInt8]?
     /// What the manifest that named the link defines for the playlists that it names.
     let variables: PlaylistVariables?
+    /// The grant without which the link opens nothing; nil if the link ends only with its expiry.
+    let grant: GrantID?
     /// 16 bytes under the token key.
     let mac: [UInt8]
+
+    /// The expiry of a link that never expires: only its grant ends it.
+    static let never = Int64.max
 
     static let macByteCount = 16
     static let ownByteCount = 12
     /// The prefix of a field that contains ``own``; no name begins with it.
     private static let targetMarkPrefix: Character = "~"
+    /// The prefix of the field that contains ``grant``; no name begins with it.
+    private static let grantPrefix: Character = "="
+    /// The text of ``never``.
+    private static let neverText = "never"
     /// The most path segments that a URL can have.
     private static let maxDepth = 8192
 
     init(
         expiry: Int64, depth: Int, kind: Kind, name: CapabilityName? = nil, own: [UInt8]? = nil,
-        variables: PlaylistVariables? = nil, mac: [UInt8]
+        variables: PlaylistVariables? = nil, grant: GrantID? = nil, mac: [UInt8]
     ) {
         self.expiry = expiry
         self.depth = depth
@@ -46,6 +56,7 @@ struct Capability: Hashable {
         self.name = name
         self.own = own
         self.variables = variables
+        self.grant = grant
         self.mac = mac
     }
 
@@ -53,12 +64,15 @@ struct Capability: Hashable {
     init?(_ text: Substring) {
         let fields = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
             .map(Substring.init)
-        guard (4...6).contains(fields.count), let expiry = DecimalNumber.exact(fields[0]),
+        guard (4...7).contains(fields.count),
+            let expiry = fields[0] == Self.neverText ? Self.never : DecimalNumber.exact(fields[0]),
             let depth = DecimalNumber.exact(fields[1]),
             depth <= Self.maxDepth, let kind = Kind(rawValue: String(fields[2])),
             let mac = Base64.decodeFromURL(String(fields[fields.count - 1])), mac.count == Self.macByteCount
         else { return nil }
         var extras = fields[3..<(fields.count - 1)]
+        let grant = extras.last.flatMap { Self.grant($0) }
+        if grant != nil { extras.removeLast() }
         let variables = extras.last.flatMap { PlaylistVariables($0) }
         if variables != nil { extras.removeLast() }
         let extra = extras.first
@@ -67,15 +81,25 @@ struct Capability: Hashable {
         let name = isOwn ? nil : extra.flatMap { CapabilityName(String($0)) }
         guard extras.count <= 1, extra == nil || name != nil || own?.count == Self.ownByteCount else { return nil }
         self.init(
-            expiry: expiry, depth: Int(depth), kind: kind, name: name, own: own, variables: variables, mac: mac)
+            expiry: expiry, depth: Int(depth), kind: kind, name: name, own: own, variables: variables, grant: grant,
+            mac: mac)
         guard text == self.text else { return nil }
     }
 
-    var text: String {
-        "\(expiry).\(depth).\(kind.rawValue)." + (name.map { "\($0.text)." } ?? "")
-            + (own.map { "\(Self.targetMarkPrefix)\(Base64.encodeForURL($0))." } ?? "")
-            + (variables.map { "\($0.text)." } ?? "") + Base64.encodeForURL(mac)
+    private static func grant(_ field: Substring) -> GrantID? {
+        guard field.first == grantPrefix else { return nil }
+        return Base64.decodeFromURL(String(field.dropFirst())).flatMap { GrantID(bytes: $0) }
     }
+
+    var text: String {
+        "\(expiryText).\(depth).\(kind.rawValue)." + (name.map { "\($0.text)." } ?? "")
+            + (own.map { "\(Self.targetMarkPrefix)\(Base64.encodeForURL($0))." } ?? "")
+            + (variables.map { "\($0.text)." } ?? "")
+            + (grant.map { "\(Self.grantPrefix)\(Base64.encodeForURL($0.bytes))." } ?? "") + Base64.encodeForURL(mac)
+    }
+
+    /// The expiry as text and mac have it. A link without a grant has no word for one that never expires.
+    var expiryText: String { expiry == Self.never && grant != nil ? Self.neverText : String(expiry) }
 
     /// Returns the input of the mac. Each field is preceded by its length, so different fields never yield the same
     /// input.
@@ -83,14 +107,12 @@ struct Capability: Hashable {
     /// - Parameters:
     ///   - scope: the folder's prefix, or the single target.
     ///   - rest: the name; or an empty field, then the mark of the target. A name is never empty. Then, if there are
-    ///     variables, two empty fields and their bytes.
+    ///     variables, two empty fields and their bytes, and if there is a grant, three empty fields and its id.
     static func message(
-        epoch: Int64, expiry: Int64, depth: Int, kind: Kind, url: MediaURL, scope: String, rest: [[UInt8]]
+        epoch: Int64, expiry: String, depth: Int, kind: Kind, url: MediaURL, scope: String, rest: [[UInt8]]
     ) -> [UInt8] {
-        let fields =
-            [String(epoch), String(expiry), String(depth), kind.rawValue, url.scheme, url.authority, scope]
-            .map { Array($0.utf8) } + rest
-        return fields.flatMap { field in LittleEndian.bytes(UInt32(field.count)) + field }
+        let fields = [String(epoch), expiry, String(depth), kind.rawValue, url.scheme, url.authority, scope]
+        return MACMessage.bytes(fields.map { Array($0.utf8) } + rest)
     }
 
     /// Returns the first `depth` segments of a path, each with its trailing slash; nil if the path has fewer.
@@ -105,6 +127,14 @@ struct Capability: Hashable {
 
     /// Returns the number of segments of a path's folder.
     static func folderDepth(of path: String) -> Int { path.utf8.dropFirst().count { $0 == UInt8(ascii: "/") } }
+}
+
+/// The input of a mac over several fields.
+enum MACMessage {
+    /// Returns each field after its length, so that different fields never yield the same bytes.
+    static func bytes(_ fields: [[UInt8]]) -> [UInt8] {
+        fields.flatMap { field in LittleEndian.bytes(UInt32(field.count)) + field }
+    }
 }
 
 /// The name of a resource that its URL alone does not name: the caller's content id, the principal that it was stored

@@ -2,11 +2,16 @@ import VaultCrypto
 import VaultModel
 import VaultStorage
 
-/// Issues and verifies the credentials of the service: playback links and the admin token. It needs only the keyring.
+/// Issues and verifies the credentials of the service: playback links and tokens.
+///
+/// Playback links without a name need only the keyring. Tokens and named links are accepted only by an open vault,
+/// which knows what it has issued and not revoked: ``Vault/tokens``.
 public struct TokenIssuer: Sendable {
-    private let keyring: Keyring
+    let keyring: Keyring
+    /// What the vault has issued; nil without a vault.
+    let grants: GrantTable?
 
-    init(keyring: Keyring) { self.keyring = keyring }
+    init(keyring: Keyring, grants: GrantTable? = nil) { (self.keyring, self.grants) = (keyring, grants) }
 
     /// Unlocks a keyring.
     ///
@@ -39,6 +44,11 @@ public struct TokenIssuer: Sendable {
     ///   - expires: seconds since 1970.
     /// - Throws: ``VaultError`` with code `invalidArgument` if the reference cannot be used.
     public func playbackPath(for reference: MediaReference, expires: Int64) throws -> String {
+        try playbackPath(for: reference, expires: expires, grant: nil)
+    }
+
+    /// Returns the same for a named link, which opens nothing without its grant.
+    func playbackPath(for reference: MediaReference, expires: Int64, grant: GrantID?) throws -> String {
         let reference = try reference.settled()
         let principal = try CacheKey(
             reference, policy: KeyPolicy(), keyring: keyring, locator: keyring.newestLocator
@@ -47,7 +57,7 @@ public struct TokenIssuer: Sendable {
         let kind: Capability.Kind = reference.isDerived ? .derived : .named
         return path(
             of: reference.url,
-            capability(for: reference.url, kind, name: name, isForPath: true, expires: expires))
+            capability(for: reference.url, kind, name: name, isForPath: true, expires: expires, grant: grant))
     }
 
     /// Returns a capability for the folder of a URL's path. It opens nothing that was stored with request fields or
@@ -65,15 +75,17 @@ public struct TokenIssuer: Sendable {
     /// - Parameters:
     ///   - isForPath: whether it is for this target in particular, which opens what was stored for a principal.
     ///   - variables: what playlists behind it can import.
+    ///   - grant: the grant of a named link, without which it opens nothing.
     func capability(
         for url: MediaURL, _ kind: Capability.Kind = .named, name: CapabilityName?, isForPath: Bool, expires: Int64,
-        variables: PlaylistVariables? = nil
+        variables: PlaylistVariables? = nil, grant: GrantID? = nil
     ) -> String {
         let depth = Capability.folderDepth(of: url.path)
         let prefix = Capability.prefix(of: url.path, depth: depth) ?? "/"
         func draft(own: [UInt8]?, mac: [UInt8] = []) -> Capability {
             Capability(
-                expiry: expires, depth: depth, kind: kind, name: name, own: own, variables: variables, mac: mac)
+                expiry: expires, depth: depth, kind: kind, name: name, own: own, variables: variables, grant: grant,
+                mac: mac)
         }
         let own = isForPath && name == nil ? own(of: url, draft(own: nil)) : nil
         return draft(own: own, mac: mac(of: draft(own: own), url, prefix)).text
@@ -102,31 +114,43 @@ public struct TokenIssuer: Sendable {
         package internal(set) var resource: NamedResource?
         /// What the link opens, within which the links of a manifest behind it stay.
         package let scope: LinkScope
-        fileprivate var expires: Int64 { scope.expires }
-        /// The revision of the keyring at verification; revoking playback links increments it.
+        /// Until when it may be kept: the expiry, and for a named link at most the end of the day, because its use is
+        /// recorded by the day.
+        fileprivate let end: Int64
+        /// The revision of the keyring at verification; revoking all playback links increments it.
         fileprivate let revision: Int64
+        /// The revision of the grants at verification of a named link; revoking one increments it.
+        fileprivate let grantRevision: Int64?
     }
 
     /// Returns whether an earlier verification is still valid.
     package func isValid(_ admission: Admission, now: Int64) -> Bool {
-        admission.expires > now && admission.revision == keyring.revision
+        admission.end > now && admission.revision == keyring.revision
+            && (admission.grantRevision == nil || admission.grantRevision == grants?.revision)
     }
 
     /// Does the same as ``reference(ofTarget:now:)``; the result can be kept, since ``isValid(_:now:)`` is faster than
     /// verifying again.
     package func admission(ofTarget target: String, now: Int64) -> Admission? {
-        let revision = keyring.revision
+        let (revision, grantRevision) = (keyring.revision, grants?.revision)
         guard var opened = address(target), opened.expires > now else { return nil }
         // A link that leads to another link opens no more than that one. Each inner link is shorter, so the loop ends.
         while let inner = address(within: opened.reference) {
-            guard inner.expires > now else { return nil }
+            // The links of a manifest can end with one named link, not with two.
+            guard inner.expires > now, opened.grant == nil || inner.grant == nil || opened.grant == inner.grant else {
+                return nil
+            }
             opened = opened.leading(to: inner)
         }
+        if let grant = opened.grant { guard grants?.useLinks(of: grant, now: now) == true else { return nil } }
         let scope = LinkScope(
             url: opened.reference.url, capability: opened.folder == nil ? nil : opened.capability,
-            folder: opened.folder, variables: opened.variables, expires: opened.expires,
+            folder: opened.folder, variables: opened.variables, expires: opened.expires, grant: opened.grant,
             isDerived: opened.reference.isDerived)
-        return Admission(reference: opened.reference, scope: scope, revision: revision)
+        let end = opened.grant == nil ? opened.expires : min(opened.expires, GrantTable.endOfDay(at: now))
+        return Admission(
+            reference: opened.reference, scope: scope, end: end, revision: revision,
+            grantRevision: opened.grant == nil ? nil : grantRevision)
     }
 
     /// Returns the resource behind a reference to one of this vault's own playback links.
@@ -134,7 +158,8 @@ public struct TokenIssuer: Sendable {
     /// If it were stored as it is, its bytes would be stored twice. The capability alone identifies the vault, whether
     /// or not it has expired.
     func resolvingPlaybackLinks(_ reference: MediaReference) -> MediaReference {
-        var outer = PlaybackLink(reference: reference, expires: .max, capability: "", folder: nil, variables: [:])
+        var outer = PlaybackLink(
+            reference: reference, expires: .max, capability: "", folder: nil, variables: [:], grant: nil)
         while let inner = address(within: outer.reference) { outer = outer.leading(to: inner) }
         return outer.reference
     }
@@ -166,26 +191,18 @@ public struct TokenIssuer: Sendable {
             capability.name == nil && !ConstantTime.areEqual(own(of: url, capability), capability.own ?? [])
         return PlaybackLink(
             reference: reference, expires: capability.expiry, capability: capability.text,
-            folder: capability.name == nil ? prefix : nil, variables: capability.variables?.values ?? [:])
-    }
-
-    /// Returns whether a text is the admin token, in a time that does not depend on how much of it is correct.
-    public func isAdminToken(_ text: String) -> Bool {
-        ConstantTime.areEqual(Array(text.utf8), Array(adminToken.utf8))
-    }
-
-    /// The token that the administration API requires.
-    public var adminToken: String {
-        Base64.encodeForURL(keyring.token(.admin, LittleEndian.bytes(UInt64(keyring.tokenEpoch))))
+            folder: capability.name == nil ? prefix : nil, variables: capability.variables?.values ?? [:],
+            grant: capability.grant)
     }
 
     private func mac(of capability: Capability, _ url: MediaURL, _ prefix: String) -> [UInt8] {
         let variables = capability.variables.map { [[], [], $0.bytes] } ?? []
+        let grant = capability.grant.map { [[], [], [], $0.bytes] } ?? []
         guard let name = capability.name else {
             let rest = capability.own.map { [[], $0] } ?? []
-            return token(capability, url, scope: prefix, rest + variables, Capability.macByteCount)
+            return token(capability, url, scope: prefix, rest + variables + grant, Capability.macByteCount)
         }
-        return token(capability, url, scope: url.target, [name.bytes] + variables, Capability.macByteCount)
+        return token(capability, url, scope: url.target, [name.bytes] + variables + grant, Capability.macByteCount)
     }
 
     /// Returns the mark that identifies a target within its folder.
@@ -197,7 +214,7 @@ public struct TokenIssuer: Sendable {
         _ capability: Capability, _ url: MediaURL, scope: String, _ rest: [[UInt8]], _ count: Int
     ) -> [UInt8] {
         let message = Capability.message(
-            epoch: keyring.tokenEpoch, expiry: capability.expiry, depth: capability.depth, kind: capability.kind,
+            epoch: keyring.tokenEpoch, expiry: capability.expiryText, depth: capability.depth, kind: capability.kind,
             url: url, scope: scope, rest: rest)
         return Array(keyring.token(.capability, message).prefix(count))
     }
@@ -219,6 +236,8 @@ struct PlaybackLink {
     let folder: String?
     /// What playlists behind it can import.
     let variables: [String: String]
+    /// The grant of a named link, without which it opens nothing.
+    let grant: GrantID?
 
     /// Returns what this link names if its resource is another playback link of the vault.
     func leading(to inner: PlaybackLink) -> PlaybackLink {
@@ -231,7 +250,7 @@ struct PlaybackLink {
         reference.isDerived = reference.isDerived || inner.reference.isDerived
         return PlaybackLink(
             reference: reference, expires: min(expires, inner.expires), capability: capability, folder: nil,
-            variables: inner.variables)
+            variables: inner.variables, grant: grant ?? inner.grant)
     }
 }
 
@@ -249,6 +268,8 @@ package struct LinkScope: Hashable, Sendable {
     var variables: [String: String] = [:]
     /// Seconds since 1970.
     let expires: Int64
+    /// The grant of a named link, with which the links of a manifest end, too.
+    var grant: GrantID?
     /// Whether a manifest or a redirect named the URL.
     var isDerived = false
 }

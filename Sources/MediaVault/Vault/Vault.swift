@@ -23,8 +23,10 @@ public final class Vault: Sendable {
     private let ownListeners = OwnListeners()
     private let wasLocked = Locked(false)
     let loaders: LoaderTable
-    /// Issues and verifies playback links and the admin token.
+    /// Issues and verifies playback links and tokens.
     public let tokens: TokenIssuer
+    /// The tokens and named links that were issued.
+    let grants: GrantTable
     /// Keeps the vault within its limits.
     let quota: QuotaEnforcer
     let joiner: SegmentJoiner
@@ -44,7 +46,9 @@ public final class Vault: Sendable {
 
     private init(store: VaultStore, keyringFile: String, options: VaultOptions, isUnlockOnVaultDisk: Bool) {
         self.store = store
-        tokens = TokenIssuer(keyring: store.keyring)
+        let grants = GrantTable(store)
+        self.grants = grants
+        tokens = TokenIssuer(keyring: store.keyring, grants: grants)
         self.isUnlockOnVaultDisk = isUnlockOnVaultDisk
         pool = .shared
         let names = ResourceNames(store: store, pool: pool)
@@ -110,6 +114,7 @@ public final class Vault: Sendable {
                 throw error
             }
             await vault.quota.createReserve()
+            await vault.removeVoidGrants()
             vault.startPeriodicWork()
         }
         return vault
@@ -131,10 +136,11 @@ public final class Vault: Sendable {
             await loader.revalidator.stop()
             await loader.writeFreshness()
         }
-        let (store, visited) = (store, accessTimes.withLock { $0.take() })
+        let (store, visited, grants) = (store, accessTimes.withLock { $0.take() }, grants)
         // Everything that matters is already committed; the next owner would do the rest.
         try? await pool.run {
             try store.touch(visited)
+            try? grants.writeUses()
             try store.close()
         }
         loaders.refuse(VaultError.vaultClosed)
@@ -275,9 +281,10 @@ public final class Vault: Sendable {
         joiner.join(now: now, mayBegin: keys.lock.act == nil)
         await quota.maintain(now: now)
         keys.resumeUnfinished(now: now)
-        let (store, visited) = (store, accessTimes.withLock { $0.take() })
+        let (store, visited, grants) = (store, accessTimes.withLock { $0.take() }, grants)
         do {
             try await pool.run {
+                try grants.writeUses()
                 try store.touch(visited)
                 try store.flushCounters()
                 try store.backUpCatalogIfDue(now: now)

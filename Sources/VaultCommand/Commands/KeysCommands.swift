@@ -49,7 +49,7 @@ struct RotateCommand: AsyncParsableCommand {
 
             With --root it also creates a new root key and token key, sealed for the slot that opens the keyring here \
             and for those whose key files, passphrase files or credentials are given. A running service reads these \
-            itself, credentials from its own unit. All playback links and the admin token become invalid. With \
+            itself, credentials from its own unit. All playback links and tokens become invalid. With \
             --locator it recomputes the ids of all titles instead, and playback ends.
             """)
 

@@ -66,7 +66,7 @@ struct RootRevocation: Sendable {
                     + "if that may have happened, run keys revoke-root, which is what --revoke does afterwards")
             return
         }
-        await Terminal.shared.say("all playback links and the admin token are void; back up the keyring again")
+        await Terminal.shared.say("all playback links and tokens are void; back up the keyring again")
         guard let first = unretired.first else {
             await Terminal.shared.say(
                 "created a new root key, moved every key to a new generation, and destroyed the older ones: "
@@ -195,7 +195,7 @@ struct RevokeOptions: ParsableArguments {
     @Flag(
         help: """
             Then create a new root key, rewrap every key and destroy the older generations, so that a copied keyring \
-            opens nothing in this vault's folder any more. All playback links and the admin token become invalid. If \
+            opens nothing in this vault's folder any more. All playback links and tokens become invalid. If \
             something still needs a generation, it stays: exit code 1.
             """)
     var revoke = false

@@ -15,7 +15,7 @@ struct RevokeRootCommand: AsyncParsableCommand {
         discussion: """
             The same as keys rotate --root, keys rewrap, and keys retire for each older generation. The new root key is \
             sealed for the slot that opens the keyring here and for those whose keys are given. All playback links and \
-            the admin token become invalid. If something still needs a generation, it stays: exit code 1. Back up the \
+            tokens become invalid. If something still needs a generation, it stays: exit code 1. Back up the \
             keyring again afterwards.
             """)
 

@@ -6,18 +6,32 @@ import VaultService
 struct URLCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "url",
-        abstract: "Print a link that plays a title through the service.",
+        abstract: "Print links that play titles through the service.",
         discussion: """
-            Of a URL it needs only the keyring: neither the vault, nor the origin, nor a running service. With an id, --content-id or \
-            --header-file the link plays exactly that title as it was stored; it contains none of the header fields, \
-            so fetch some of the title with them first.
+            Of a URL it needs only the keyring: neither the vault, nor the origin, nor a running service. With an id, \
+            --content-id or --header-file the link plays exactly that title as it was stored; it contains none of the \
+            header fields, so fetch some of the title with them first.
+
+            Links with a --name are listed and revoked by the command links, and may be valid for ever: for bookmarks \
+            of a TV. The vault records them, so that its service or its key is needed.
             """)
 
-    @Argument(help: ArgumentHelp("Id or URL of the title.", valueName: "title"))
-    var title: String
+    @Argument(help: ArgumentHelp("Ids or URLs of titles.", valueName: "title"))
+    var titles: [String] = []
 
-    @Option(help: ArgumentHelp("How long the link stays valid: 90s, 30m, 24h, 7d.", valueName: "time"))
+    @OptionGroup var selection: TitleSelection
+
+    @Option(
+        help: ArgumentHelp(
+            "How long the links stay valid: 90s, 24h, 7d, a day such as 2027-01-31; with --name also never.",
+            valueName: "time"))
     var expires = "24h"
+
+    @Option(help: "A name by which to list and revoke the links.")
+    var name: String?
+
+    @Flag(name: .customLong("m3u"), help: "Print a playlist (M3U) with the names of the titles.")
+    var isPlaylist = false
 
     @Option(
         help: ArgumentHelp(
@@ -32,41 +46,85 @@ struct URLCommand: AsyncParsableCommand {
 
     @OptionGroup var access: VaultAccess
 
-    @Flag(help: "Print a JSON object.")
+    @OptionGroup var waiting: WaitOption
+
+    @Flag(help: "Print a JSON object for each link.")
     var json = false
 
-    func run() async throws {
-        let name = try TitleName(title)
-        if case .url(let url) = name, url.hasCredentials {
-            throw UsageError("a playback link cannot contain a user name and password; leave them out of the URL")
-        }
-        let naming = try await naming.naming(of: [name], access.unlocking)
-        let lifetime = try LinkLifetime(expires)
-        let service = try await service()
-        let (url, made) = try await link(to: name, naming, lifetime)
-        let record = LinkRecord(url: "\(url)", link: service + made.path, expires: made.expires)
-        try await StandardOutput.shared.write((json ? try JSONText.of(record) : record.link) + "\n")
+    func validate() throws {
+        try selection.check(beside: titles, naming)
+        guard !json || !isPlaylist else { throw ValidationError("--json and --m3u cannot be combined") }
     }
 
-    /// Returns the URL of the title, and a link to it. Only the vault knows the title with an id.
-    private func link(
-        to name: TitleName, _ naming: TitleNaming, _ lifetime: LinkLifetime
-    ) async throws -> (MediaURL, LinkDocument) {
-        if let running = try await access.keylessService() {
-            let reference = try await naming.reference(to: name, in: running)
-            return (reference.url, try await running.link(to: reference, lifetime: lifetime.seconds))
+    func run() async throws {
+        let names = try titles.map { try TitleName($0) }
+        for case .url(let url) in names where url.hasCredentials {
+            throw UsageError("a playback link cannot contain a user name and password; leave them out of the URL")
         }
-        let end = Int64(Date().timeIntervalSince1970) + lifetime.seconds
-        guard case .url(let url) = name else {
-            return try await access.opener().reading { vault in
-                let reference = try await naming.reference(to: name, in: LocalVault(vault))
-                let path = try await vault.playbackPath(for: reference, expires: end)
-                return (reference.url, LinkDocument(path: path, expires: end))
+        let naming = try await naming.naming(of: names, access.unlocking)
+        let expiry = try ExpiryArgument.parse(expires)
+        if name == nil { try ExpiryArgument.checkUnnamed(expiry) }
+        let service = try await service()
+        let linked = try await linked(names, naming, LinkDetails(name: name, expiry))
+        let text: String
+        if isPlaylist {
+            text = M3UPlaylist.text(linked.entries(at: service))
+        } else {
+            text = try linked.records(at: service).map { (json ? try JSONText.of($0) : $0.link) + "\n" }.joined()
+        }
+        try await StandardOutput.shared.write(text)
+        if let id = linked.links.id, let name {
+            await Terminal.shared.say("the vault records \(Count.of(linked.titles.count, "link")) as \(name), id \(id)")
+        }
+    }
+
+    /// Creates the links. Only the vault knows titles with an id, and links with a name.
+    private func linked(_ names: [TitleName], _ naming: TitleNaming, _ details: LinkDetails) async throws
+        -> LinkedTitles
+    {
+        if name != nil {
+            let finder = try await access.finder(waiting)
+            return try await Interruption.cancelling("links may have been created; links list shows them") {
+                try await finder.act { try await linked(names, naming, details, in: $0) }
             }
         }
-        let reference = MediaReference(url, contentID: naming.contentID, fields: naming.fields)
-        let path = try await access.tokenIssuer().playbackPath(for: reference, expires: end)
-        return (url, LinkDocument(path: path, expires: end))
+        if let running = try await access.keylessService() {
+            return try await linked(names, naming, details, in: running)
+        }
+        let urls = names.compactMap { if case .url(let url) = $0 { url } else { nil } }
+        guard !isPlaylist, !selection.isGiven, urls.count == names.count else {
+            return try await access.opener().reading { try await linked(names, naming, details, in: LocalVault($0)) }
+        }
+        let tokens = try await access.tokenIssuer()
+        let end = try ExpiryArgument.parse(expires).endOfUnnamed(now: Int64(Date().timeIntervalSince1970))
+        let references = urls.map { MediaReference($0, contentID: naming.contentID, fields: naming.fields) }
+        let paths = try references.map { try tokens.playbackPath(for: $0, expires: end) }
+        return LinkedTitles(
+            titles: references.map { LinkedTitles.Title(url: $0.url) }, links: LinkDocument(paths: paths, expires: end))
+    }
+
+    private func linked(
+        _ names: [TitleName], _ naming: TitleNaming, _ details: LinkDetails, in vault: any VaultClient
+    ) async throws -> LinkedTitles {
+        var (references, titles): ([MediaReference], [LinkedTitles.Title]) = ([], [])
+        if selection.isGiven {
+            for title in try await selection.titles(in: vault) {
+                let url = try MediaURL(title.url)
+                let reference =
+                    title.id.map { MediaReference($0, url: url, contentID: title.contentID) }
+                    ?? MediaReference(url, contentID: title.contentID)
+                references.append(reference)
+                titles.append(LinkedTitles.Title(title, url))
+            }
+            guard !titles.isEmpty else { return LinkedTitles(titles: [], links: LinkDocument(paths: [], expires: nil)) }
+        }
+        for name in names {
+            let reference = try await naming.reference(to: name, in: vault)
+            references.append(reference)
+            let known = isPlaylist ? try await vault.resource(reference).map { ListedDocument($0) } : nil
+            titles.append(known.map { LinkedTitles.Title($0, reference.url) } ?? LinkedTitles.Title(url: reference.url))
+        }
+        return LinkedTitles(titles: titles, links: try await vault.createLinks(to: references, details))
     }
 
     /// Returns the scheme and authority of the service.
@@ -83,33 +141,50 @@ struct URLCommand: AsyncParsableCommand {
     }
 }
 
-struct TokenCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "token",
-        abstract: "Print the admin token, which grants access to the service's API.",
-        discussion: """
-            Send it as "Authorization: Bearer TOKEN". Needs only the keyring: neither the vault nor a running service. \
-            Anyone who has the token can do whatever the service can.
-            """)
+/// Titles with the links that were created for them, in the same order.
+struct LinkedTitles: Sendable {
+    struct Title: Sendable {
+        let url: MediaURL
+        let name: String?
+        /// In seconds; nil if it is unknown.
+        let duration: Int64?
 
-    @OptionGroup var access: VaultAccess
+        /// A title of which nothing but the URL is known.
+        init(url: MediaURL) { (self.url, name, duration) = (url, nil, nil) }
 
-    @Flag(help: "Print a JSON object.")
-    var json = false
+        init(_ title: ListedDocument, _ url: MediaURL) {
+            self.url = url
+            name = title.name
+            duration = title.title?.duration.map { ($0 + 500) / 1000 }
+        }
+    }
 
-    func run() async throws {
-        let tokens = try await access.tokenIssuer()
-        let token = tokens.adminToken
-        try await StandardOutput.shared.write((json ? try JSONText.of(TokenRecord(token: token)) : token) + "\n")
+    let titles: [Title]
+    let links: LinkDocument
+
+    /// Returns the links as JSON prints them.
+    func records(at service: String) -> [LinkRecord] {
+        zip(titles, links.paths).map { title, path in
+            LinkRecord(url: "\(title.url)", link: service + path, expires: links.expires, name: links.name)
+        }
+    }
+
+    /// Returns the entries of a playlist.
+    func entries(at service: String) -> [M3UPlaylist.Entry] {
+        zip(titles, links.paths).map { title, path in
+            M3UPlaylist.Entry(
+                name: M3UPlaylist.name(title.name, title.url), duration: title.duration, link: service + path)
+        }
     }
 }
 
 struct RevokeLinksCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "revoke-links",
-        abstract: "Revoke all playback links created so far, and the admin token.",
+        abstract: "Revoke all playback links and tokens created so far, named or not.",
         discussion: """
-            They stop working immediately, also at the running service. The commands url and token create new ones. \
+            They stop working immediately, also at the running service. The commands url and token create make new ones; \
+            token revoke and links revoke end single ones. \
             The keyring file changes: back it up again, because an older copy no longer opens this vault.
             """)
 
@@ -125,7 +200,7 @@ struct RevokeLinksCommand: AsyncParsableCommand {
         _ = try await Interruption.cancelling("the links may still be valid") {
             try await finder.act { try await $0.revokeLinks() }
         }
-        await Terminal.shared.say("all playback links and the admin token are revoked; back up the keyring again")
+        await Terminal.shared.say("all playback links and tokens are revoked; back up the keyring again")
         if json { try await StandardOutput.shared.write(try JSONText.of(RevocationRecord()) + "\n") }
     }
 }

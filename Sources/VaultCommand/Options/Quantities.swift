@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import MediaVault
 import VaultModel
 import VaultService
@@ -89,20 +90,27 @@ struct ModeArgument: Hashable, Sendable, ExpressibleByArgument {
     var name: String { NamedMode(mode).description }
 }
 
-/// The lifetime of a playback link: `90s`, `30m`, `24h`, `7d`.
-struct LinkLifetime: Hashable, Sendable {
-    let seconds: Int64
+/// When a token or a link expires: `90s`, `24h`, `30d`, a day, a time, or `never`.
+enum ExpiryArgument {
+    /// The forms, for help.
+    static let forms = "30d, never, or a day such as 2027-01-31, at whose beginning (UTC) it ends"
 
-    /// The maximum in seconds: a year, because a link is not a key.
-    static let most: Int64 = 365 * 86_400
+    static func parse(_ text: String) throws -> GrantExpiry {
+        if text == "never" { return .never }
+        if let time = Timestamp(text) ?? Timestamp(text + "T00:00:00Z") { return .at(time) }
+        guard let seconds = Quantity.parse(text, in: Quantity.times), seconds > 0 else {
+            throw UsageError("--expires must be a number and a unit, such as 90s, 24h or 30d, a day, or never")
+        }
+        return .after(seconds)
+    }
 
-    init(_ text: String) throws {
-        guard let seconds = Quantity.parse(text, in: Quantity.times) else {
-            throw UsageError("--expires must be a number and a unit: 90s, 30m, 24h or 7d")
+    /// Checks the expiry of a link without a name.
+    static func checkUnnamed(_ expiry: GrantExpiry) throws {
+        do {
+            _ = try expiry.endOfUnnamed(now: Int64(Date().timeIntervalSince1970))
+        } catch {
+            throw UsageError(
+                "--expires must be between 1s and 365d from now; links with a --name may be valid longer, or for ever")
         }
-        guard (1...Self.most).contains(seconds) else {
-            throw UsageError("--expires must be between 1s and 365d")
-        }
-        self.seconds = seconds
     }
 }

@@ -108,13 +108,10 @@ struct ExportRecord: Encodable, Sendable {
 struct LinkRecord: Encodable, Sendable {
     let url: String
     let link: String
-    /// Seconds since 1970.
-    let expires: Int64
-}
-
-/// The admin token as `token --json` prints it.
-struct TokenRecord: Encodable, Sendable {
-    let token: String
+    /// Null if it never expires.
+    @OrNull var expires: Timestamp?
+    /// The name under which the vault records it; null without one.
+    @OrNull var name: String?
 }
 
 /// A vault as `status --json` prints it: the status, and the address of the service.

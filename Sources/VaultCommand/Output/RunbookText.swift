@@ -13,8 +13,8 @@ enum RunbookText: Sendable {
         guard self == .leakResponse else { return [] }
         return switch step {
         case .rotateRoot:
-            ["1. rotate: creates a new root key, token key and generation, and revokes all links and the admin token"]
-        case .rotate: ["1. rotate: creates a new generation, and revokes all links and the admin token"]
+            ["1. rotate: creates a new root key, token key and generation, and revokes all links and tokens"]
+        case .rotate: ["1. rotate: creates a new generation, and revokes all links and tokens"]
         case .revokeLinks: []
         case .rewrap: ["2. rewrap: after this, an old copy of the keyring opens no row of today's index"]
         case .reseal:

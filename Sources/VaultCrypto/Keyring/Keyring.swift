@@ -195,7 +195,7 @@ package final class Keyring: Sendable {
 
     // MARK: Tokens
 
-    /// Authenticates a message under the token key, for capabilities and the admin token.
+    /// Authenticates a message under the token key, for capabilities and tokens.
     package func token(_ purpose: Purpose, _ message: [UInt8]) -> [UInt8] {
         KeyDerivation.value(from: opened.withLock { $0.tokenKey }.secret, purpose, message)
     }

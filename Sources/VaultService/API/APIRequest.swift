@@ -32,10 +32,12 @@ struct APIRequest: Sendable {
     }
 
     /// Returns the resource that the query names, or the body of a POST.
-    func reference(in vault: Vault) async throws -> MediaReference {
-        if request.method == .post { return try await body(ReferenceDocument.self).reference(in: vault) }
-        return try await ReferenceDocument(id: titleID(), url: self["url"], contentID: self["contentID"])
-            .reference(in: vault)
+    func reference(in vault: Vault) async throws -> MediaReference { try await document().reference(in: vault) }
+
+    /// Returns the same, as the request spells it.
+    func document() async throws -> ReferenceDocument {
+        if request.method == .post { return try await body() }
+        return try ReferenceDocument(id: titleID(), url: self["url"], contentID: self["contentID"])
     }
 
     /// Whether the query names a resource.

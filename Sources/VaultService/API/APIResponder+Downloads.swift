@@ -5,7 +5,7 @@ import MediaVault
 import ServiceLifecycle
 import VaultModel
 
-// Downloads that the service runs, and playback links.
+// Downloads that the service runs.
 extension APIResponder {
     func download(_ order: DownloadRequest, _ context: ServiceContext) async throws -> Response {
         // A malformed URL is refused before the answer begins.
@@ -74,29 +74,6 @@ extension APIResponder {
         if let id = try? await vault.vault.id(of: reference) { fields["id"] = "\(id.hex)" }
         if let status = error.originStatus { fields["originStatus"] = .number(status) }
         logger.notice("a download failed", metadata: fields)
-    }
-
-    // MARK: Playback links
-
-    /// How long a playback link is valid by default, in seconds.
-    private static let lifetime: Int64 = 86_400
-    /// The longest validity of a playback link, in seconds: a link is not a key.
-    private static let longestLifetime: Int64 = 365 * 86_400
-
-    func link(_ order: LinkRequest) async throws -> LinkDocument {
-        let lifetime = order.details.lifetime ?? Self.lifetime
-        guard (1...Self.longestLifetime).contains(lifetime) else {
-            throw VaultError(
-                .invalidArgument, "lifetime must be between 1 and \(Self.longestLifetime) seconds")
-        }
-        let reference = try await order.reference.reference(in: vault.vault)
-        guard !reference.url.hasCredentials else {
-            throw VaultError(
-                .invalidURL, "a playback link cannot carry a user name and password; remove them from the URL")
-        }
-        let expires = Int64(Date().timeIntervalSince1970) + lifetime
-        return LinkDocument(
-            path: try await vault.vault.playbackPath(for: reference, expires: expires), expires: expires)
     }
 }
 

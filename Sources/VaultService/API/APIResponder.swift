@@ -10,6 +10,7 @@ import VaultModel
 struct APIResponder: Sendable {
     let vault: LocalVault
     let downloads = DownloadRegistry()
+    let tickets = EventTickets()
     let metrics: ServiceMetrics
 
     init(vault: Vault, metrics: ServiceMetrics) {
@@ -44,9 +45,9 @@ struct APIResponder: Sendable {
         case .resource: return try json(try await resource(asked.reference(in: vault.vault)))
         case .content:
             let now = Int64(Date().timeIntervalSince1970)
+            let reference = try await PlayableReferences(vault.vault, context).reference(of: asked.document())
             return try await MediaResponder(
-                vault: vault.vault, reference: asked.reference(in: vault.vault), context: context, arrival: .now,
-                now: now
+                vault: vault.vault, reference: reference, context: context, arrival: .now, now: now
             ).respond(to: MediaRequest(request.method == .head ? .head : .get, request.headers, now: now))
         case .explanation: return try json(try await explanation(asked.reference(in: vault.vault)))
         case .removals:
@@ -101,7 +102,10 @@ struct APIResponder: Sendable {
             return try json(
                 request.method == .patch
                     ? try await vault.change(asked.body(upTo: APIRequest.maxFileBytes)) : try await vault.settings())
-        case .links: return try json(try await link(asked.body()))
+        case .links, .tokens: return try await grants(asked, route, request, context)
+        case .tickets:
+            let ticket = try tickets.issue(for: context.access)
+            return try json(TicketDocument(ticket: ticket.text, lifetime: ticket.lifetime))
         case .downloads:
             switch request.method {
             case .post: return try await download(asked.body(), context)
@@ -151,9 +155,9 @@ struct APIResponder: Sendable {
 
     private func feed(_ asked: APIRequest, _ context: ServiceContext) async throws -> Response {
         let only = asked.namesResource ? try await vault.vault.id(of: asked.reference(in: vault.vault)) : nil
-        return Response(
-            EventFeed(vault: vault.vault, downloads: downloads, only: only, channel: context.channel),
-            context: context)
+        let feed = EventFeed(
+            vault: vault.vault, downloads: downloads, only: only, access: context.access, channel: context.channel)
+        return Response(feed, context: context)
     }
 
     func events<Progress: Codable & Sendable, Outcome: Codable & Sendable>(
@@ -177,7 +181,7 @@ extension APIResponder {
         try order.check()
         if order.locator == true { return try await vault.changeLocator() }
         guard order.root == true else { return try await vault.rotate() }
-        // The admin token must not let a client read files as the service's user.
+        // A token must not let a client read files as the service's user.
         guard context.isControl else {
             throw VaultError(
                 .invalidArgument,

@@ -1,3 +1,4 @@
+import Foundation
 import Hummingbird
 import MediaVault
 import NIOCore
@@ -6,12 +7,15 @@ import VaultModel
 
 /// A stream of server-sent events that reports changes to one client (WHATWG HTML, §9.2).
 ///
-/// It ends with the client or the service. A client that reads slowly gets fewer, combined events.
+/// It ends with the client, the service, or the token that it was requested with. A client that reads slowly gets fewer,
+/// combined events.
 struct EventFeed: StreamedBody {
     let vault: Vault
     let downloads: DownloadRegistry
     /// The only resource whose changes are reported; nil for all.
     let only: ResourceID?
+    /// The token of the client; nil on the control socket.
+    let access: TokenAccess?
     let channel: any Channel
 
     /// The shortest interval between two batches of events.
@@ -33,13 +37,17 @@ struct EventFeed: StreamedBody {
                 sent += Int64(text.utf8.count)
                 try await Task.sleep(for: Self.interval)
                 try await waitForClient()
-                guard let batch = await news.next() else { return }
+                guard let batch = await news.next(), isAllowed else { return }
                 text = try await events(of: batch)
             }
         } onCancelOrGracefulShutdown: {
             news.finish()
         }
         try Task.checkCancellation()
+    }
+
+    private var isAllowed: Bool {
+        access.map { vault.tokens.isValid($0, now: Int64(Date().timeIntervalSince1970)) } ?? true
     }
 
     private func events(of batch: EventAccumulator.Batch) async throws -> String {
@@ -120,6 +128,7 @@ final class EventAccumulator: Sendable {
     private let waking: AsyncStream<Void>.Continuation
     private let changes: ResourceChanges
     private let listener: Int
+    private let grantListeners: (grants: Int, keys: Int)
     private let helpers: Locked<[Task<Void, any Error>]>
 
     private static let heartbeat: Duration = .seconds(15)
@@ -133,6 +142,8 @@ final class EventAccumulator: Sendable {
         (self.wakes, self.waking) = (wakes, waking)
         changes = vault.changes { waking.yield() }
         listener = downloads.listen { waking.yield() }
+        // The client's token may have been revoked.
+        grantListeners = vault.listenToGrants { waking.yield() }
         let known = downloads.changes(since: 0)
         state = Locked(State(running: known.downloads.filter { $0.state == .running }, revision: known.revision))
         helpers = Locked([])
@@ -153,6 +164,7 @@ final class EventAccumulator: Sendable {
 
     deinit {
         downloads.stopListening(listener)
+        vault.stopListeningToGrants(grantListeners)
         for helper in helpers.withLock(\.self) { helper.cancel() }
     }
 

@@ -3,7 +3,7 @@ import VaultModel
 
 /// Answers to requests that get no media.
 enum ErrorAnswer {
-    /// The same answer to unknown, unauthorised, expired and out-of-scope requests.
+    /// The same answer to unknown targets, and to links that are unknown, expired, revoked or out of scope.
     static let notFound = answer(ProblemDocument(status: 404, title: "Not Found"))
 
     static let malformedHost = answer(
@@ -30,6 +30,35 @@ enum ErrorAnswer {
             status: 403, title: "Forbidden",
             detail: "a web page of another site sent the request; the service's operator can allow that site",
             hint: .allowPage))
+
+    /// - Parameter isGiven: whether the request has a token or a ticket, which is not valid.
+    static func unauthorized(isGiven: Bool) -> Answer {
+        let detail =
+            isGiven
+            ? "the token or ticket is not valid: it may have expired, or been revoked or used; create another"
+            : "the request needs a token, in the field Authorization: Bearer"
+        return challenge(
+            ProblemDocument(status: 401, title: "Unauthorized", detail: detail),
+            isGiven ? [("error", "invalid_token")] : [])
+    }
+
+    /// - Parameter scope: the least scope that would do.
+    static func insufficientScope(_ scope: AccessScope) -> Answer {
+        challenge(
+            ProblemDocument(
+                status: 403, title: "Forbidden",
+                detail: "the token's scope does not allow this request; use one with the scope \(scope.rawValue)"),
+            [("error", "insufficient_scope"), ("scope", scope.rawValue)])
+    }
+
+    /// An answer that names the scheme of tokens (RFC 6750 §3).
+    private static func challenge(_ document: ProblemDocument, _ parameters: [(String, String)]) -> Answer {
+        let all = [("realm", "mediavault")] + parameters
+        let challenge = "Bearer " + all.map { #"\#($0)="\#($1)""# }.joined(separator: ", ")
+        return Answer(
+            status: document.status, type: "application/problem+json", body: document.json,
+            fields: HeaderFields(["WWW-Authenticate": challenge]))
+    }
 
     static let notJSON = answer(
         ProblemDocument(

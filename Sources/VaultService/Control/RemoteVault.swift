@@ -45,12 +45,6 @@ package final class RemoteVault: VaultClient {
         let _: EmptyDocument = try await document(ControlRequest(.POST, .downloads, body: order))
     }
 
-    /// Returns a playback link that is valid for some seconds.
-    package func link(to reference: MediaReference, lifetime: Int64) async throws -> LinkDocument {
-        try await document(
-            ControlRequest(.POST, .links, body: LinkRequest(reference, LinkDetails(lifetime: lifetime))))
-    }
-
     /// Sends a request, and returns the document in the answer.
     func document<Document: Decodable>(_ question: ControlRequest) async throws -> Document {
         try await ask(question) { answer in try JSONText.read(from: try await answer.whole()) }
@@ -167,6 +161,27 @@ extension RemoteVault {
 
     package func change(_ change: SettingsChange) async throws -> SettingsDocument {
         try await document(ControlRequest(.PATCH, .settings, body: change))
+    }
+}
+
+// Tokens and playback links.
+extension RemoteVault {
+    package func tokens() async throws -> TokensDocument { try await document(ControlRequest(.GET, .tokens)) }
+
+    package func createToken(_ order: TokenOrder) async throws -> CreatedTokenDocument {
+        try await document(ControlRequest(.POST, .tokens, body: order))
+    }
+
+    package func links() async throws -> NamedLinksDocument { try await document(ControlRequest(.GET, .links)) }
+
+    package func createLinks(to references: [MediaReference], _ details: LinkDetails) async throws -> LinkDocument {
+        try await document(ControlRequest(.POST, .links, body: LinkOrder(references, details)))
+    }
+
+    package func revoke(_ family: GrantFamily, id: String?) async throws -> RevocationDocument {
+        let route: APIRoute = family == .tokens ? .tokens : .links
+        return try await document(
+            ControlRequest(.DELETE, route, id.map { ["id": $0] } ?? ["all": "true"]))
     }
 }
 

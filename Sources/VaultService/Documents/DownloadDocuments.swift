@@ -72,25 +72,3 @@ package struct DownloadsDocument: Codable, Sendable {
 package struct DownloadStarted: Codable, Hashable, Sendable {
     package let id: Int
 }
-
-/// A playback link for a resource, and its expiry time.
-package struct LinkDocument: Codable, Hashable, Sendable {
-    /// Path and query, to be appended to the service's own address.
-    package let path: String
-    /// Seconds since 1970.
-    package let expires: Int64
-
-    package init(path: String, expires: Int64) {
-        self.path = path
-        self.expires = expires
-    }
-}
-
-/// The body of `POST /api/v1/links`.
-typealias LinkRequest = ResourceRequest<LinkDetails>
-
-/// How long a playback link is valid.
-struct LinkDetails: Codable, Sendable {
-    /// Seconds from now; one day if omitted.
-    let lifetime: Int64?
-}

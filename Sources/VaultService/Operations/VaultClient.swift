@@ -58,8 +58,23 @@ package protocol VaultClient: Sendable {
         _ options: VerifyOptions, of references: [MediaReference], progress: (VerifyProgress) async throws -> Void
     ) async throws -> VerifyReport
 
-    /// Revokes every playback link created so far, and the admin token.
+    /// Revokes every playback link and every token created so far.
     func revokeLinks() async throws
+
+    /// Returns the tokens that are not revoked.
+    func tokens() async throws -> TokensDocument
+
+    /// Creates a token.
+    func createToken(_ order: TokenOrder) async throws -> CreatedTokenDocument
+
+    /// Returns the named links that are not revoked.
+    func links() async throws -> NamedLinksDocument
+
+    /// Creates playback links, named or without a name.
+    func createLinks(to references: [MediaReference], _ details: LinkDetails) async throws -> LinkDocument
+
+    /// Revokes a token or named links by the id; without one, all of the family.
+    func revoke(_ family: GrantFamily, id: String?) async throws -> RevocationDocument
 
     /// Reseals resources under new keys; all of them if none is named.
     func reseal(
@@ -127,4 +142,9 @@ extension VaultClient {
         } while next != nil
         return damaged
     }
+}
+
+/// What is revoked together: all tokens, or all named links.
+package enum GrantFamily: String, Sendable {
+    case tokens, links
 }

@@ -1,3 +1,4 @@
+import Foundation
 import VaultModel
 
 /// The route of a request target, parsed from its raw text because a router would lose empty path segments.
@@ -31,6 +32,39 @@ enum Route: Hashable, Sendable {
         case .metrics: "metrics"
         case .unknown: "none"
         case .api(let route): route.rawValue
+        }
+    }
+
+    /// The least scope of a token that allows a method; nil if none is needed.
+    func scope(for method: String) -> AccessScope? {
+        switch self {
+        case .media, .health, .readiness, .unknown: nil
+        case .metrics: .metrics
+        case .api(let route): route.scope(for: method)
+        }
+    }
+}
+
+/// What a request presents to be allowed.
+enum RequestCredential: Hashable {
+    case none
+    /// A token in the `Authorization` field.
+    case token(String)
+    /// A ticket in the query, for the feed of events.
+    case ticket(String)
+
+    /// - Parameters:
+    ///   - authorization: the values of the `Authorization` fields.
+    ///   - target: the target of the request; only that of a feed has a ticket.
+    init(authorization: [String], target: String, route: Route) {
+        if authorization.count == 1, let token = BearerToken.read(authorization[0]) {
+            self = .token(token)
+        } else if authorization.isEmpty, route == .api(.events),
+            let ticket = URLComponents(string: target)?.queryItems?.first(where: { $0.name == "ticket" })?.value
+        {
+            self = .ticket(ticket)
+        } else {
+            self = authorization.isEmpty ? .none : .token("")
         }
     }
 }

@@ -19,6 +19,8 @@ struct ServiceContext: InitializableFromSource {
     private(set) var request: OpenRequest?
     /// Whether the request came through the control socket.
     var isControl = false
+    /// The token of the request; nil on the control socket, and for what needs none.
+    var access: TokenAccess?
     private let source: Logger
 
     /// The routes on which a client gives a secret that opens a keyring.
@@ -28,6 +30,9 @@ struct ServiceContext: InitializableFromSource {
         channel = source.channel
         self.source = source.logger
     }
+
+    /// Whether the request may do everything.
+    var isAdmin: Bool { isControl || access?.scope == .admin }
 
     /// A logger whose lines carry the request's id, created on demand because most answers log nothing.
     var logger: Logger {

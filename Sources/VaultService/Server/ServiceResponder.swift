@@ -58,9 +58,8 @@ struct ServiceResponder: HTTPResponder {
             let isOfServer = [.connect, .trace, .options].contains(request.method)
             return short(isOfServer ? ErrorAnswer.methodNotAllowed() : ErrorAnswer.notFound)
         case .api, .metrics:
-            guard BearerToken.read(request.headers[.authorization]).map(vault.tokens.isAdminToken) ?? false else {
-                return short(ErrorAnswer.notFound)
-            }
+            var context = context
+            if let refusal = authorize(request, admission, &context) { return short(refusal) }
             guard case .api(let route) = admission.route else {
                 return try await api.showMetrics(to: request, context: context)
             }
@@ -77,5 +76,34 @@ struct ServiceResponder: HTTPResponder {
                 now: admission.now)
             return try await responder.respond(to: media.request, media.held)
         }
+    }
+
+    /// Decides whether the token or ticket of a request allows it, and notes the token in the context.
+    ///
+    /// - Returns: the refusal; nil if the request is allowed.
+    private func authorize(
+        _ request: Request, _ admission: RequestAdmission, _ context: inout ServiceContext
+    ) -> Answer? {
+        let credential = RequestCredential(
+            authorization: request.headers[values: .authorization], target: request.head.path ?? "",
+            route: admission.route)
+        switch credential {
+        case .none: return ErrorAnswer.unauthorized(isGiven: false)
+        case .ticket(let text):
+            guard let holder = api.tickets.redeem(text) else { return ErrorAnswer.unauthorized(isGiven: true) }
+            guard let access = holder.access else { return nil }
+            guard vault.tokens.isValid(access, now: admission.now) else {
+                return ErrorAnswer.unauthorized(isGiven: true)
+            }
+            context.access = access
+        case .token(let text):
+            guard let access = vault.tokens.access(byToken: text, now: admission.now) else {
+                return ErrorAnswer.unauthorized(isGiven: true)
+            }
+            let scope = admission.route.scope(for: request.method.rawValue) ?? .metrics
+            guard access.scope >= scope else { return ErrorAnswer.insufficientScope(scope) }
+            context.access = access
+        }
+        return nil
     }
 }

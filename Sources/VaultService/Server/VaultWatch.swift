@@ -73,14 +73,14 @@ struct LoggedEvent {
     private static func sentence(of act: Receipt.Act) -> String {
         switch act {
         case .rotate: "a new generation of keys is in use"
-        case .rotateRoot: "the root key was replaced, and all playback links and the admin token were revoked"
+        case .rotateRoot: "the root key was replaced, and all playback links and tokens were revoked"
         case .changeLocator: "the locator was replaced"
         case .rewrap: "the keys of the titles were rewrapped"
         case .reseal: "titles were resealed with new keys"
         case .retire: "a generation of keys was retired"
         case .shred: "a title was shredded"
         case .destroy: "the vault was destroyed"
-        case .revokeLinks: "all playback links and the admin token were revoked"
+        case .revokeLinks: "all playback links and tokens were revoked"
         case .addSlot: "a slot was added to the keyring"
         case .removeSlot: "a slot was removed from the keyring"
         case .changeSlot: "a slot of the keyring was changed"

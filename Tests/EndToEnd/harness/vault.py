@@ -52,6 +52,10 @@ class Vault:
         """Returns the playable address of a URL."""
         return self.result("url", url, *options).decode().strip()
 
+    def token(self, scope="admin", *options):
+        """Returns a new token with a scope."""
+        return self.result("token", "create", "--scope", scope, *options).decode().strip()
+
     def status(self):
         return json.loads(self.result("status", "--json"))
 

@@ -195,28 +195,20 @@ struct TokenTests {
 
     private static let anyURL = MediaURL(scheme: "http", host: "a.example", port: nil, path: "/", query: nil)
 
-    @Test("Only the complete admin token is accepted")
-    func adminToken() async throws {
-        let issuer = try await issuer()
-        let token = issuer.adminToken
-        #expect(token.count == 43 && issuer.isAdminToken(token))
-        for wrong in ["", String(token.dropLast()), token + "A", token.lowercased() + " ", String(token.reversed())] {
-            #expect(!issuer.isAdminToken(wrong))
-        }
-        #expect(try await !self.issuer().isAdminToken(token), "each vault has its own token")
-    }
-
     @Test("Revoked links open nothing, also after a restart; new links work, and an older keyring is refused")
     func revoked() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 0))
         let url = try MediaURL("https://a.example/films/one.mp4")
         let older = try Data(contentsOf: URL(filePath: fixture.place.keyring))
         let vault = try await fixture.open()
-        let (old, token) = (vault.tokens.playbackPath(for: url, expires: now + 9), vault.tokens.adminToken)
+        let old = vault.tokens.playbackPath(for: url, expires: now + 9)
+        let token = try await vault.createToken(.read).text
         #expect(vault.tokens.reference(ofTarget: old, now: now) != nil)
+        #expect(vault.tokens.scope(ofToken: token, now: now) == .read)
         try await vault.keys.revokeLinks()
         try await vault.keys.revokeLinks()
-        #expect(vault.tokens.reference(ofTarget: old, now: now) == nil && !vault.tokens.isAdminToken(token))
+        #expect(vault.tokens.reference(ofTarget: old, now: now) == nil)
+        #expect(vault.tokens.scope(ofToken: token, now: now) == nil && vault.issuedTokens.isEmpty)
         let new = vault.tokens.playbackPath(for: url, expires: now + 9)
         #expect(vault.tokens.reference(ofTarget: new, now: now)?.url == url)
         await vault.close()

@@ -27,7 +27,7 @@ struct SlotRevocationTests {
         let removed = try await lab.run("keys", "slot", "remove", "2", "--revoke")
         #expect(removed.status == 0, "\(removed.errors)")
         #expect(removed.errors.contains { $0.contains("created a new root key") })
-        #expect(removed.errors.contains { $0.contains("all playback links and the admin token are void") })
+        #expect(removed.errors.contains { $0.contains("all playback links and tokens are void") })
         let changed = try await lab.run(
             "keys", "change-passphrase", "--revoke", "--new-passphrase-file", lab.path("new"))
         #expect(changed.status == 0, "\(changed.errors)")

@@ -6,7 +6,7 @@ import VaultService
 
 @Suite struct ArgumentValueTests {
     @Test(
-        "A lifetime is a number and a unit, and at most a year",
+        "The lifetime of a link without a name is a number and a unit, and at most a year",
         arguments: [
             ("1s", 1), ("90s", 90), ("30m", 1800), ("24h", 86_400), ("7d", 604_800), ("365d", 31_536_000),
             ("0s", nil), ("0d", nil), ("366d", nil), ("31536001s", nil), ("24", nil), ("h", nil), ("", nil),
@@ -15,7 +15,20 @@ import VaultService
             ("9223372036854775807d", nil), ("99999999999999999999s", nil),
         ] as [(String, Int64?)])
     func lifetime(_ text: String, _ seconds: Int64?) {
-        #expect((try? LinkLifetime(text))?.seconds == seconds)
+        let expiry = try? ExpiryArgument.parse(text)
+        #expect(expiry.flatMap { try? $0.endOfUnnamed(now: 5) } == seconds.map { $0 + 5 })
+    }
+
+    @Test(
+        "An expiry is a number and a unit, a day, a time or never",
+        arguments: [
+            ("never", .never), ("30d", .after(2_592_000)), ("400d", .after(34_560_000)),
+            ("2027-01-31", .at(Timestamp(seconds: 1_801_353_600))),
+            ("2027-01-31T12:00:00Z", .at(Timestamp(seconds: 1_801_396_800))), ("Never", nil), ("2027-02-30", nil),
+            ("2027-1-31", nil), ("0", nil), ("0s", nil), ("", nil), ("tomorrow", nil),
+        ] as [(String, GrantExpiry?)])
+    func expiry(_ text: String, _ expected: GrantExpiry?) {
+        #expect((try? ExpiryArgument.parse(text)) == expected)
     }
 
     @Test(

@@ -43,7 +43,7 @@ struct KeyringOrderTests {
         let changed = try carriedOut(adding())
         let opened = try changed.unlock(key: Self.other)
         #expect(opened.unlockedSlot == 2 && opened.revision == 2 && opened.vaultID == keyring.vaultID)
-        #expect(opened.token(.admin, [1]) == keyring.token(.admin, [1]))
+        #expect(opened.token(.token, [1]) == keyring.token(.token, [1]))
         #expect(try changed.unlock().unlockedSlot == 1)
         #expect(fixture.trouble(key: Self.other) == .wrongKey)
     }

@@ -168,7 +168,7 @@ struct KeyringTests {
         #expect(keyring.principal([1], locator: 0) == nil)
         let missing = try keyring.indexKey(locator: 2)
         #expect(missing == nil)
-        #expect(keyring.token(.capability, [1]) != keyring.token(.admin, [1]))
+        #expect(keyring.token(.capability, [1]) != keyring.token(.token, [1]))
         #expect(keyring.token(.capability, [1]) != keyring.token(.capability, [2]))
     }
 

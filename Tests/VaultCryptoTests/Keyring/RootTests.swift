@@ -44,9 +44,9 @@ struct RootTests {
         for after in [keyring, try file.unlock()] {
             #expect(after.currentGeneration == 2 && after.activeGenerations == [1, 2] && after.revision == 2)
             #expect(after.resourceID(cacheKey: [1], locator: 1) == before.resourceID(cacheKey: [1], locator: 1))
-            #expect(after.token(.admin, [1]) != before.token(.admin, [1]))
+            #expect(after.token(.token, [1]) != before.token(.token, [1]))
         }
-        #expect(try file.unlock().token(.admin, [1]) == keyring.token(.admin, [1]))
+        #expect(try file.unlock().token(.token, [1]) == keyring.token(.token, [1]))
     }
 
     @Test("The old root key opens no part of the new file")

@@ -6,7 +6,8 @@ import VaultModel
 @Suite("Key derivation")
 struct KeyDerivationTests {
     private static let purposes: [Purpose] = [
-        .wrap, .metadata, .segment, .commitment, .resource, .principal, .index, .fresh, .capability, .admin, .keyring,
+        .wrap, .metadata, .segment, .commitment, .resource, .principal, .index, .fresh, .capability, .token, .tokenEra,
+        .keyring,
         .keyringMAC,
         .keyringSum,
     ]

@@ -45,6 +45,20 @@ struct APITests {
                 }
             }
             try fits(try await service.control("POST", "/api/v1/links", body: order), "Link")
+            let linked = #"{"resources":[\#(order)],"name":"tv","lifetime":0}"#
+            try fits(try await service.control("POST", "/api/v1/links", body: linked), "Link")
+            try fits(try await service.control("POST", "/api/v1/links", body: linked), "Problem", status: 409)
+            try fits(
+                try await service.control("POST", "/api/v1/tokens", body: #"{"scope":"read","lifetime":60}"#),
+                "CreatedToken")
+            try fits(try await service.control("GET", "/api/v1/links"), "Links")
+            try fits(try await service.control("GET", "/api/v1/tokens"), "Tokens")
+            try fits(try await service.control("DELETE", "/api/v1/links?all=true"), "Revocation")
+            for target in ["links", "tokens?id=ffffffff&all=true", "tokens?all=yes"] {
+                try fits(try await service.control("DELETE", "/api/v1/\(target)"), "Problem", status: 400)
+            }
+            try fits(try await service.control("DELETE", "/api/v1/tokens?id=x"), "Problem", status: 404)
+            try fits(try await service.control("POST", "/api/v1/tickets"), "Ticket")
             try fits(try await service.control("POST", "/api/v1/pins", body: order), "Nothing")
             try fits(try await service.control("POST", "/api/v1/unpins", body: order), "Nothing")
             try fits(try await service.control("POST", "/api/v1/prunes", body: "{}"), "Prune")
@@ -137,7 +151,7 @@ struct APITests {
         try await serving { service, _ in
             let client = try service.client()
             let refused = try #require(await client.ask("GET", "/api/v1/openapi.json", host: service.host))
-            #expect(refused.head.status == 404)
+            #expect(refused.head.status == 401)
             let answer = try await service.authorized("GET", "/api/v1/openapi.json")
             #expect(answer.head.status == 200 && answer.head.fields["content-type"] == "application/json")
             #expect(answer.body == PackageResources.openapi_json)
@@ -151,14 +165,18 @@ struct APITests {
             let body = #"{"url":"\#(url.absoluteString)","lifetime":60}"#
             let answer = try await service.control("POST", "/api/v1/links", body: body)
             let link: LinkDocument = try JSONText.read(from: answer.body)
-            let left = link.expires - Int64(Date().timeIntervalSince1970)
+            let left = try #require(link.expires).seconds - Int64(Date().timeIntervalSince1970)
             #expect((50...60).contains(left))
             let played = try #require(
                 await service.client().ask("GET", link.path, host: service.host, fields: ["Range": "bytes=0-9"]))
             #expect(played.head.status == 206 && title.media.matches(played.body, at: 0))
             for body in [
                 #"{"url":"\#(url.absoluteString)","lifetime":0}"#,
-                #"{"url":"\#(url.absoluteString)","lifetime":31536001}"#, #"{"url":"http://user:hunter2@a.example/"}"#,
+                #"{"url":"\#(url.absoluteString)","lifetime":31536001}"#, #"{"resources":[]}"#,
+                #"{"url":"\#(url.absoluteString)","lifetime":-1}"#,
+                #"{"url":"\#(url.absoluteString)","lifetime":5,"expires":"2030-01-01T00:00:00Z"}"#,
+                #"{"url":"\#(url.absoluteString)","resources":[{"url":"http://a.example/"}]}"#,
+                #"{"url":"http://user:hunter2@a.example/"}"#,
             ] {
                 let refused = try await service.control("POST", "/api/v1/links", body: body)
                 #expect(refused.head.status == 400)

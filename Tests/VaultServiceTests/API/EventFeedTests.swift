@@ -114,7 +114,7 @@ struct EventFeedTests {
         let channel = UnreadChannel(listening, unread: 5)
         let written = Locked<[(text: String, questions: Int)]>([])
         let (writes, noteWrite) = AsyncStream.makeStream(of: Void.self)
-        let feed = EventFeed(vault: vault, downloads: board, only: nil, channel: channel)
+        let feed = EventFeed(vault: vault, downloads: board, only: nil, access: nil, channel: channel)
         let telling = Task {
             var sent: Int64 = 0
             var writer: any ResponseBodyWriter = RecordingWriter { text in

@@ -77,14 +77,14 @@ struct KeysTests {
         }
     }
 
-    @Test("A new root key is created with key files that the service reads; the admin token alone is not enough")
+    @Test("A new root key is created with key files that the service reads; a token alone is not enough")
     func root() async throws {
         try await serving { service, url, test in
             let target = service.target(url)
             let key = URL(filePath: test.place.keyring).deletingLastPathComponent().path + "/key"
             let order = #"{"root":true,"slots":[{"method":"key-file","path":"\#(key)"}]}"#
             let fields: KeyValuePairs = [
-                "Authorization": "Bearer \(service.vault.tokens.adminToken)", "Content-Type": "application/json",
+                "Authorization": "Bearer \(service.token)", "Content-Type": "application/json",
             ]
             let asked = try service.client()
             let refused = await asked.ask("POST", "/api/v1/rotations", host: service.host, fields: fields, body: order)

@@ -67,7 +67,7 @@ struct CrowdTests {
             let client = try service.client()
             await client.send(
                 "POST /api/v1/pins HTTP/1.1\r\nHost: \(service.host)\r\nContent-Type: application/json\r\n"
-                    + "Authorization: Bearer \(service.vault.tokens.adminToken)\r\nContent-Length: 1000000\r\n\r\n")
+                    + "Authorization: Bearer \(service.token)\r\nContent-Length: 1000000\r\n\r\n")
             #expect(try await client.endsSoon(sending: " "))
         }
     }

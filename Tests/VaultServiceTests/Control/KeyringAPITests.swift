@@ -33,7 +33,7 @@ struct KeyringAPITests {
                 await service.client().ask(
                     "POST", "/api/v1/keyring", host: service.host,
                     fields: [
-                        "Authorization": "Bearer \(service.vault.tokens.adminToken)",
+                        "Authorization": "Bearer \(service.token)",
                         "Content-Type": "application/json",
                     ], body: text))
             #expect(withToken.head.status == 400)

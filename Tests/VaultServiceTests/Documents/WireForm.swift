@@ -50,6 +50,10 @@ struct WireForm: Sendable, CustomTestStringConvertible {
         + #""held":[[0,5],[7,9]],"id":"k3v7q2ma","mode":"prefer-vault","#
         + #""name":"d","part":false,"size":9,"title":\#(title),"type":"video/mp4","url":"https://a.example/b?c"}"#
 
+    private static let time = #""2026-11-23T22:15:39Z""#
+    private static let token = "mvt_" + String(repeating: "a", count: 64)
+    private static let ticket = String(repeating: "a", count: 43)
+
     private static let answers: [WireForm] = [
         WireForm(
             StatusDocument.self, "Status",
@@ -106,7 +110,28 @@ struct WireForm: Sendable, CustomTestStringConvertible {
                 + #""locatorChanging":true,"reseal":{"bytes":1,"due":true,"resources":2},"shreds":7}"#,
             minimal: #"{"act":null,"current":2,"folded":[],"generations":[],"locatorChanging":false,"reseal":null,"#
                 + #""shreds":0}"#),
-        WireForm(LinkDocument.self, "Link", #"{"expires":1,"path":"/media/a?t=b"}"#),
+        WireForm(
+            LinkDocument.self, "Link",
+            #"{"expires":\#(time),"id":"0a1b2c3d","name":"a","path":"/media/a?t=b","paths":["/media/a?t=b"]}"#,
+            minimal: #"{"expires":null,"id":null,"name":null,"path":"/media/a","paths":["/media/a"]}"#),
+        WireForm(
+            NamedLinksDocument.self, "Links",
+            #"{"damaged":1,"links":[{"count":2,"created":\#(time),"expires":\#(time),"id":"0a1b2c3d","#
+                + #""lastUsed":"2026-11-24","name":"a","url":"https://a.example/"}]}"#,
+            minimal: #"{"damaged":0,"links":[{"count":2,"created":\#(time),"expires":null,"id":"0a1b2c3d","#
+                + #""lastUsed":null,"name":"a","url":"https://a.example/"}]}"#),
+        WireForm(
+            TokensDocument.self, "Tokens",
+            #"{"damaged":1,"tokens":[{"created":\#(time),"expires":\#(time),"id":"0a1b2c3d","lastUsed":"2026-11-24","#
+                + #""name":"a","scope":"read"}]}"#,
+            minimal: #"{"damaged":0,"tokens":[{"created":\#(time),"expires":null,"id":"0a1b2c3d","lastUsed":null,"#
+                + #""name":null,"scope":"admin"}]}"#),
+        WireForm(
+            CreatedTokenDocument.self, "CreatedToken",
+            #"{"expires":\#(time),"id":"0a1b2c3d","name":"a","scope":"play","token":"\#(token)"}"#,
+            minimal: #"{"expires":null,"id":"0a1b2c3d","name":null,"scope":"metrics","token":"\#(token)"}"#),
+        WireForm(RevocationDocument.self, "Revocation", #"{"revoked":1}"#),
+        WireForm(TicketDocument.self, "Ticket", #"{"lifetime":60,"ticket":"\#(ticket)"}"#),
         WireForm(
             SettingsDocument.self, "Settings",
             #"{"addressFamily":"ipv4","allowHost":["a"],"caFile":{"certificates":1},"evictDownloads":true,"#
@@ -145,7 +170,14 @@ struct WireForm: Sendable, CustomTestStringConvertible {
 
     private static let requests: [WireForm] = [
         WireForm(ReferenceDocument.self, "Reference", "{\(reference),\(url)}", minimal: "{}"),
-        WireForm(LinkRequest.self, "LinkOrder", #"{\#(reference),"lifetime":60,\#(url)}"#, minimal: "{}"),
+        WireForm(
+            LinkOrder.self, "LinkOrder",
+            #"{"contentID":"a","expires":\#(time),"fields":[["Cookie","b"]],"id":"k3v7q2ma","lifetime":60,"name":"b","#
+                + #""resources":[{\#(url)}],\#(url)}"#,
+            minimal: "{}"),
+        WireForm(
+            TokenOrder.self, "TokenOrder", #"{"expires":\#(time),"lifetime":60,"name":"a","scope":"read"}"#,
+            minimal: #"{"scope":"metrics"}"#),
         WireForm(
             DownloadRequest.self, "DownloadOrder",
             #"{"audio":"en","connections":2,"contentID":"a","detached":true,"fields":[["Cookie","b"]],"id":"k3v7q2ma","#

@@ -27,7 +27,7 @@ struct PageTests {
     @Test("A page of another site gets 403 from media, health and API, even with a valid capability and token")
     func foreign() async throws {
         try await service { service, url in
-            let token = "Bearer \(service.vault.tokens.adminToken)"
+            let token = "Bearer \(service.token)"
             for fields in [
                 ["Origin": "http://evil.test", "Authorization": token], ["Origin": "null", "Authorization": token],
                 ["Sec-Fetch-Site": "cross-site", "Authorization": token],
@@ -95,7 +95,7 @@ struct PageTests {
     func notTheAPI() async throws {
         try await service(allowing: [Self.kiosk]) { service, url in
             let fields: KeyValuePairs = [
-                "Origin": Self.kiosk, "Authorization": "Bearer \(service.vault.tokens.adminToken)",
+                "Origin": Self.kiosk, "Authorization": "Bearer \(service.token)",
             ]
             for (method, path) in [("GET", "status"), ("POST", "pins"), ("OPTIONS", "pins"), ("GET", "nothing")] {
                 let answer = try #require(
@@ -114,7 +114,7 @@ struct PageTests {
     @Test("A change by the API requires a JSON content type, so that a form changes nothing")
     func forms() async throws {
         try await service { service, url in
-            let token = "Bearer \(service.vault.tokens.adminToken)"
+            let token = "Bearer \(service.token)"
             _ = try await service.ask("GET", url)
             let body = #"{"url":"\#(url.absoluteString)"}"#
             func pin(_ type: String?) async throws -> Int? {

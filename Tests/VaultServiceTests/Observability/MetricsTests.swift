@@ -238,11 +238,11 @@ struct MetricsTests {
         }
     }
 
-    @Test("Over the network the metrics require the admin token, and are 404 without it")
+    @Test("Over the network the metrics require a token, and are 401 without one")
     func token() async throws {
         try await RunningService.run(over: try await TestVault()) { service in
             let refused = try #require(await service.client().ask("GET", "/metrics", host: service.host))
-            #expect(refused.head.status == 404)
+            #expect(refused.head.status == 401)
             let answer = try await service.authorized("GET", "/metrics")
             #expect(answer.head.status == 200)
             let text = String(decoding: answer.body, as: UTF8.self)

@@ -22,6 +22,16 @@ struct OpenAPITests {
         }
     }
 
+    @Test("The file names the least scope of a token for every route and method")
+    func scopes() throws {
+        for route in APIRoute.allCases {
+            for method in route.methods {
+                let operation = try #require(paths[route.path]?[method.lowercased()])
+                #expect(operation["x-scope"]?.text == route.scope(for: method).rawValue, "\(method) \(route)")
+            }
+        }
+    }
+
     @Test("Every reference in the file resolves, and every part that can be referred to is")
     func references() throws {
         var found: Set<String> = []
@@ -92,7 +102,7 @@ struct OpenAPITests {
         let described = Set(paths.values.flatMap(\.members.values).flatMap(statuses))
         #expect(api == [400, 409, 507] && api.isSubset(of: described))
         // Answers that are no error of the vault: successes, conditions, and refusals of the request itself.
-        let others: Set = [200, 202, 206, 304, 403, 404, 412, 415]
+        let others: Set = [200, 202, 206, 304, 401, 403, 404, 412, 415]
         #expect(described.subtracting(media).subtracting(api).isSubset(of: others))
     }
 

@@ -116,7 +116,7 @@ struct RequestReadingTests {
     func brokenBody() async throws {
         try await service(hasControl: true) { service, url in
             let pins = "POST /api/v1/pins HTTP/1.1\r\nHost: HOST\r\nContent-Type: application/json\r\n"
-            let token = "Authorization: Bearer \(service.vault.tokens.adminToken)\r\n"
+            let token = "Authorization: Bearer \(service.token)\r\n"
             for body in ["2\r\n{\"\r\nxyz\r\n", "zz\r\n"] {
                 let answer = try await onlyAnswer(
                     service, url, pins + token + "Transfer-Encoding: chunked\r\n\r\n" + body)

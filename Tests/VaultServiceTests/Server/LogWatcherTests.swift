@@ -39,7 +39,7 @@ struct LogWatcherTests {
             ("a new generation of keys is in use", [#""act": rotate"#, #""generation": 2"#, #""receipt": 2"#]),
             ("the keys of the titles were rewrapped", [#""resources": 0"#, #""receipt": 3"#]),
             ("a generation of keys was retired", [#""generation": 1"#, #""receipt": 4"#]),
-            ("all playback links and the admin token were revoked", [#""receipt": 5"#]),
+            ("all playback links and tokens were revoked", [#""receipt": 5"#]),
             ("the vault was locked: its keys are wiped from memory", []),
         ]
         #expect(told.count == expected.count, "\(told.map(\.text))")

@@ -5,13 +5,13 @@ import VaultModel
 @testable import VaultService
 
 extension RunningService {
-    /// Sends a request with the admin token over the network, on its own connection.
+    /// Sends a request with a token of the scope admin over the network, on its own connection.
     func authorized(_ method: String, _ target: String, body: String = "") async throws -> (
         head: RawHead, body: [UInt8]
     ) {
         try #require(
             await client().ask(
-                method, target, host: host, fields: ["Authorization": "Bearer \(vault.tokens.adminToken)"], body: body))
+                method, target, host: host, fields: ["Authorization": "Bearer \(token)"], body: body))
     }
 
     /// Waits until at least `bytes` bytes of a resource are durable.

@@ -10,6 +10,8 @@ struct RunningService: Sendable {
     let folder: String
     let port: Int
     let server: VaultServer
+    /// A token with the scope admin; none if this process only reads the vault.
+    let token: String
 
     /// The value that clients send in `Host`.
     var host: String { "127.0.0.1:\(port)" }
@@ -61,8 +63,11 @@ struct RunningService: Sendable {
             throw VaultError(.closed, "the service ended before it listened")
         }
         do {
+            let token = access == .owner ? try await vault.createToken(.admin).text : ""
             result = .success(
-                try await body(RunningService(vault: vault, folder: test.place.folder, port: port, server: server)))
+                try await body(
+                    RunningService(
+                        vault: vault, folder: test.place.folder, port: port, server: server, token: token)))
         } catch {
             result = .failure(error)
         }

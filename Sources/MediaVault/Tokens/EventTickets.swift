@@ -1,0 +1,67 @@
+import VaultCrypto
+import VaultModel
+
+/// Tickets for the feed of events: a page cannot send a token when it opens one.
+///
+/// A ticket is good once, for a minute, and only for events. It is kept in memory, and ends with the token that it was
+/// given for.
+package final class EventTickets: Sendable {
+    /// A ticket that was just created.
+    package struct Ticket: Sendable {
+        package let text: String
+        /// For how many seconds it is good.
+        package let lifetime: Int
+    }
+
+    /// Who was given a ticket.
+    package struct Holder: Hashable, Sendable {
+        /// The token; nil for the vault's own user on the control socket.
+        package let access: TokenAccess?
+    }
+
+    private struct Entry {
+        let text: [UInt8]
+        let holder: Holder
+        let end: ContinuousClock.Instant
+    }
+
+    private let entries = Locked<[Entry]>([])
+
+    /// For how many seconds a ticket is good.
+    private static let lifetime = 60
+    /// The most tickets; of more, the oldest end.
+    private static let maxCount = 256
+
+    package init() {}
+
+    /// Creates a ticket.
+    ///
+    /// - Parameters:
+    ///   - access: the token of the request; nil on the control socket.
+    ///   - now: the time of the request.
+    package func issue(for access: TokenAccess?, now: ContinuousClock.Instant = .now) throws -> Ticket {
+        let text = Base64.encodeForURL(try SecureRandom.bytes(32, "ticket"))
+        let entry = Entry(
+            text: Array(text.utf8), holder: Holder(access: access), end: now + .seconds(Self.lifetime))
+        entries.withLock { entries in
+            entries.removeAll { $0.end <= now }
+            entries = entries.suffix(Self.maxCount - 1) + [entry]
+        }
+        return Ticket(text: text, lifetime: Self.lifetime)
+    }
+
+    /// Takes a ticket back; nil if it is unknown, was used, or has expired.
+    ///
+    /// The time does not depend on how much of it is correct.
+    package func redeem(_ text: String, now: ContinuousClock.Instant = .now) -> Holder? {
+        let bytes = Array(text.utf8)
+        return entries.withLock { entries in
+            var found: Holder?
+            for entry in entries where ConstantTime.areEqual(entry.text, bytes) && entry.end > now {
+                found = entry.holder
+            }
+            entries.removeAll { ConstantTime.areEqual($0.text, bytes) }
+            return found
+        }
+    }
+}

@@ -1,0 +1,192 @@
+import Synchronization
+import VaultCrypto
+import VaultModel
+import VaultStorage
+
+/// The tokens and named links that a vault has issued, as the index has them.
+///
+/// A request looks only here. The owner of the vault changes the index first, durably, and then the table; another
+/// process that reads the vault has what there was when it opened it.
+final class GrantTable: Sendable {
+    private struct State {
+        var grants: [GrantID: AccessGrant] = [:]
+        /// The rows of the index that do not open.
+        var unreadable: [GrantID] = []
+        /// The days of use that the index does not have yet.
+        var uses: [GrantID: Int64] = [:]
+    }
+
+    private let store: VaultStore
+    private let state: Locked<State>
+    private let changes = Atomic<Int64>(0)
+    /// Held while the index and the table change.
+    private let changing = Locked(())
+    private let listeners = Locked(NumberedSet<@Sendable () -> Void>())
+
+    /// How long an expired grant is still listed, in seconds.
+    private static let expiredListing: Int64 = 30 * AccessGrant.day
+
+    /// Reads the grants. Blocks.
+    init(_ store: VaultStore) {
+        self.store = store
+        // Without its grants a vault accepts no token: its operator can create others.
+        let stored = (try? store.grants()) ?? StoredGrants()
+        state = Locked(
+            State(
+                grants: Dictionary(stored.grants.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first }),
+                unreadable: stored.unreadable))
+    }
+
+    /// Grows each time that something is revoked or issued.
+    var revision: Int64 { changes.load(ordering: .acquiring) }
+
+    /// Returns the end of a day in UTC, in seconds since 1970.
+    static func endOfDay(at now: Int64) -> Int64 { day(of: now) + AccessGrant.day }
+
+    private static func day(of now: Int64) -> Int64 { max(0, now) - max(0, now) % AccessGrant.day }
+
+    // MARK: Observing
+
+    /// Registers a closure that is called after each change.
+    ///
+    /// - Returns: the number for ``stopListening(_:)``.
+    func listen(_ wake: @escaping @Sendable () -> Void) -> Int { listeners.withLock { $0.add(wake) } }
+
+    func stopListening(_ listener: Int) { listeners.withLock { $0.remove(listener) } }
+
+    private func noteChange() {
+        changes.add(1, ordering: .releasing)
+        for wake in listeners.withLock({ $0.all }) { wake() }
+    }
+
+    // MARK: Requests
+
+    /// Returns a grant; nil if it was revoked, or never issued.
+    func grant(_ id: GrantID) -> AccessGrant? { state.withLock { $0.grants[id] } }
+
+    /// Returns whether the links of a grant are valid, and records that one was used: named links, or those that were
+    /// created with a token.
+    func useLinks(of id: GrantID, now: Int64) -> Bool {
+        guard let grant = grant(id), grant.isCurrent(at: now) else { return false }
+        noteUse(of: grant, now: now)
+        return true
+    }
+
+    /// Records that something was used today.
+    func noteUse(of grant: AccessGrant, now: Int64) {
+        let day = Self.day(of: now)
+        guard grant.lastUsed != day else { return }
+        state.withLock { state in
+            guard state.grants[grant.id] != nil else { return }
+            state.grants[grant.id]?.lastUsed = day
+            state.uses[grant.id] = day
+        }
+    }
+
+    // MARK: Listing
+
+    /// Returns the grants of an era, the oldest first.
+    func grants(of era: [UInt8]) -> [AccessGrant] {
+        state.withLock { Array($0.grants.values) }.filter { $0.era == era }
+            .sorted { ($0.created, $0.id.hex) < ($1.created, $1.id.hex) }
+    }
+
+    /// The number of rows that do not open.
+    var unreadableCount: Int { state.withLock { $0.unreadable.count } }
+
+    // MARK: Changing
+
+    /// Issues a grant: from its return on, the index has it durably. Blocks.
+    ///
+    /// - Parameters:
+    ///   - kind: what is issued.
+    ///   - name: nil for a token without a name.
+    ///   - expires: seconds since 1970; nil for never.
+    ///   - era: that of the token key in use.
+    /// - Throws: ``VaultError`` with code `inUse` if there is one of this kind with the name, or if there are too many;
+    ///   `invalidArgument` if the name cannot be used; `storage`, `diskFull`.
+    func issue(_ kind: AccessGrant.Kind, name: String?, expires: Int64?, era: [UInt8]) throws -> AccessGrant {
+        if let name { try AccessGrant.check(name: name) }
+        return try changing.withLock { _ in
+            let known = state.withLock { Array($0.grants.values) }
+            let now = store.now()
+            let void = Set(known.filter { Self.isVoid($0, era: era, now: now) }.map(\.id))
+            let others = known.filter { !void.contains($0.id) }
+            guard others.count < StoredGrants.maxCount else {
+                throw VaultError(
+                    .inUse, "the vault has \(StoredGrants.maxCount) tokens and named links, the maximum; revoke some")
+            }
+            if let name { try Self.check(name, kind, among: others) }
+            let grant = AccessGrant(
+                id: try Self.freshID(among: known), kind: kind, name: name, created: now, expires: expires, era: era)
+            try store.add(grant, removing: Array(void))
+            state.withLock { state in
+                for id in void { state.grants[id] = nil }
+                state.grants[grant.id] = grant
+            }
+            noteChange()
+            return grant
+        }
+    }
+
+    /// Revokes grants; from its return on, nothing accepts them. Blocks.
+    ///
+    /// - Parameter isAll: whether to delete rows that do not open, too.
+    /// - Returns: the number of those that there were.
+    func revoke(_ ids: [GrantID], isAll: Bool = false) throws -> Int {
+        try changing.withLock { _ in
+            let (known, unreadable) = state.withLock { state in
+                (ids.filter { state.grants[$0] != nil }, isAll ? state.unreadable : [])
+            }
+            try store.removeGrants(known + unreadable)
+            state.withLock { state in
+                for id in known {
+                    state.grants[id] = nil
+                    state.uses[id] = nil
+                }
+                state.unreadable.removeAll { unreadable.contains($0) }
+            }
+            noteChange()
+            return known.count
+        }
+    }
+
+    /// Writes the days of use to the index. Blocks.
+    func writeUses() throws {
+        try changing.withLock { _ in
+            let uses = state.withLock { $0.uses }
+            guard !uses.isEmpty else { return }
+            try store.note(uses)
+            state.withLock { state in state.uses = state.uses.filter { uses[$0.key] != $0.value } }
+        }
+    }
+
+    /// Deletes grants of another era, and those that expired long ago. Blocks.
+    func removeVoid(era: [UInt8]) throws {
+        let now = store.now()
+        let void = state.withLock { Array($0.grants.values) }.filter { Self.isVoid($0, era: era, now: now) }
+        if !void.isEmpty { _ = try revoke(void.map(\.id)) }
+    }
+
+    private static func isVoid(_ grant: AccessGrant, era: [UInt8], now: Int64) -> Bool {
+        grant.era != era || grant.expires.map { $0 <= now - expiredListing } ?? false
+    }
+
+    /// - Throws: ``VaultError`` with code `inUse` if another one of the kind has the name, or the name as its id.
+    private static func check(_ name: String, _ kind: AccessGrant.Kind, among others: [AccessGrant]) throws {
+        let same = others.filter { $0.kind.isToken == kind.isToken }
+        guard !same.contains(where: { $0.name == name || $0.shortID == name }) else {
+            let what = kind.isToken ? "a token" : "a link"
+            throw VaultError(.inUse, "there is already \(what) with this name; revoke it, or choose another name")
+        }
+    }
+
+    /// Returns an id whose short form is no other's id and no name.
+    private static func freshID(among others: [AccessGrant]) throws -> GrantID {
+        let taken = Set(others.flatMap { [$0.shortID, $0.name ?? ""] })
+        while true {
+            let id: GrantID = try SecureRandom.identifier("grant id")
+            if !taken.contains(String(id.hex.prefix(AccessGrant.shortIDLength))) { return id }
+        }
+    }
+}

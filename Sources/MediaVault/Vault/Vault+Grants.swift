@@ -1,0 +1,127 @@
+import VaultModel
+import VaultStorage
+
+/// A token that was just created.
+public struct IssuedToken: Sendable {
+    /// What the vault keeps of it.
+    public let grant: AccessGrant
+    /// The token itself, which the vault does not keep: it cannot be shown again.
+    public let text: String
+}
+
+/// Named playback links that were just created.
+public struct IssuedLinks: Sendable {
+    /// What the vault keeps of them.
+    public let grant: AccessGrant
+    /// Path and query of each link, in the order of the references.
+    public let paths: [String]
+}
+
+// Tokens and named links, which are revoked one by one.
+extension Vault {
+    /// Creates a token for the service's API. It is valid at once, and after a restart.
+    ///
+    /// - Parameters:
+    ///   - scope: what it allows.
+    ///   - name: for people; no other token has it.
+    ///   - expires: seconds since 1970; nil for never.
+    /// - Throws: ``VaultError`` with code `inUse` if another token has the name; `invalidArgument` if the name or the
+    ///   time cannot be used; `owned` if this process is not the owner; `storage`, `diskFull`.
+    public func createToken(
+        _ scope: AccessScope, name: String? = nil, expires: Int64? = nil
+    ) async throws -> IssuedToken {
+        try requireOwner(to: "creates tokens")
+        try requireFuture(expires)
+        let (grants, tokens) = (grants, tokens)
+        return try await pool.run {
+            let grant = try grants.issue(.token(scope), name: name, expires: expires, era: tokens.era)
+            return IssuedToken(grant: grant, text: tokens.token(of: grant, scope))
+        }
+    }
+
+    /// Creates playback links that have one name, and are revoked together.
+    ///
+    /// - Parameters:
+    ///   - name: for people; no other links have it.
+    ///   - references: what the links lead to, at least one.
+    ///   - expires: seconds since 1970; nil for never.
+    /// - Throws: as ``createToken(_:name:expires:)``, and with code `invalidArgument` if a reference cannot be used.
+    public func createLinks(
+        named name: String, to references: [MediaReference], expires: Int64?
+    ) async throws -> IssuedLinks {
+        try requireOwner(to: "creates named links")
+        try requireFuture(expires)
+        let (grants, tokens) = (grants, tokens)
+        // A named link never leads to another one, which could be revoked apart from it.
+        let targets = references.map { tokens.resolvingPlaybackLinks($0) }
+        // Refuses unusable references before anything is written.
+        for target in targets { _ = try await playbackPath(for: target, expires: expires ?? Capability.never) }
+        guard let first = targets.first else {
+            throw VaultError(.invalidArgument, "links need at least one title; name some")
+        }
+        let resources = AccessGrant.LinkedResources(url: "\(first.url)", count: targets.count)
+        return try await pool.run {
+            let grant = try grants.issue(.links(resources), name: name, expires: expires, era: tokens.era)
+            let paths = try targets.map {
+                try tokens.playbackPath(for: $0, expires: expires ?? Capability.never, grant: grant.id)
+            }
+            return IssuedLinks(grant: grant, paths: paths)
+        }
+    }
+
+    /// The tokens that are not revoked, the oldest first; those that expired within the last 30 days, too.
+    public var issuedTokens: [AccessGrant] { grants.grants(of: tokens.era).filter(\.kind.isToken) }
+
+    /// The named links that are not revoked, the oldest first; those that expired within the last 30 days, too.
+    public var issuedLinks: [AccessGrant] { grants.grants(of: tokens.era).filter { !$0.kind.isToken } }
+
+    /// The number of records of tokens and named links that cannot be read; they admit nothing.
+    public var unreadableGrants: Int { grants.unreadableCount }
+
+    /// Revokes tokens or named links: from now on they open nothing, also after a restart. Responses that have begun
+    /// continue, except for feeds of events.
+    ///
+    /// - Parameter isAll: whether these are all of their kind; then records that cannot be read are deleted, too.
+    /// - Returns: the number of those that were not revoked before.
+    /// - Throws: ``VaultError`` with code `owned` if this process is not the owner; `storage`, `diskFull`.
+    @discardableResult
+    public func revoke(_ revoked: [AccessGrant], isAll: Bool = false) async throws -> Int {
+        try requireOwner(to: "revokes tokens and links")
+        let grants = grants
+        return try await pool.run { try grants.revoke(revoked.map(\.id), isAll: isAll) }
+    }
+
+    /// Returns the path and query of a playback link that ends with the token it was created with.
+    package func playbackPath(
+        for reference: MediaReference, expires: Int64, endingWith access: TokenAccess?
+    ) async throws -> String {
+        let path = try await playbackPath(for: reference, expires: expires)
+        guard let access else { return path }
+        return try tokens.playbackPath(for: reference, expires: expires, grant: access.grant)
+    }
+
+    /// Registers a closure that is called whenever a token may have become void.
+    ///
+    /// - Returns: the numbers for ``stopListeningToGrants(_:)``.
+    package func listenToGrants(_ wake: @escaping @Sendable () -> Void) -> (grants: Int, keys: Int) {
+        (grants.listen(wake), keys.listen { _ in wake() })
+    }
+
+    package func stopListeningToGrants(_ listeners: (grants: Int, keys: Int)) {
+        grants.stopListening(listeners.grants)
+        keys.stopListening(listeners.keys)
+    }
+
+    /// Deletes the records of what is void: nothing accepts it.
+    func removeVoidGrants() async {
+        let (grants, era) = (grants, tokens.era)
+        // What cannot be deleted now is deleted when something is issued, or by the next owner.
+        _ = try? await pool.run { try grants.removeVoid(era: era) }
+    }
+
+    private func requireFuture(_ expires: Int64?) throws {
+        guard expires ?? .max > store.now() else {
+            throw VaultError(.invalidArgument, "the time of expiry has passed; give a later one")
+        }
+    }
+}

@@ -1,0 +1,242 @@
+import ArgumentParser
+import MediaVault
+import VaultService
+
+struct TokenCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "token", abstract: "Manage the tokens of the service's API and metrics.",
+        subcommands: [TokenCreateCommand.self, TokenListCommand.self, TokenRevokeCommand.self])
+}
+
+struct TokenCreateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "create",
+        abstract: "Create a token, and print it once.",
+        discussion: """
+            Send it as "Authorization: Bearer TOKEN". Each scope allows what those before it allow:
+              metrics  the metrics
+              read     what lists and tells: status, titles, downloads, settings, events; no media and no keys
+              play     playback links and media of titles that the vault has; the links end with the token
+              admin    everything
+            The vault does not keep the token itself. With a running service it needs no key.
+            """)
+
+    @Option(help: "What the token allows: metrics, read, play or admin.")
+    var scope: ScopeArgument
+
+    @Option(help: ArgumentHelp("When it expires: \(ExpiryArgument.forms).", valueName: "time"))
+    var expires = "never"
+
+    @Option(help: "A name by which to list and revoke it.")
+    var name: String?
+
+    @OptionGroup var access: VaultAccess
+
+    @OptionGroup var waiting: WaitOption
+
+    @Flag(help: "Print a JSON object.")
+    var json = false
+
+    func run() async throws {
+        let order = TokenOrder(scope.scope, name: name, try ExpiryArgument.parse(expires))
+        let finder = try await access.finder(waiting)
+        let created = try await Interruption.cancelling("a token may have been created; token list shows it") {
+            try await finder.act { try await $0.createToken(order) }
+        }
+        try await StandardOutput.shared.write((json ? try JSONText.of(created) : created.token) + "\n")
+        let end = created.expires.map { "expires \($0)" } ?? "never expires"
+        await Terminal.shared.say(
+            "created token \(created.id), scope \(created.scope.rawValue), \(end); it is not shown again")
+    }
+}
+
+struct TokenListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List the tokens that are not revoked, and when each was last used.",
+        discussion: "Shows no token itself. Days are in UTC.", aliases: ["ls"])
+
+    @OptionGroup var access: VaultAccess
+
+    @Flag(help: "Print a JSON object.")
+    var json = false
+
+    func run() async throws {
+        let document = try await access.asking { try await $0.tokens() }
+        await IssuedText.warn(ofDamaged: document.damaged)
+        guard !json else { return try await StandardOutput.shared.write(try JSONText.of(document) + "\n") }
+        let rows = document.tokens.map { token in
+            [
+                token.id, token.scope.rawValue, IssuedText.day(token.created), IssuedText.expiry(token.expires),
+                token.lastUsed ?? "never", Terminal.printable(token.name ?? "-"),
+            ]
+        }
+        try await StandardOutput.shared.write(
+            IssuedText.table(["ID", "SCOPE", "CREATED", "EXPIRES", "USED", "NAME"], rows))
+    }
+}
+
+struct TokenRevokeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "revoke", abstract: "Revoke tokens: nothing accepts them from now on.",
+        discussion: """
+            Links that were created with a token of the scope play end with it. keys revoke-links revokes all tokens \
+            and links by a change of the keyring, so that no older copy of the vault's folder brings one back.
+            """)
+
+    @OptionGroup var revocation: RevocationArguments
+
+    func run() async throws { try await revocation.revoke(.tokens) }
+}
+
+struct LinksCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "links", abstract: "List and revoke the playback links that have a name.",
+        discussion: "The command url --name creates them.",
+        subcommands: [LinksListCommand.self, LinksRevokeCommand.self])
+}
+
+struct LinksListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List the named links that are not revoked, and when each was last used.",
+        discussion: "Shows no link itself. Days are in UTC.", aliases: ["ls"])
+
+    @OptionGroup var access: VaultAccess
+
+    @Flag(help: "Print a JSON object.")
+    var json = false
+
+    func run() async throws {
+        let document = try await access.asking { try await $0.links() }
+        await IssuedText.warn(ofDamaged: document.damaged)
+        guard !json else { return try await StandardOutput.shared.write(try JSONText.of(document) + "\n") }
+        let rows = document.links.map { link in
+            let others = link.count == 1 ? "" : " and \(link.count - 1) more"
+            return [
+                link.id, IssuedText.day(link.created), IssuedText.expiry(link.expires), link.lastUsed ?? "never",
+                Terminal.printable(link.name), Terminal.printable(link.url) + others,
+            ]
+        }
+        try await StandardOutput.shared.write(
+            IssuedText.table(["ID", "CREATED", "EXPIRES", "USED", "NAME", "TITLE"], rows))
+    }
+}
+
+struct LinksRevokeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "revoke", abstract: "Revoke named links: they play nothing from now on.",
+        discussion: """
+            Responses that have begun continue. Links without a name end only with their expiry, or with all others by \
+            keys revoke-links.
+            """)
+
+    @OptionGroup var revocation: RevocationArguments
+
+    func run() async throws { try await revocation.revoke(.links) }
+}
+
+/// The arguments of a command that revokes tokens or links.
+struct RevocationArguments: ParsableArguments {
+    @Argument(help: ArgumentHelp("Names or ids, as list prints them.", valueName: "name"))
+    var names: [String] = []
+
+    @Flag(help: "Revoke all of them.")
+    var all = false
+
+    @OptionGroup var access: VaultAccess
+
+    @OptionGroup var waiting: WaitOption
+
+    @Flag(help: "Print a JSON object.")
+    var json = false
+
+    func validate() throws {
+        guard names.isEmpty == all else {
+            throw ValidationError("name what to revoke, or give --all")
+        }
+    }
+
+    /// Revokes what the arguments name; if one of them names nothing, none is revoked.
+    func revoke(_ family: GrantFamily) async throws {
+        let finder = try await access.finder(waiting)
+        let names = names
+        let count = try await Interruption.cancelling("list shows what is not revoked") {
+            try await finder.act { vault in
+                guard !names.isEmpty else { return try await vault.revoke(family, id: nil).revoked }
+                var count = 0
+                for id in try await Self.ids(of: names, family, in: vault) {
+                    count += try await vault.revoke(family, id: id).revoked
+                }
+                return count
+            }
+        }
+        let what = family == .tokens ? "token" : "named link"
+        await Terminal.shared.say("\(Count.of(count, what)) revoked")
+        if json { try await StandardOutput.shared.write(try JSONText.of(["revoked": count]) + "\n") }
+    }
+
+    private static func ids(
+        of names: [String], _ family: GrantFamily, in vault: any VaultClient
+    ) async throws -> [String] {
+        let known =
+            family == .tokens
+            ? try await vault.tokens().tokens.map { ($0.id, $0.name) }
+            : try await vault.links().links.map { ($0.id, Optional($0.name)) }
+        return try names.map { name in
+            guard let found = known.first(where: { $0.1 == name }) ?? known.first(where: { $0.0 == name }) else {
+                let (what, group) = family == .tokens ? ("token", "token") : ("named link", "links")
+                throw VaultError(
+                    .notHeld,
+                    "there is no \(what) with this name or id, so nothing was revoked; mediavault \(group) list "
+                        + "shows those that there are")
+            }
+            return found.0
+        }
+    }
+}
+
+/// The words of lists of tokens and links.
+enum IssuedText {
+    /// Returns a table; nothing without rows.
+    static func table(_ heading: [String], _ rows: [[String]]) -> String {
+        rows.isEmpty ? "" : TextTable.text([heading] + rows)
+    }
+
+    /// Returns the day of a time.
+    static func day(_ time: Timestamp) -> String { String(time.description.prefix(10)) }
+
+    /// Returns when something expires, as the option that sets it accepts it.
+    static func expiry(_ time: Timestamp?) -> String { time.map { "\($0)" } ?? "never" }
+
+    /// Says how many records cannot be read.
+    static func warn(ofDamaged count: Int) async {
+        guard count > 0 else { return }
+        await Terminal.shared.say(
+            "\(Count.of(count, "record")) of tokens or links cannot be read; they admit nothing, and revoke --all removes them"
+        )
+    }
+}
+
+/// A scope by its name.
+enum ScopeArgument: String, CaseIterable, ExpressibleByArgument, Sendable {
+    case metrics, read, play, admin
+
+    var scope: AccessScope {
+        switch self {
+        case .metrics: .metrics
+        case .read: .read
+        case .play: .play
+        case .admin: .admin
+        }
+    }
+}
+
+extension VaultAccess {
+    /// Asks the running service, which needs no key; without one reads the vault.
+    func asking<Value>(_ question: (any VaultClient) async throws -> Value) async throws -> Value {
+        do {
+            return try await question(RemoteVault(ControlClient(folder: try place.vault())))
+        } catch is ServiceGone {
+            return try await opener().reading { try await question(LocalVault($0)) }
+        }
+    }
+}

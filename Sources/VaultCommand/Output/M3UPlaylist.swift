@@ -1,0 +1,33 @@
+import Foundation
+import MediaVault
+import VaultService
+
+/// An extended M3U playlist: names, durations and links of titles.
+enum M3UPlaylist {
+    struct Entry: Hashable, Sendable {
+        let name: String
+        /// In seconds; nil if it is unknown.
+        let duration: Int64?
+        let link: String
+    }
+
+    static func text(_ entries: [Entry]) -> String {
+        entries.reduce(into: "#EXTM3U\n") { text, entry in
+            text += "#EXTINF:\(entry.duration ?? -1),\(line(entry.name))\n\(entry.link)\n"
+        }
+    }
+
+    /// Returns a name as one line: a line break would begin another entry, which a player would open.
+    private static func line(_ name: String) -> String {
+        let breaks: Set<Unicode.GeneralCategory> = [.control, .lineSeparator, .paragraphSeparator]
+        let kept = name.unicodeScalars.map { breaks.contains($0.properties.generalCategory) ? " " : $0 }
+        let words = String(String.UnicodeScalarView(kept)).split(separator: " ")
+        return words.isEmpty ? "-" : words.joined(separator: " ")
+    }
+
+    /// Returns what a player shows for a title: its name, else the last part of its URL, else its host.
+    static func name(_ name: String?, _ url: MediaURL) -> String {
+        let last = url.path.split(separator: "/").last.map(String.init)
+        return name ?? last.map { $0.removingPercentEncoding ?? $0 } ?? url.host
+    }
+}

@@ -1,0 +1,89 @@
+import Foundation
+import Hummingbird
+import Logging
+import MediaVault
+
+// Tokens and playback links.
+extension APIResponder {
+    func grants(
+        _ asked: APIRequest, _ route: APIRoute, _ request: Request, _ context: ServiceContext
+    ) async throws -> Response {
+        func json(_ document: some Encodable) throws -> Response {
+            Response(try .json(document), isHead: request.method == .head, context: context)
+        }
+        switch (route, request.method) {
+        case (.tokens, .post): return try json(try await createToken(asked.body(), context))
+        case (.links, .post): return try json(try await createLinks(asked.body(), context))
+        case (_, .delete): return try json(try await revoke(route == .tokens ? .tokens : .links, asked, context))
+        case (.tokens, _): return try json(try await vault.tokens())
+        default: return try json(try await vault.links())
+        }
+    }
+
+    private func createToken(_ order: TokenOrder, _ context: ServiceContext) async throws -> CreatedTokenDocument {
+        let created = try await vault.createToken(order)
+        context.logger.notice(
+            "a token was created", metadata: ["token": "\(created.id)", "scope": "\(created.scope.rawValue)"])
+        return created
+    }
+
+    private func createLinks(_ order: LinkOrder, _ context: ServiceContext) async throws -> LinkDocument {
+        // A name would outlive the token.
+        guard order.details.name == nil || context.isAdmin else {
+            throw VaultError(
+                .invalidArgument, "only a token with the scope admin creates named links; leave out the name")
+        }
+        let playable = PlayableReferences(vault.vault, context)
+        var references: [MediaReference] = []
+        for document in try order.documents { references.append(try await playable.reference(of: document)) }
+        let created = try await vault.createLinks(
+            to: references, order.details, endingWith: context.isAdmin ? nil : context.access)
+        if let id = created.id { context.logger.notice("named links were created", metadata: ["link": "\(id)"]) }
+        return created
+    }
+
+    private func revoke(
+        _ family: GrantFamily, _ asked: APIRequest, _ context: ServiceContext
+    ) async throws -> RevocationDocument {
+        let document: RevocationDocument
+        switch (asked["id"], asked["all"]) {
+        case (let id?, nil): document = try await vault.revoke(family, id: id)
+        case (nil, "true"): document = try await vault.revoke(family, id: nil)
+        default:
+            throw VaultError(.invalidArgument, "the query must have either the id of what to revoke, or all=true")
+        }
+        context.logger.notice(
+            "tokens or named links were revoked",
+            metadata: ["kind": "\(family.rawValue)", "count": .number(document.revoked)])
+        return document
+    }
+}
+
+/// The references of a request, as far as its token may play them.
+///
+/// A token with the scope `play` plays what the vault has, named by its id or its URL. Otherwise its holder could make
+/// the service request whatever a URL leads to, or fill a title that has a content id from another origin.
+struct PlayableReferences: Sendable {
+    private let vault: Vault
+    private let isAdmin: Bool
+
+    init(_ vault: Vault, _ context: ServiceContext) { (self.vault, isAdmin) = (vault, context.isAdmin) }
+
+    /// - Throws: as ``ReferenceDocument/reference(in:)``; ``VaultError`` with code `invalidArgument` or `notHeld` if
+    ///   the token may not play it.
+    func reference(of document: ReferenceDocument) async throws -> MediaReference {
+        let reference = try await document.reference(in: vault)
+        guard !isAdmin else { return reference }
+        guard document.fields == nil, document.id != nil || document.contentID == nil, !reference.url.hasCredentials
+        else {
+            throw VaultError(
+                .invalidArgument,
+                "a token with the scope play names titles by id or url alone, without contentID, fields and credentials"
+            )
+        }
+        guard try await vault.summary(of: reference) != nil else {
+            throw VaultError(.notHeld, "the vault has no record of \(reference); fetch it first")
+        }
+        return reference
+    }
+}

@@ -1,0 +1,78 @@
+package import MediaVault
+
+/// A token as `GET /api/v1/tokens` and `token list --json` report it.
+package struct TokenDocument: Codable, Hashable, Sendable {
+    package let id: String
+    @OrNull package var name: String?
+    package let scope: AccessScope
+    package let created: Timestamp
+    /// Null if it never expires.
+    @OrNull package var expires: Timestamp?
+    /// The day, in UTC, on which it was last used; null if it never was.
+    @OrNull package var lastUsed: String?
+
+    /// Nil if the grant is no token.
+    init?(_ grant: AccessGrant) {
+        guard case .token(let scope) = grant.kind else { return nil }
+        (id, name, self.scope) = (grant.shortID, grant.name, scope)
+        created = Timestamp(seconds: grant.created)
+        expires = grant.expires.map { Timestamp(seconds: $0) }
+        lastUsed = grant.lastUsed.map(DayText.text)
+    }
+}
+
+/// The tokens of a vault.
+package struct TokensDocument: Codable, Sendable {
+    package let tokens: [TokenDocument]
+    /// How many records of tokens and named links cannot be read; they admit nothing.
+    package let damaged: Int
+}
+
+/// A token that was just created, as `token create --json` prints it.
+package struct CreatedTokenDocument: Codable, Sendable {
+    /// The token itself, which is not shown again.
+    package let token: String
+    package let id: String
+    @OrNull package var name: String?
+    package let scope: AccessScope
+    @OrNull package var expires: Timestamp?
+
+    init(_ issued: IssuedToken, _ scope: AccessScope) {
+        (token, id, name, self.scope) = (issued.text, issued.grant.shortID, issued.grant.name, scope)
+        expires = issued.grant.expires.map { Timestamp(seconds: $0) }
+    }
+}
+
+/// The body of `POST /api/v1/tokens`.
+package struct TokenOrder: Codable, Sendable {
+    let scope: AccessScope
+    let name: String?
+    /// Seconds from now; 0, and the same if both are omitted, for never.
+    let lifetime: Int64?
+    /// When it expires, in place of a lifetime.
+    let expires: Timestamp?
+
+    package init(_ scope: AccessScope, name: String?, _ expiry: GrantExpiry) {
+        (self.scope, self.name) = (scope, name)
+        (lifetime, expires) = expiry.members
+    }
+}
+
+/// A day as documents write it: `2026-11-24`.
+enum DayText {
+    static func text(_ seconds: Int64) -> String { String(Timestamp(seconds: seconds).description.prefix(10)) }
+}
+
+/// The result of revoking tokens or links.
+package struct RevocationDocument: Codable, Hashable, Sendable {
+    /// How many were revoked.
+    package let revoked: Int
+}
+
+/// A ticket for the feed of events.
+struct TicketDocument: Codable, Hashable, Sendable {
+    /// To be added to the query as `ticket`.
+    let ticket: String
+    /// For how many seconds it is good.
+    let lifetime: Int
+}

@@ -1,0 +1,117 @@
+package import MediaVault
+
+/// Named links as `GET /api/v1/links` and `links list --json` report them.
+package struct NamedLinkDocument: Codable, Hashable, Sendable {
+    package let id: String
+    package let name: String
+    /// The URL of the first resource.
+    package let url: String
+    /// The number of links with this name.
+    package let count: Int
+    package let created: Timestamp
+    /// Null if they never expire.
+    @OrNull package var expires: Timestamp?
+    /// The day, in UTC, on which one was last used; null if none ever was.
+    @OrNull package var lastUsed: String?
+
+    /// Nil if the grant is a token.
+    init?(_ grant: AccessGrant) {
+        guard case .links(let resources) = grant.kind else { return nil }
+        (id, name, url, count) = (grant.shortID, grant.name ?? "", resources.url, resources.count)
+        created = Timestamp(seconds: grant.created)
+        expires = grant.expires.map { Timestamp(seconds: $0) }
+        lastUsed = grant.lastUsed.map(DayText.text)
+    }
+}
+
+/// The named links of a vault.
+package struct NamedLinksDocument: Codable, Sendable {
+    package let links: [NamedLinkDocument]
+    /// How many records of tokens and named links cannot be read; they admit nothing.
+    package let damaged: Int
+}
+
+/// Playback links that were just created, and when they expire.
+package struct LinkDocument: Codable, Hashable, Sendable {
+    /// Path and query of the first link, to be appended to the service's own address.
+    package let path: String
+    /// The same of all links, in the order of the resources.
+    package let paths: [String]
+    /// Null if they never expire.
+    @OrNull package var expires: Timestamp?
+    /// The id of named links.
+    @OrNull package var id: String?
+    @OrNull package var name: String?
+
+    package init(paths: [String], expires: Int64?, _ grant: AccessGrant? = nil) {
+        (path, self.paths) = (paths.first ?? "", paths)
+        self.expires = expires.map { Timestamp(seconds: $0) }
+        (id, name) = (grant?.shortID, grant?.name)
+    }
+}
+
+/// The body of `POST /api/v1/links`.
+///
+/// It asks for a link to one resource, which it names beside the other members, or for links to several.
+struct LinkOrder: Codable, Sendable {
+    private let reference: ReferenceDocument
+    private let resources: [ReferenceDocument]?
+    let details: LinkDetails
+
+    private enum CodingKeys: CodingKey { case resources }
+
+    /// The most resources of a request.
+    private static let maxCount = 10_000
+
+    init(_ references: [MediaReference], _ details: LinkDetails) {
+        reference = ReferenceDocument(url: nil)
+        resources = references.map { ReferenceDocument($0) }
+        self.details = details
+    }
+
+    init(from decoder: any Decoder) throws {
+        reference = try ReferenceDocument(from: decoder)
+        details = try LinkDetails(from: decoder)
+        resources = try decoder.container(keyedBy: CodingKeys.self).decodeIfPresent(
+            [ReferenceDocument].self, forKey: .resources)
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        try reference.encode(to: encoder)
+        try details.encode(to: encoder)
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        try members.encodeIfPresent(resources, forKey: .resources)
+    }
+
+    /// The documents that name the resources.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` if they are named in two ways, in none, or too many.
+    var documents: [ReferenceDocument] {
+        get throws {
+            guard let resources else { return [reference] }
+            guard reference.id == nil, reference.url == nil else {
+                throw VaultError(
+                    .invalidArgument, "the request names a resource beside resources; leave out one of them")
+            }
+            guard (1...Self.maxCount).contains(resources.count) else {
+                throw VaultError(.invalidArgument, "resources must name 1 to \(Self.maxCount) resources")
+            }
+            return resources
+        }
+    }
+}
+
+/// The name of playback links, and how long they are valid.
+package struct LinkDetails: Codable, Sendable {
+    /// Nil for links without a name, which end only with their expiry.
+    let name: String?
+    /// Seconds from now; one day if omitted; 0 for never, with a name only.
+    let lifetime: Int64?
+    /// When they expire, in place of a lifetime.
+    let expires: Timestamp?
+
+    package init(name: String?, _ expiry: GrantExpiry) {
+        self.name = name
+        (lifetime, expires) = expiry.members
+    }
+}

@@ -1,0 +1,194 @@
+import Foundation
+import OriginTestSupport
+import Testing
+import VaultModel
+import VaultStorage
+
+@testable import MediaVault
+
+@Suite("Tokens")
+struct AccessTokenTests {
+    private let now = Int64(Date().timeIntervalSince1970)
+
+    private func fixture() async throws -> VaultFixture { try await VaultFixture(ScriptedResource(length: 0)) }
+
+    private static let id = GrantID(bytes: Array(repeating: 0x11, count: 16))
+
+    @Test("A token is parsed only in the one spelling that it is written in")
+    func parsing() throws {
+        let token = AccessToken(grant: try #require(Self.id), mac: Array(repeating: 0xFB, count: 32))
+        #expect(AccessToken(token.text) == token && token.text.utf8.count == 68)
+        for wrong in [
+            "", String(token.text.dropLast()), token.text + "A", "mvx_" + token.text.dropFirst(4),
+            "MVT_" + token.text.dropFirst(4), " " + token.text.dropFirst(1), token.text.replacing("-", with: "+"),
+            String(repeating: "a", count: 68), token.text.dropLast() + "=",
+        ] { #expect(AccessToken(wrong) == nil, "\(wrong)") }
+    }
+
+    @Test("Epoch, grant, scope and expiry of a token yield different inputs of its mac, however they are divided")
+    func message() throws {
+        func grant(_ id: UInt8, _ expires: Int64?) throws -> AccessGrant {
+            AccessGrant(
+                id: try #require(GrantID(bytes: Array(repeating: id, count: 16))), kind: .token(.read), name: nil,
+                created: 0, expires: expires, era: [])
+        }
+        var seen: Set<[UInt8]> = []
+        var count = 0
+        for epoch in [1, 11] as [Int64] {
+            for id in [0x11, 0x31] as [UInt8] {
+                for scope in AccessScope.allCases {
+                    for expires in [nil, 1, 11] as [Int64?] {
+                        seen.insert(AccessToken.message(epoch: epoch, grant: try grant(id, expires), scope: scope))
+                        count += 1
+                    }
+                }
+            }
+        }
+        #expect(seen.count == count)
+    }
+
+    @Test("A token allows its scope, survives a restart, and is revoked alone")
+    func life() async throws {
+        let fixture = try await fixture()
+        var vault = try await fixture.open()
+        var tokens: [AccessScope: String] = [:]
+        for scope in AccessScope.allCases { tokens[scope] = try await vault.createToken(scope, name: "\(scope)").text }
+        #expect(Set(tokens.values).count == 4)
+        await vault.close()
+        vault = try await fixture.open()
+        for (scope, token) in tokens { #expect(vault.tokens.scope(ofToken: token, now: now) == scope) }
+        let read = try #require(vault.issuedTokens.first { $0.name == "read" })
+        #expect(read.lastUsed == now - now % 86_400 || read.lastUsed == (now + 60) - (now + 60) % 86_400)
+        let revision = vault.grants.revision
+        #expect(try await vault.revoke([read]) == 1 && vault.grants.revision > revision)
+        #expect(try await vault.revoke([read]) == 0)
+        for (scope, token) in tokens {
+            #expect(vault.tokens.scope(ofToken: token, now: now) == (scope == .read ? nil : scope))
+        }
+        await vault.close()
+        vault = try await fixture.open()
+        #expect(Set(vault.issuedTokens.map(\.name)) == ["metrics", "play", "admin"])
+        #expect(vault.issuedTokens.allSatisfy { $0.lastUsed != nil }, "uses are written when the vault is closed")
+        for (scope, token) in tokens {
+            #expect(vault.tokens.scope(ofToken: token, now: now) == (scope == .read ? nil : scope))
+        }
+        await vault.close()
+    }
+
+    @Test("Any change to a token invalidates it, and another vault's is none")
+    func changed() async throws {
+        let vault = try await fixture().open()
+        let (token, other) = (try await vault.createToken(.admin).text, try await vault.createToken(.metrics).text)
+        let foreign = try await self.fixture().open()
+        #expect(foreign.tokens.scope(ofToken: token, now: now) == nil)
+        for index in [4, 20, 26, 40, 67] {
+            var characters = Array(token)
+            characters[index] = characters[index] == "A" ? "B" : "A"
+            #expect(vault.tokens.scope(ofToken: String(characters), now: now) == nil, "\(index)")
+        }
+        // The mac of one token with the id of another.
+        let mixed = try AccessToken(grant: #require(AccessToken(token)).grant, mac: #require(AccessToken(other)).mac)
+        #expect(vault.tokens.scope(ofToken: mixed.text, now: now) == nil)
+        await foreign.close()
+        await vault.close()
+        #expect(vault.tokens.scope(ofToken: token, now: now) == nil, "a closed vault accepts nothing")
+    }
+
+    @Test("A record that states another scope or expiry makes no more of a token")
+    func record() async throws {
+        let vault = try await fixture().open()
+        let issued = try await vault.createToken(.metrics, expires: now + 1000)
+        let grant = issued.grant
+        let own = vault.tokens.token(of: grant, .metrics)
+        #expect(own == issued.text)
+        let longer = AccessGrant(
+            id: grant.id, kind: .token(.metrics), name: nil, created: grant.created, expires: now + 2000,
+            era: grant.era)
+        #expect(vault.tokens.token(of: longer, .metrics) != own && vault.tokens.token(of: grant, .admin) != own)
+        #expect(vault.tokens.scope(ofToken: own, now: now + 999) == .metrics)
+        #expect(vault.tokens.scope(ofToken: own, now: now + 1000) == nil, "it has expired")
+        await vault.close()
+    }
+
+    @Test("A new root key, and revoking all links, end every token; another generation and another locator end none")
+    func keyOperations() async throws {
+        let fixture = try await fixture()
+        var vault = try await fixture.open()
+        let kept = try await vault.createToken(.read, name: "kept").text
+        _ = try await vault.keys.rotate()
+        #expect(vault.tokens.scope(ofToken: kept, now: now) == .read)
+        _ = try await vault.keys.changeLocator()
+        #expect(vault.tokens.scope(ofToken: kept, now: now) == .read)
+        await vault.close()
+        vault = try await fixture.open()
+        #expect(vault.tokens.scope(ofToken: kept, now: now) == .read && vault.unreadableGrants == 0)
+        _ = try await vault.keys.rotateRoot(unlockedBy: [fixture.unlock])
+        #expect(vault.tokens.scope(ofToken: kept, now: now) == nil && vault.issuedTokens.isEmpty)
+        let next = try await vault.createToken(.read, name: "kept").text
+        #expect(vault.tokens.scope(ofToken: next, now: now) == .read)
+        try await vault.keys.revokeLinks()
+        #expect(vault.tokens.scope(ofToken: next, now: now) == nil && vault.issuedTokens.isEmpty)
+        await vault.close()
+        vault = try await fixture.open()
+        #expect(try vault.store.grants().grants.isEmpty, "an owner deletes the records of what is void")
+        await vault.close()
+    }
+
+    @Test("Names are unique among tokens and among links, and one line")
+    func names() async throws {
+        let fixture = try await fixture()
+        let vault = try await fixture.open()
+        let grant = try await vault.createToken(.read, name: "tv").grant
+        for name in ["tv", grant.shortID] {
+            let error = await #expect(throws: VaultError.self) { try await vault.createToken(.read, name: name) }
+            #expect(error?.code == .inUse, "\(name)")
+        }
+        for name in ["", "a\nb", "a\u{7}b", "a\u{2028}b", String(repeating: "x", count: 101)] {
+            let error = await #expect(throws: VaultError.self) { try await vault.createToken(.read, name: name) }
+            #expect(error?.code == .invalidArgument)
+        }
+        let past = await #expect(throws: VaultError.self) { try await vault.createToken(.read, expires: now - 1) }
+        #expect(past?.code == .invalidArgument)
+        #expect(vault.issuedTokens.count == 1)
+        _ = try await vault.createLinks(named: "tv", to: [MediaReference(fixture.url)], expires: nil)
+        try await vault.revoke([grant])
+        _ = try await vault.createToken(.read, name: "tv")
+        await vault.close()
+    }
+
+    @Test("Only the owner creates and revokes; a reader knows what there was when it opened the vault")
+    func reader() async throws {
+        let fixture = try await fixture()
+        let owner = try await fixture.open()
+        let token = try await owner.createToken(.play)
+        let reader = try await fixture.open(.reader)
+        #expect(reader.tokens.scope(ofToken: token.text, now: now) == .play)
+        for act in [
+            { _ = try await reader.createToken(.read) }, { try await reader.revoke([token.grant]) },
+            { _ = try await reader.createLinks(named: "a", to: [MediaReference(fixture.url)], expires: nil) },
+        ] as [() async throws -> Void] {
+            let error = await #expect(throws: VaultError.self) { try await act() }
+            #expect(error?.code == .owned)
+        }
+        await reader.close()
+        await owner.close()
+    }
+
+    @Test("Tokens survive a rebuild of the index, a revoked one does not come back, and a destroyed vault has none")
+    func rebuild() async throws {
+        let fixture = try await fixture()
+        var vault = try await fixture.open()
+        let (kept, gone) = (try await vault.createToken(.read), try await vault.createToken(.read))
+        try await vault.revoke([gone.grant])
+        await vault.close()
+        try FileManager.default.removeItem(atPath: fixture.place.folder + "/index.sqlite")
+        _ = try await Vault.rebuildIndex(fixture.place, unlock: fixture.unlock)
+        vault = try await fixture.open()
+        #expect(vault.tokens.scope(ofToken: kept.text, now: now) == .read)
+        #expect(vault.tokens.scope(ofToken: gone.text, now: now) == nil)
+        let store = vault.store
+        _ = try await vault.keys.destroy(vaultID: try await vault.status().vaultID)
+        #expect(try store.grants().grants.isEmpty)
+        await vault.close()
+    }
+}
