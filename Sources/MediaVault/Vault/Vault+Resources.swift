@@ -103,6 +103,12 @@ extension Vault {
         return path
     }
 
+    /// Returns the id by which people know a resource, also if it was removed.
+    package func titleID(of id: ResourceID) async throws -> TitleID {
+        let store = store
+        return try await pool.run { try store.index.titleID(of: id) }
+    }
+
     /// Returns the titles that a resource is a part of; itself if it is a title, or a part of none.
     package func titles(of id: ResourceID) async throws -> [ResourceID] {
         let store = store

@@ -46,8 +46,8 @@ struct ListCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        var listing = TitleListing(
-            columns: json ? nil : columns, search: search.map(TitleSearch.init), filter: filter, order: sort)
+        let selection = ListSelection(order: sort, filter: filter, search: search.map { TitleSearch(text: $0) })
+        var listing = TitleListing(columns: json ? nil : columns, selection: selection, order: sort)
         // Reported after the list, which is as complete as possible.
         let damage: VaultError?
         if let service = try await access.keylessService() {
@@ -83,86 +83,9 @@ struct ListCommand: AsyncParsableCommand {
     }
 }
 
-/// A text to look for in the names and URLs of titles, whatever its capitals and accents.
-struct TitleSearch: Sendable {
-    let text: String
+extension ListFilter: ExpressibleByArgument {}
 
-    func finds(_ title: ListedDocument) -> Bool {
-        let isEncoded = title.url.utf8.contains(UInt8(ascii: "%"))
-        let places = [title.name, title.url, isEncoded ? title.url.removingPercentEncoding : nil]
-        return places.compactMap(\.self).contains { place in
-            place.range(of: text, options: [.caseInsensitive, .diacriticInsensitive]) != nil
-        }
-    }
-}
-
-/// Which titles `list` shows.
-enum ListFilter: String, CaseIterable, Sendable, ExpressibleByArgument {
-    case held, partial, pinned
-
-    func admits(_ title: ListedDocument) -> Bool {
-        switch self {
-        case .held: title.complete
-        case .partial: !title.complete
-        case .pinned: title.class == "pinned"
-        }
-    }
-}
-
-/// The order in which `list` shows titles.
-enum ListOrder: String, CaseIterable, Sendable, ExpressibleByArgument {
-    case name, size, added, played
-
-    /// Returns the place of a title; the lowest comes first.
-    func place(of title: ListedDocument) -> ListPlace {
-        let number: Int64 =
-            switch self {
-            case .name: 0
-            // An unknown size comes last.
-            case .size: -(title.size ?? -1)
-            case .added: -title.added.seconds
-            case .played: -title.accessed.seconds
-            }
-        return ListPlace(number: number, name: ListPlace.comparable(title.shownName), url: title.url)
-    }
-}
-
-/// The place of a title in a list; titles with the same number are in the order of their names.
-struct ListPlace: Comparable, Sendable {
-    let number: Int64
-    /// The name in a form whose bytes are in the order that people expect.
-    let name: String
-    let url: String
-
-    static func < (one: ListPlace, other: ListPlace) -> Bool {
-        (one.number, one.name, one.url) < (other.number, other.name, other.url)
-    }
-
-    /// Returns a name without capitals and accents, and with the length before each number: 9 comes before 10.
-    static func comparable(_ name: String) -> String {
-        let isPlain = name.utf8.allSatisfy { $0 < 0x80 }
-        let folded = isPlain ? name : name.folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)
-        var bytes: [UInt8] = []
-        var digits: [UInt8] = []
-        func endNumber() {
-            guard !digits.isEmpty else { return }
-            let number = digits.drop { $0 == 0x30 }
-            bytes.append(0x30 + UInt8(min(number.count, 9)))
-            bytes += number
-            digits = []
-        }
-        for byte in folded.utf8 {
-            if (0x30...0x39).contains(byte) {
-                digits.append(byte)
-            } else {
-                endNumber()
-                bytes.append((0x41...0x5A).contains(byte) ? byte + 0x20 : byte)
-            }
-        }
-        endNumber()
-        return String(decoding: bytes, as: UTF8.self)
-    }
-}
+extension ListOrder: ExpressibleByArgument {}
 
 /// Collects titles, and prints them in order. A page of them is prepared while the next is being read.
 private struct TitleListing {
@@ -175,8 +98,7 @@ private struct TitleListing {
 
     /// Nil for JSON.
     let columns: [ListColumn]?
-    let search: TitleSearch?
-    let filter: ListFilter?
+    let selection: ListSelection
     let order: ListOrder
     private let now = Int64(Date().timeIntervalSince1970)
     private var page: [ListedDocument] = []
@@ -184,11 +106,8 @@ private struct TitleListing {
 
     private static let pageSize = 256
 
-    init(columns: [ListColumn]?, search: TitleSearch?, filter: ListFilter?, order: ListOrder) {
-        self.columns = columns
-        self.search = search
-        self.filter = filter
-        self.order = order
+    init(columns: [ListColumn]?, selection: ListSelection, order: ListOrder) {
+        (self.columns, self.selection, self.order) = (columns, selection, order)
     }
 
     mutating func add(_ title: ListedDocument) {
@@ -197,11 +116,11 @@ private struct TitleListing {
     }
 
     private mutating func turnPage() {
-        let (page, columns, search, filter, order, now) = (page, columns, search, filter, order, now)
+        let (page, columns, selection, order, now) = (page, columns, selection, order, now)
         self.page = []
         prepared.append(
             Task {
-                try page.filter { (filter?.admits($0) ?? true) && (search?.finds($0) ?? true) }.map { title in
+                try page.filter(selection.admits).map { title in
                     var line = Line(place: order.place(of: title))
                     if let columns {
                         line.cells = columns.map { ListCell($0.text(title, now: now)) }

@@ -47,13 +47,6 @@ enum ListColumn: String, CaseIterable, Sendable {
     }
 }
 
-extension ListedDocument {
-    /// What a person would call it: its name, else its URL with the characters that its escapes stand for.
-    var shownName: String {
-        name ?? (url.utf8.contains(UInt8(ascii: "%")) ? url.removingPercentEncoding : nil) ?? url
-    }
-}
-
 /// How long ago something was, in one unit: `12m`, `5h`, `90d`, `2y`.
 enum AgeText {
     static func text(seconds: Int64) -> String {

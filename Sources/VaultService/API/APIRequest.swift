@@ -13,8 +13,9 @@ struct APIRequest: Sendable {
     static let maxFileBytes = 2 * AuthorityCertificates.maxLength
 
     private let request: Request
+    private let route: APIRoute
 
-    init(_ request: Request) { self.request = request }
+    init(_ request: Request, about route: APIRoute) { (self.request, self.route) = (request, route) }
 
     /// The decoded value of a query parameter; nil if it is absent.
     subscript(name: String) -> String? {
@@ -31,13 +32,40 @@ struct APIRequest: Sendable {
         }
     }
 
+    /// Returns a query parameter that has one of a few values; nil if it is absent.
+    func choice<Choice: RawRepresentable & CaseIterable>(_ name: String) throws -> Choice?
+    where Choice.RawValue == String {
+        try self[name].map { text in
+            guard let choice = Choice(rawValue: text) else {
+                let names = Choice.allCases.map(\.rawValue).joined(separator: ", ")
+                throw VaultError(.invalidArgument, "the request's \(name) must be one of \(names)")
+            }
+            return choice
+        }
+    }
+
+    /// Which resources the query selects.
+    var selection: ListSelection {
+        get throws {
+            ListSelection(
+                order: try choice("sort"), filter: try choice("filter"),
+                search: self["search"].map { TitleSearch(text: $0) })
+        }
+    }
+
     /// Returns the resource that the query names, or the body of a POST.
     func reference(in vault: Vault) async throws -> MediaReference { try await document().reference(in: vault) }
 
     /// Returns the same, as the request spells it.
     func document() async throws -> ReferenceDocument {
+        if let id = pathID { return ReferenceDocument(id: id, url: nil, contentID: nil) }
         if request.method == .post { return try await body() }
         return try ReferenceDocument(id: titleID(), url: self["url"], contentID: self["contentID"])
+    }
+
+    /// The id of the resource that the path names.
+    private var pathID: TitleID? {
+        APIRoute.id(inPath: Substring((request.head.path ?? "").utf8.prefix { $0 != UInt8(ascii: "?") }))
     }
 
     /// Whether the query names a resource.
@@ -56,7 +84,14 @@ struct APIRequest: Sendable {
     func body<Value: Decodable>(_ type: Value.Type = Value.self, upTo limit: Int = maxBytes) async throws -> Value {
         do {
             let buffer = try await request.body.collect(upTo: limit)
-            return try JSONText.read(type, from: Array(buffer.readableBytesView))
+            let bytes = Array(buffer.readableBytesView)
+            let value = try JSONText.read(type, from: bytes)
+            if let member = try RequestSchema(route, request.method.rawValue)?.unknownMember(in: bytes) {
+                throw VaultError(
+                    .invalidArgument,
+                    "the body has \(member), which this request does not know; see the API description")
+            }
+            return value
         } catch is NIOTooManyBytesError {
             throw VaultError(.invalidArgument, "the body is longer than \(limit >> 20) MiB; shorten it")
         } catch is HTTPParserError {

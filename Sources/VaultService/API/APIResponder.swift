@@ -25,7 +25,7 @@ struct APIResponder: Sendable {
                 ErrorAnswer.methodNotAllowed(route.methods.joined(separator: ", ")), isHead: isHead, context: context)
         }
         do {
-            return try await answer(APIRequest(request), to: request, about: route, context)
+            return try await answer(APIRequest(request, about: route), to: request, about: route, context)
         } catch let error as VaultError {
             context.failed(error)
             return Response(ErrorAnswer.answer(APIProblem.document(error)), isHead: isHead, context: context)
@@ -41,15 +41,19 @@ struct APIResponder: Sendable {
         guard !vault.vault.isLocked || [.locks, .openAPI].contains(route) else { throw VaultError.vaultLocked }
         switch route {
         case .status: return try json(try await vault.status())
-        case .resources: return try json(try await vault.resources(after: asked["after"], limit: asked.number("limit")))
-        case .resource: return try json(try await resource(asked.reference(in: vault.vault)))
-        case .content:
+        case .resources:
+            return try json(
+                try await vault.resources(after: asked["after"], limit: asked.number("limit"), asked.selection))
+        case .resourceByID where request.method == .delete:
+            return try json(try await vault.remove(asked.reference(in: vault.vault)))
+        case .resource, .resourceByID: return try json(try await resource(asked.reference(in: vault.vault)))
+        case .content, .contentByID:
             let now = Int64(Date().timeIntervalSince1970)
             let reference = try await PlayableReferences(vault.vault, context).reference(of: asked.document())
             return try await MediaResponder(
                 vault: vault.vault, reference: reference, context: context, arrival: .now, now: now
             ).respond(to: MediaRequest(request.method == .head ? .head : .get, request.headers, now: now))
-        case .explanation: return try json(try await explanation(asked.reference(in: vault.vault)))
+        case .explanation, .explanationByID: return try json(try await explanation(asked.reference(in: vault.vault)))
         case .removals:
             return try json(try await vault.remove(asked.body(ReferenceDocument.self).reference(in: vault.vault)))
         case .pins:
@@ -65,6 +69,9 @@ struct APIResponder: Sendable {
         case .names:
             let order: NameRequest = try await asked.body()
             try await vault.setName(order.details.name, of: order.reference.reference(in: vault.vault))
+            return try json(EmptyDocument())
+        case .pinByID, .nameByID, .modeByID:
+            try await change(asked, route, isSet: request.method == .put)
             return try json(EmptyDocument())
         case .prunes: return try json(try await vault.prune(asked.body()))
         case .verifications: return try await verification(asked.body(), context)
@@ -116,6 +123,21 @@ struct APIResponder: Sendable {
         case .openAPI:
             let file = Answer(status: 200, type: "application/json", body: PackageResources.openapi_json)
             return Response(file, isHead: request.method == .head, context: context)
+        }
+    }
+
+    /// Sets or removes the pin, the name or the mode of the resource that the path names.
+    private func change(_ asked: APIRequest, _ route: APIRoute, isSet: Bool) async throws {
+        switch route {
+        case .nameByID:
+            let name = isSet ? try await asked.body(NameDetails.self).name : ""
+            try await vault.setName(name, of: asked.reference(in: vault.vault))
+        case .modeByID:
+            let mode = isSet ? try await NamedMode(asked.body(ModeDetails.self).mode).mode : nil
+            try await vault.setMode(mode, of: asked.reference(in: vault.vault))
+        default:
+            let reference = try await asked.reference(in: vault.vault)
+            if isSet { try await vault.pin(reference) } else { try await vault.unpin(reference) }
         }
     }
 

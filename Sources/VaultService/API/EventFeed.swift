@@ -72,11 +72,11 @@ struct EventFeed: StreamedBody {
         var text = ""
         for id in resources {
             do {
+                let name = try await vault.titleID(of: id)
                 if let summary = try await vault.summary(of: id) {
-                    let change = ChangeDocument(id: id.hex, resource: summary)
-                    text += try Self.event("resource", change)
+                    text += try Self.event("resource", ChangeDocument(id: name, resource: summary))
                 } else {
-                    text += try Self.event("removed", RemovedDocument(id: id.hex))
+                    text += try Self.event("removed", RemovedDocument(id: name))
                 }
             } catch is VaultError {
                 // A row that cannot be read is reported to clients that ask for the resource.

@@ -207,14 +207,13 @@ struct NameDetails: Codable, Sendable {
 
 /// The current state of a resource that has changed: the event `resource`.
 package struct ChangeDocument: Codable, Sendable {
-    /// The resource's id in this vault, which reveals nothing about the resource.
-    package let id: String
+    package let id: TitleID
     package let resource: ResourceSummary
 }
 
 /// The id of a resource that no longer exists: the event `removed`.
 package struct RemovedDocument: Codable, Hashable, Sendable {
-    package let id: String
+    package let id: TitleID
 }
 
 /// The result of removing a resource.

@@ -13,21 +13,38 @@ package struct LocalVault: VaultClient {
 
     package func status() async throws -> StatusDocument { StatusDocument(try await vault.status()) }
 
+    /// Returns a page of the resources that a selection has, in its order.
+    func resources(after cursor: String?, limit: Int?, _ selection: ListSelection) async throws -> PageDocument {
+        guard !selection.isAll else { return try await resources(after: cursor, limit: limit) }
+        let (cursor, limit) = (try cursor.map { try Self.read($0, ListCursor.init) }, try Self.checked(limit))
+        var all: [ListedDocument] = []
+        let damaged = try await resources { all.append($0) }
+        let page = selection.page(of: all, after: cursor, limit: limit)
+        return PageDocument(resources: page.titles, damaged: cursor == nil ? damaged : 0, next: page.next?.description)
+    }
+
     package func resources(after cursor: String?, limit: Int?) async throws -> PageDocument {
-        let last = try cursor.map { cursor in
-            guard let id = ResourceID(hex: cursor) else {
-                throw VaultError(.invalidArgument, "after is invalid; use the value of next from the previous page")
-            }
-            return id
-        }
-        let limit = limit ?? Self.pageSize
-        guard (1...Self.maxPageSize).contains(limit) else {
-            throw VaultError(.invalidArgument, "limit must be between 1 and \(Self.maxPageSize)")
-        }
+        let last = try cursor.map { try Self.read($0, ResourceID.init(hex:)) }
+        let limit = try Self.checked(limit)
         let page = try await vault.page(after: last, limit: limit)
         return PageDocument(
             resources: page.resources.map(ListedDocument.init), damaged: page.damagedCount,
             next: page.next?.hex)
+    }
+
+    private static func read<Cursor>(_ text: String, _ parse: (String) -> Cursor?) throws -> Cursor {
+        guard let cursor = parse(text) else {
+            throw VaultError(.invalidArgument, "after is invalid; use the value of next from the previous page")
+        }
+        return cursor
+    }
+
+    private static func checked(_ limit: Int?) throws -> Int {
+        let limit = limit ?? pageSize
+        guard (1...maxPageSize).contains(limit) else {
+            throw VaultError(.invalidArgument, "limit must be between 1 and \(maxPageSize)")
+        }
+        return limit
     }
 
     package func reference(of id: TitleID, fields: HeaderFields) async throws -> MediaReference {

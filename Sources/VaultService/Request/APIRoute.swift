@@ -1,21 +1,57 @@
 import VaultModel
 
-/// A route under `/api/v1/`, named by the last part of its path.
+/// A route under `/api/v1/`, named by the rest of its path, in which `{id}` stands for the id of a resource.
 enum APIRoute: String, CaseIterable, Sendable {
     case status, resources, resource, content, downloads, removals, pins, unpins, modes, names, prunes, verifications,
         settings
     case revocations, links, tokens, tickets, explanation, events
     case reseals, shreds, audit, destructions, keyring, locks
     case keys, rotations, rewraps, retirements
+    case resourceByID = "resources/{id}"
+    case contentByID = "resources/{id}/content"
+    case explanationByID = "resources/{id}/explanation"
+    case pinByID = "resources/{id}/pin"
+    case nameByID = "resources/{id}/name"
+    case modeByID = "resources/{id}/mode"
     case openAPI = "openapi.json"
 
-    /// The path on the service.
-    var path: String { "/api/v1/" + rawValue }
+    /// The path on the service, with `{id}` in place of an id.
+    var path: String { Self.prefix + rawValue }
+
+    private static let prefix = "/api/v1/"
+    private static let byID = Self.allCases.filter { $0.rawValue.contains(Self.idPlace) }
+    private static let idPlace = "{id}"
+    private static let beforeID = prefix + "resources/"
+
+    /// The route of a path; nil if there is none.
+    init?(path: some StringProtocol) {
+        guard path.hasPrefix(Self.prefix) else { return nil }
+        if let id = Self.id(inPath: path) {
+            let rest = path.dropFirst(Self.beforeID.count + id.description.count)
+            guard let route = Self.byID.first(where: { $0.path == Self.beforeID + Self.idPlace + rest }) else {
+                return nil
+            }
+            self = route
+        } else {
+            guard let route = Self(rawValue: String(path.dropFirst(Self.prefix.count))),
+                !Self.byID.contains(route)
+            else { return nil }
+            self = route
+        }
+    }
+
+    /// Returns the id of the resource that a path names; nil if it names none.
+    static func id(inPath path: some StringProtocol) -> TitleID? {
+        guard path.hasPrefix(beforeID) else { return nil }
+        return TitleID(String(path.dropFirst(beforeID.count).prefix { $0 != "/" }))
+    }
 
     /// The methods that it supports, with HEAD for each GET whose answer has an end.
     var methods: [String] {
         switch self {
-        case .status, .resources, .audit, .keys, .openAPI: ["GET", "HEAD"]
+        case .status, .resources, .audit, .keys, .contentByID, .explanationByID, .openAPI: ["GET", "HEAD"]
+        case .resourceByID: ["GET", "HEAD", "DELETE"]
+        case .pinByID, .nameByID, .modeByID: ["PUT", "DELETE"]
         case .reseals, .shreds, .destructions, .rotations, .rewraps, .retirements: ["POST"]
         case .resource, .content, .explanation: ["GET", "HEAD", "POST"]
         case .removals, .pins, .unpins, .modes, .names, .prunes, .verifications, .revocations, .locks, .tickets:
@@ -31,9 +67,9 @@ enum APIRoute: String, CaseIterable, Sendable {
     func scope(for method: String) -> AccessScope {
         let asks = ["GET", "HEAD"].contains(method)
         return switch self {
-        case .status, .resources, .resource, .explanation, .events, .tickets, .openAPI: .read
-        case .settings, .downloads: asks ? .read : .admin
-        case .content: .play
+        case .status, .resources, .resource, .explanation, .explanationByID, .events, .tickets, .openAPI: .read
+        case .settings, .downloads, .resourceByID: asks ? .read : .admin
+        case .content, .contentByID: .play
         // The list says who has links. A token for playing creates links that end with it.
         case .links: method == "POST" ? .play : .admin
         default: .admin

@@ -16,7 +16,7 @@ enum Route: Hashable, Sendable {
             self = .readiness
         } else if path.elementsEqual("/metrics".utf8) {
             self = .metrics
-        } else if let route = APIRoute.allCases.first(where: { path.elementsEqual($0.path.utf8) }) {
+        } else if let route = APIRoute(path: Substring(path)) {
             self = .api(route)
         } else {
             self = .unknown

@@ -29,6 +29,11 @@ extension VaultIndex {
         return titles.isEmpty ? found : titles
     }
 
+    /// Returns the id of the title that a resource is, or was if it is not there any more.
+    package func titleID(of resource: ResourceID) throws -> TitleID {
+        try keptIDs(locator).first { $0.value.contains(resource) }?.key ?? TitleID(of: resource)
+    }
+
     /// Returns the resources whose own id begins with this one.
     private static func candidates(_ id: TitleID, _ db: Database) throws -> [ResourceID] {
         let (first, end) = id.resources

@@ -88,7 +88,7 @@ struct EventFeedTests {
             try await service.vault.remove(MediaReference(url))
             _ = try await events.first("removed", RemovedDocument.self) { $0.id == done?.id }
             let told = events.seen.filter { ["resource", "removed"].contains($0.name) }
-            #expect(told.count > 1 && told.allSatisfy { $0.data.contains(done?.id ?? "none") })
+            #expect(told.count > 1 && told.allSatisfy { $0.data.contains(done?.id.description ?? "none") })
         }
     }
 

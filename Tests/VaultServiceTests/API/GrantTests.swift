@@ -30,8 +30,9 @@ struct GrantTests {
             .read: [
                 "GET status", "GET resources", "GET resource", "POST resource", "GET explanation", "POST explanation",
                 "GET events", "POST tickets", "GET openapi.json", "GET settings", "GET downloads",
+                "GET resources/{id}", "GET resources/{id}/explanation",
             ],
-            .play: ["GET content", "POST content", "POST links"],
+            .play: ["GET content", "POST content", "POST links", "GET resources/{id}/content"],
         ]
         var seen = 0
         for route in APIRoute.allCases {

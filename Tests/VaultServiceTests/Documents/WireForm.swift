@@ -189,6 +189,8 @@ struct WireForm: Sendable, CustomTestStringConvertible {
             minimal: #"{"mode":"offline"}"#),
         WireForm(
             NameRequest.self, "NameOrder", #"{\#(reference),"name":"b",\#(url)}"#, minimal: #"{"name":"b"}"#),
+        WireForm(ModeDetails.self, "ModeDetails", #"{"mode":"default"}"#),
+        WireForm(NameDetails.self, "NameDetails", #"{"name":"b"}"#),
         WireForm(
             VerificationRequest.self, "VerificationOrder",
             #"{"limitRate":1,"repair":true,"resources":[{\#(url)}],"sample":2}"#, minimal: "{}"),
@@ -253,7 +255,7 @@ struct WireForm: Sendable, CustomTestStringConvertible {
             StoreDocument.self, "Store",
             #"{"evicted":1,"isStoring":true,"message":"a","passedThrough":2,"reason":"b"}"#,
             minimal: "{}"),
-        WireForm(ChangeDocument.self, "Change", #"{"id":"a","resource":\#(resource)}"#),
-        WireForm(RemovedDocument.self, "Removed", #"{"id":"a"}"#),
+        WireForm(ChangeDocument.self, "Change", #"{"id":"k3v7q2ma","resource":\#(resource)}"#),
+        WireForm(RemovedDocument.self, "Removed", #"{"id":"k3v7q2ma"}"#),
     ]
 }
