@@ -34,6 +34,10 @@ import Testing
             ["serve", "--listen", "8300"], ["serve", "--listen", "127.0.0.1:65536"], ["serve", "--mode", "sometimes"],
             ["serve", "--tls-key", "k"], ["serve", "--tls-certificate", "c"],
             ["list", "--vault", ""], ["list", "--key-file", "k", "--passphrase-file", "p"],
+            ["token", "create"], ["token", "create", "--scope", "root"], ["token", "revoke"],
+            ["token", "revoke", "a", "--all"], ["links", "revoke"], ["url"], ["url", "--all", "http://a.example/b"],
+            ["url", "http://a.example/b", "--m3u", "--json"], ["url", "http://a.example/b", "--expires", "never"],
+            ["token", "create", "--scope", "read", "--expires", "2y"],
         ])
     func usage(_ arguments: [String]) async throws {
         let result = try await lab.start(arguments).result

@@ -97,16 +97,16 @@ struct AccessTokenTests {
     @Test("A record that states another scope or expiry makes no more of a token")
     func record() async throws {
         let vault = try await fixture().open()
-        let issued = try await vault.createToken(.metrics, expires: now + 1000)
+        let issued = try await vault.createToken(.metrics, expires: now + 9000)
         let grant = issued.grant
         let own = vault.tokens.token(of: grant, .metrics)
         #expect(own == issued.text)
         let longer = AccessGrant(
-            id: grant.id, kind: .token(.metrics), name: nil, created: grant.created, expires: now + 2000,
+            id: grant.id, kind: .token(.metrics), name: nil, created: grant.created, expires: now + 9900,
             era: grant.era)
         #expect(vault.tokens.token(of: longer, .metrics) != own && vault.tokens.token(of: grant, .admin) != own)
-        #expect(vault.tokens.scope(ofToken: own, now: now + 999) == .metrics)
-        #expect(vault.tokens.scope(ofToken: own, now: now + 1000) == nil, "it has expired")
+        #expect(vault.tokens.scope(ofToken: own, now: now + 8999) == .metrics)
+        #expect(vault.tokens.scope(ofToken: own, now: now + 9000) == nil, "it has expired")
         await vault.close()
     }
 

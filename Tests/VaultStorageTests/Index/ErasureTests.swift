@@ -221,7 +221,8 @@ struct ErasureTests {
     )
     func older() throws {
         try store.index.write {
-            try $0.execute(sql: "DROP TABLE owed; DROP TABLE packedPart; PRAGMA user_version = 1")
+            try $0.execute(
+                sql: "DROP TABLE owed; DROP TABLE packedPart; DROP TABLE accessGrant; PRAGMA user_version = 1")
         }
         try store.close()
         let reader = try vault.open(.reader)

@@ -295,7 +295,9 @@ struct PackTests {
         try store.close()
         for name in ["index.sqlite", "catalog.backup"] {
             let queue = try DatabaseQueue(path: vault.folder + "/" + name)
-            try queue.write { try $0.execute(sql: "DROP TABLE packedPart; PRAGMA user_version = 1") }
+            try queue.write {
+                try $0.execute(sql: "DROP TABLE packedPart; DROP TABLE accessGrant; PRAGMA user_version = 1")
+            }
             try queue.close()
         }
         let reader = try vault.open(.reader)
@@ -303,7 +305,7 @@ struct PackTests {
         #expect(try files.count(in: reader) == 0)
         try reader.close()
         let owner = try vault.open()
-        #expect(try owner.index.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 2)
+        #expect(try owner.index.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 3)
         _ = try files.store(in: owner)
         try files.check(owner)
         try owner.close()
