@@ -13,6 +13,7 @@ final class IndexDatabase: Sendable {
     let locator: Int
     private let queue: DatabaseQueue
     private let keyring: Keyring
+    let grouped = GroupedWrites()
     private let isOpen = Atomic(true)
     /// Whether the index has yet to take over changes of the keyring, because the disk had no space for them.
     private let isBehind = Atomic(false)
@@ -144,6 +145,19 @@ final class IndexDatabase: Sendable {
         try checkOpen()
         try catchUp()
         return try IndexError.translating { try queue.write(body) }
+    }
+
+    /// Writes what other threads write at the same time in one transaction, with one sync.
+    ///
+    /// It fails by itself if `body` throws ``VaultError``, and with all of them if the database fails.
+    ///
+    /// - Parameter body: may run on another thread.
+    func writeTogether<Result: Sendable>(
+        _ body: @escaping @Sendable (Database) throws -> Result
+    ) throws -> Result {
+        try checkOpen()
+        try catchUp()
+        return try IndexError.translating { try grouped.write(to: queue, body) }
     }
 
     /// Writes rows that nothing depends on yet, without waiting for the disk.

@@ -160,15 +160,18 @@ extension VaultIndex {
 
     /// Changes a resource's class.
     ///
-    /// - Parameter only: changes nothing if the resource has another class than this one.
+    /// - Parameters:
+    ///   - only: changes nothing if the resource has another class than this one.
+    ///   - isFollowed: whether another write follows before anyone is told, which makes this durable, too.
     /// - Returns: whether there is such a resource.
     package func setClass(
-        _ resourceClass: ResourceClass, of id: ResourceID, only: ResourceClass? = nil
+        _ resourceClass: ResourceClass, of id: ResourceID, only: ResourceClass? = nil, isFollowed: Bool = false
     ) throws -> Bool {
-        try write { db in
-            try setClass(resourceClass, of: id, only: only, db)
+        let change = { (db: Database) in
+            try self.setClass(resourceClass, of: id, only: only, db)
             return try ResourceRow.exists(id, db)
         }
+        return try isFollowed ? writeWithoutSync(change) : write(change)
     }
 
     func setClass(

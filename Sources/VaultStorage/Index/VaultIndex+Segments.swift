@@ -57,14 +57,14 @@ extension VaultIndex {
         _ segment: SegmentDescription, closed: Bool, fetched: Int64,
         packed: (parts: [PackedPart], pack: ResourceID)? = nil
     ) throws -> [ResourceID] {
-        try write { db in
+        try writeTogether { [self] db in
             try SegmentRow.requireNoOverlap(segment, db)
             guard try SegmentRow.update(segment, closed: closed, db) else {
                 throw VaultError(
                     .changed, "a segment was invalidated while it was being written; open the resource again")
             }
-            try self.countFetched(fetched, db)
-            return try packed.map { try self.record($0.parts, in: $0.pack, db) } ?? []
+            try countFetched(fetched, db)
+            return try packed.map { try record($0.parts, in: $0.pack, db) } ?? []
         }
     }
 

@@ -79,6 +79,14 @@ package final class VaultIndex: Sendable {
 
     func write<Result>(_ body: (Database) throws -> Result) throws -> Result { try database.write(body) }
 
+    /// Writes what other threads write at the same time with one sync: see ``IndexDatabase/writeTogether(_:)``.
+    func writeTogether<Result: Sendable>(
+        _ body: @escaping @Sendable (Database) throws -> Result
+    ) throws -> Result { try database.writeTogether(body) }
+
+    /// Makes durable what was written without a sync.
+    package func synchronize() throws { try write { db in try VaultRow.touch(db) } }
+
     /// Writes rows that nothing depends on yet: see ``IndexDatabase/writeWithoutSync(_:)``.
     func writeWithoutSync<Result>(_ body: (Database) throws -> Result) throws -> Result {
         try database.writeWithoutSync(body)

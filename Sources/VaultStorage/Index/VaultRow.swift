@@ -82,6 +82,11 @@ struct VaultRow: Sendable {
             sql: "UPDATE vault SET keyringRevision = ? WHERE keyringRevision < ?", arguments: [revision, revision])
     }
 
+    /// Writes the row as it is, so that the transaction is not empty.
+    static func touch(_ db: Database) throws {
+        try db.execute(sql: "UPDATE vault SET keyringRevision = keyringRevision")
+    }
+
     private static func settingsData(_ id: VaultID) -> [UInt8] {
         SealedDocument.associatedData("vault", "settings", id.bytes)
     }

@@ -276,15 +276,18 @@ package final class VaultStore: Sendable {
 
     /// Changes the class of a resource, which determines how long it is kept.
     ///
-    /// - Parameter only: changes nothing if the resource has another class than this one.
+    /// The parameters are those of ``VaultIndex/setClass(_:of:only:isFollowed:)``.
+    ///
     /// - Returns: whether there is such a resource.
     @discardableResult
     package func setClass(
-        _ resourceClass: ResourceClass, of id: ResourceID, only: ResourceClass? = nil
+        _ resourceClass: ResourceClass, of id: ResourceID, only: ResourceClass? = nil, isFollowed: Bool = false
     ) throws -> Bool {
         noteChange()
         defer { changes.note(id) }
-        return try withDiskSpace { try index.setClass(resourceClass, of: id, only: only) }
+        return try withDiskSpace {
+            try index.setClass(resourceClass, of: id, only: only, isFollowed: isFollowed)
+        }
     }
 
     /// Writes new information about the serving representation.

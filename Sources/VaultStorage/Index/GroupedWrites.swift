@@ -1,0 +1,87 @@
+import GRDB
+import VaultModel
+
+/// Writes that wait for the connection at the same time, and become durable with one sync.
+///
+/// The first that gets the connection runs those that wait, each in a savepoint of its own, in one transaction. None
+/// returns before that is durable.
+final class GroupedWrites: Sendable {
+    /// One write, and what became of it; that is set once, on the connection.
+    private final class Write: Sendable {
+        let body: @Sendable (Database) throws -> Void
+        let outcome = Locked<Result<Void, any Error>?>(nil)
+
+        init(_ body: @escaping @Sendable (Database) throws -> Void) { self.body = body }
+    }
+
+    /// What a write returns.
+    private final class Value<Content: Sendable>: Sendable {
+        let content = Locked<Content?>(nil)
+    }
+
+    private let waiting = Locked<[Write]>([])
+
+    /// The most writes of one transaction.
+    private static let most = 64
+
+    /// Runs a write as soon as the connection is free, with others that wait.
+    ///
+    /// - Parameter queue: the only connection that these writes use.
+    func write<Result: Sendable>(
+        to queue: DatabaseQueue, _ body: @escaping @Sendable (Database) throws -> Result
+    ) throws -> Result {
+        let value = Value<Result>()
+        let write = Write { db in
+            let result = try body(db)
+            value.content.withLock { $0 = result }
+        }
+        waiting.withLock { $0.append(write) }
+        queue.writeWithoutTransaction { db in
+            // Until another has run it, it waits among the first.
+            while write.outcome.withLock({ $0 == nil }) { Self.run(take(), db) }
+        }
+        try write.outcome.withLock { $0 }?.get()
+        guard let result = value.content.withLock({ $0 }) else { throw IndexError.damaged }
+        return result
+    }
+
+    /// The number of writes that wait.
+    var count: Int { waiting.withLock(\.count) }
+
+    private func take() -> [Write] {
+        waiting.withLock { waiting in
+            let first = Array(waiting.prefix(Self.most))
+            waiting.removeFirst(first.count)
+            return first
+        }
+    }
+
+    private static func run(_ writes: [Write], _ db: Database) {
+        var outcomes: [Result<Void, any Error>] = []
+        do {
+            try db.inTransaction(.immediate) {
+                outcomes = try writes.map { write in try run(write, db) }
+                return .commit
+            }
+        } catch {
+            // Nothing was written, whichever of them failed.
+            outcomes = writes.map { _ in .failure(error) }
+        }
+        for (write, outcome) in zip(writes, outcomes) { write.outcome.withLock { $0 = outcome } }
+    }
+
+    /// Runs one write of a transaction; one that refuses leaves the others as they are.
+    ///
+    /// - Throws: an error of the database, which concerns them all: it may have ended the transaction.
+    private static func run(_ write: Write, _ db: Database) throws -> Result<Void, any Error> {
+        do {
+            try db.inSavepoint {
+                try write.body(db)
+                return .commit
+            }
+            return .success(())
+        } catch  where !(error is DatabaseError) {
+            return .failure(error)
+        }
+    }
+}
