@@ -28,8 +28,9 @@ package final class BlockingPool: TaskExecutor, Sendable {
         }
     }
 
-    /// The pool of the process, with enough threads that a slow disk leaves some for other calls.
-    package static let shared = BlockingPool(threads: max(4, ProcessInfo.processInfo.activeProcessorCount))
+    /// The pool of the process, with enough threads that a slow disk leaves some for other calls, and that calls that
+    /// wait for it together share its syncs.
+    package static let shared = BlockingPool(threads: max(32, ProcessInfo.processInfo.activeProcessorCount))
 
     package func enqueue(_ job: consuming ExecutorJob) { add(.job(UnownedJob(job))) }
 

@@ -1,13 +1,15 @@
 import VaultManifest
 import VaultModel
+import VaultStorage
 
 /// A running download: several lanes, each with a reader, fetch the missing pieces in parallel.
 final class DownloadJob: Sendable {
     private let loader: ResourceLoader
     private let options: DownloadOptions
     private let rate: SharedRateLimit
-    /// Records that the resource was requested by name. May block.
-    private let mark: @Sendable (ResourceRecord) throws -> Void
+    /// Records that the resource was requested by name, and returns whether that becomes durable only with the next
+    /// write. May block.
+    private let mark: @Sendable (ResourceRecord) throws -> Bool
     private let tell: @Sendable (DownloadProgress) -> Void
     private let work = Locked(Work())
 
@@ -31,7 +33,7 @@ final class DownloadJob: Sendable {
     /// - Parameter rate: the limit that several downloads share; nil for one of its own.
     init(
         _ loader: ResourceLoader, _ options: DownloadOptions, rate: SharedRateLimit? = nil,
-        mark: @escaping @Sendable (ResourceRecord) throws -> Void = { try $0.markAsDownload() },
+        mark: @escaping @Sendable (ResourceRecord) throws -> Bool = { try $0.markAsDownload() },
         tell: @escaping @Sendable (DownloadProgress) -> Void
     ) {
         self.loader = loader
@@ -85,8 +87,7 @@ final class DownloadJob: Sendable {
         let first = Lane(reader: opening.reader, position: opening.range?.lowerBound ?? 0)
         do {
             try requireMedia(opening.information)
-            let (record, mark) = (loader.record, mark)
-            try await loader.pool.run { try mark(record) }
+            try await noteDownload()
             share(beyond: opening)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await self.run(first) }
@@ -101,6 +102,15 @@ final class DownloadJob: Sendable {
             throw error
         }
         await loader.settle(work.withLock(\.fetches))
+    }
+
+    /// Records that the resource was requested by name. The bytes that are missing make that durable, if there are any.
+    private func noteDownload() async throws {
+        let (loader, mark) = (loader, mark)
+        try await loader.pool.run {
+            let isPending = try mark(loader.record)
+            if isPending, loader.look(\.missing.isEmpty) { try loader.store.index.synchronize() }
+        }
     }
 
     /// Refuses what nobody plays, such as the page of an error or of a login.
@@ -166,7 +176,7 @@ final class DownloadJob: Sendable {
             reportProgressIfDue()
             if !waitsForOrigin { waitsForOrigin = beginWaitingForOrigin(lane) }
             switch try await walk.next(noting: note) {
-            case .ended: return
+            case .ended: return reportArrival()
             case .waited: break
             case .passed(let bytes, let isNew):
                 if isNew { work.withLock { $0.hasReceived = true } }
@@ -203,6 +213,12 @@ final class DownloadJob: Sendable {
             return true
         }
         if isDue { tell(progress) }
+    }
+
+    /// Reports once that everything has arrived: the caller may begin something else while it becomes durable.
+    private func reportArrival() {
+        let progress = progress
+        if progress.isComplete { tell(progress) }
     }
 
     /// Requires that every byte is held now; otherwise throws why the store refused.

@@ -173,15 +173,19 @@ final class ResourceRecord: Sendable {
     /// Changes the class of a cached resource to download, because it was requested by name.
     ///
     /// A part of a title stays from now on when the title goes, unless it lies in a pack.
-    func markAsDownload() throws {
-        guard let resource = stored.withLock({ $0 }) else { return }
+    ///
+    /// - Returns: whether this becomes durable only with the next write to the index.
+    func markAsDownload() throws -> Bool {
+        guard let resource = stored.withLock({ $0 }) else { return false }
         if resource.place == nil, !resource.metadata.partOf.isEmpty, !resource.metadata.isOwn {
-            return try changeTitles(raisingTo: .download) { $0.isOwn = true }
+            try changeTitles(raisingTo: .download) { $0.isOwn = true }
+            return false
         }
-        guard resource.resourceClass == .cache else { return }
+        guard resource.resourceClass == .cache else { return false }
         // It may have been pinned since it was loaded.
-        try store.setClass(.download, of: resource.id, only: .cache)
+        try store.setClass(.download, of: resource.id, only: .cache, isFollowed: true)
         noteClass(.download, only: .cache)
+        return true
     }
 
     /// Takes over a class that was written to the index. May block.

@@ -208,7 +208,11 @@ struct TitleOwner: Sendable {
         _ loader: ResourceLoader, rate: SharedRateLimit, tell: @escaping @Sendable (DownloadProgress) -> Void
     ) async throws {
         let (owner, resourceClass) = (resource, resourceClass)
-        let mark: @Sendable (ResourceRecord) throws -> Void = { try $0.join(owner, as: resourceClass) }
+        let mark: @Sendable (ResourceRecord) throws -> Bool = { record in
+            // The record of the title follows, and makes it durable.
+            try record.join(owner, as: resourceClass)
+            return false
+        }
         try await DownloadJob(loader, DownloadOptions(), rate: rate, mark: mark, tell: tell).run()
     }
 }
