@@ -150,7 +150,8 @@ let package = Package(
         .testTarget(
             name: "VaultCommandTests",
             dependencies: [
-                "VaultCommand", "VaultService", "MediaVault", "OriginTestSupport", "VaultTestSupport", arguments,
+                "SeededRandom", "VaultCommand", "VaultService", "MediaVault", "OriginTestSupport", "VaultTestSupport",
+                arguments,
             ],
             swiftSettings: settings),
         .testTarget(name: "ArchitectureTests", swiftSettings: settings),

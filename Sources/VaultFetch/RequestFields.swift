@@ -24,13 +24,18 @@ package struct RequestFields: Sendable {
             guard Self.isToken(field.name) else {
                 throw Self.unsendable("a request field has a name that HTTP does not allow; correct it")
             }
-            guard !Self.ours.contains(where: { $0.isEqualIgnoringCase(field.name) }) else {
+            guard !Self.isSetByVault(field.name) else {
                 throw Self.unsendable("the request field \(field.name) is set by the vault itself; omit it")
             }
             guard Self.isPrintable(field.value) else {
                 throw Self.unsendable("the request field \(field.name) contains a control character; remove it")
             }
         }
+    }
+
+    /// Returns whether a field frames the message or selects the bytes, so that no caller may set it.
+    package static func isSetByVault(_ name: String) -> Bool {
+        ours.contains { $0.isEqualIgnoringCase(name) }
     }
 
     /// Returns the lines for a request to `url`, in libcurl's spelling.

@@ -42,4 +42,19 @@ public enum HeaderFile {
         try RequestFields.check(fields)
         return fields
     }
+
+    /// Returns the fields that another program would send, without those that the vault sets itself, such as `Range`.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` if one cannot be sent. The message has at most its name.
+    public static func fields(ofProgram named: [String: String]) throws -> HeaderFields {
+        var fields = HeaderFields()
+        for (name, value) in named.sorted(by: { $0.key < $1.key }) where !RequestFields.isSetByVault(name) {
+            fields.append(name: name, value: value)
+        }
+        guard fields.fields.reduce(0, { $0 + $1.name.utf8.count + $1.value.utf8.count }) <= maxBytes else {
+            throw VaultError(.invalidArgument, "the request fields are larger than 64 KiB; leave some out")
+        }
+        try RequestFields.check(fields)
+        return fields
+    }
 }

@@ -50,34 +50,6 @@ struct ReferenceOptions: ParsableArguments {
     }
 }
 
-/// The titles that arguments give: the arguments themselves or, for `-`, the list on standard input.
-enum URLList {
-    /// The argument that stands for the list on standard input.
-    static let fromInput = "-"
-
-    /// The maximum length of the list in bytes.
-    private static let maxBytes = 16 << 20
-
-    static func read(_ arguments: [String]) async throws -> [String] {
-        guard arguments.contains(fromInput) else { return arguments }
-        guard arguments.count(where: { $0 == fromInput }) == 1 else {
-            throw UsageError("- may be given only once, because standard input can be read only once")
-        }
-        let bytes = try await StandardInput.read(atMost: maxBytes)
-        guard bytes.count <= maxBytes else { throw UsageError("the list on standard input is longer than 16 MiB") }
-        let listed = urls(in: String(decoding: bytes, as: UTF8.self))
-        guard arguments.count > 1 || !listed.isEmpty else { throw UsageError("standard input names no title") }
-        return arguments.flatMap { $0 == fromInput ? listed : [$0] }
-    }
-
-    /// Returns one title for each line; skips empty lines and lines that start with `#`.
-    static func urls(in text: String) -> [String] {
-        text.split(whereSeparator: \.isNewline).map { line in
-            String(line.drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())
-        }.filter { !$0.isEmpty && !$0.hasPrefix("#") }
-    }
-}
-
 /// The standard input of the command.
 enum StandardInput {
     /// Returns all input, up to slightly more than `limit` bytes so that an excess is visible.

@@ -46,6 +46,13 @@ struct TitleNaming: Sendable {
         }
     }
 
+    /// Returns the naming of a title for which a list states fields of its own; those of the file replace them.
+    func adding(_ fields: HeaderFields) -> TitleNaming {
+        var all = self.fields.fields.reduce(fields) { $0.without($1.name) }
+        for field in self.fields.fields { all.append(name: field.name, value: field.value) }
+        return TitleNaming(contentID: contentID, fields: all)
+    }
+
     /// Returns the references to several titles.
     ///
     /// - Throws: as ``reference(to:in:)``.

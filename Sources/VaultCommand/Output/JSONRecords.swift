@@ -19,10 +19,26 @@ struct FetchedRecord: Encodable, Sendable {
     @OrNull var error: Problem?
     /// The exit code for the title; not printed.
     let status: ExitStatus
+    /// The sentence that reported the failure; not printed.
+    let failure: String?
 
     private enum CodingKeys: CodingKey { case id, url, size, bytes, type, complete, error }
 
-    init(_ url: String, _ summary: ResourceSummary?, failed error: VaultError? = nil) {
+    /// The record of a title that was fetched whole, without its id.
+    init(_ url: String, _ progress: DownloadProgress) {
+        id = nil
+        self.url = url
+        size = progress.total
+        bytes = progress.held
+        type = progress.type
+        complete = true
+        error = nil
+        status = .done
+        failure = nil
+    }
+
+    init(_ url: String, _ summary: ResourceSummary?, failed error: VaultError? = nil, _ sentence: String? = nil) {
+        failure = sentence
         id = summary?.id
         self.url = url
         size = summary?.wholeSize

@@ -1,0 +1,121 @@
+import Foundation
+import MediaVault
+
+/// A title in a line of `yt-dlp --dump-json`: where its media are, how they are requested, and its name.
+struct DumpedTitle: Sendable {
+    let url: MediaURL
+    /// The name for people; nil if it has none.
+    let title: String?
+    /// The request fields, for the origin of ``url`` alone.
+    let fields: HeaderFields
+
+    /// Reads a line.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidURL`; its message repeats nothing of the line.
+    init(_ line: [UInt8]) throws {
+        let page: Page
+        do {
+            page = try JSONDecoder().decode(Page.self, from: Data(line))
+        } catch {
+            throw Self.refusal("not a line of yt-dlp --dump-json; print one with yt-dlp -f b --dump-json")
+        }
+        guard page.type == nil || page.type == "video" else {
+            throw Self.refusal("a list of titles and no title; leave out --flat-playlist of yt-dlp")
+        }
+        let (address, fields) = try Self.media(of: page)
+        do {
+            url = try MediaURL(address)
+        } catch let error as VaultError {
+            throw Self.refusal("the URL that yt-dlp names cannot be fetched: \(error.message)")
+        }
+        title = page.title.flatMap { $0.isEmpty ? nil : $0 }
+        do {
+            self.fields = try HeaderFile.fields(ofProgram: (fields ?? page.fields ?? [:]).compactMapValues(\.self))
+        } catch let error as VaultError {
+            throw Self.refusal("the http_headers that yt-dlp states cannot be sent: \(error.message)")
+        }
+    }
+
+    /// Returns the URL of the media, and the fields that are stated for it alone.
+    ///
+    /// That is the file or the manifest of the page; else, of its formats, the one with picture and sound, or the
+    /// manifest that names all of them; else the page itself, if it is a file of media.
+    private static func media(of page: Page) throws -> (String, [String: String?]?) {
+        if let address = page.whole.address { return (address, nil) }
+        let formats = page.formats ?? []
+        if let both = formats.first(where: { $0.hasAll && $0.address != nil }), let address = both.address {
+            return (address, both.fields)
+        }
+        if let manifest = formats.first?.manifest, formats.allSatisfy({ $0.manifest == manifest }) {
+            return (manifest, formats.first?.fields)
+        }
+        guard formats.isEmpty else {
+            throw refusal("picture and sound are in files of their own; choose one file with yt-dlp -f b")
+        }
+        // A page that yt-dlp passes on is no media, unless it is a file of the kind that yt-dlp found.
+        if let address = page.page, let kind = page.kind, kind != "html",
+            (try? MediaURL(address))?.path.lowercased().hasSuffix(".\(kind.lowercased())") == true
+        {
+            return (address, nil)
+        }
+        throw refusal("yt-dlp names no media; print the line with yt-dlp -f b --dump-json")
+    }
+
+    private static func refusal(_ message: String) -> VaultError { VaultError(.invalidURL, message) }
+}
+
+/// The members that are read; all others may be anything.
+private struct Page: Decodable {
+    let type: String?
+    let title: String?
+    let page: String?
+    let kind: String?
+    let fields: [String: String?]?
+    let formats: [Format]?
+    /// The page as the one format that it has.
+    let whole: Format
+
+    private enum CodingKeys: String, CodingKey {
+        case title
+        case type = "_type"
+        case page = "webpage_url"
+        case kind = "ext"
+        case fields = "http_headers"
+        case formats = "requested_formats"
+    }
+
+    init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        type = try members.decodeIfPresent(String.self, forKey: .type)
+        title = try members.decodeIfPresent(String.self, forKey: .title)
+        page = try members.decodeIfPresent(String.self, forKey: .page)
+        kind = try members.decodeIfPresent(String.self, forKey: .kind)
+        fields = try members.decodeIfPresent([String: String?].self, forKey: .fields)
+        formats = try members.decodeIfPresent([Format].self, forKey: .formats)
+        whole = try Format(from: decoder)
+    }
+
+    struct Format: Decodable {
+        let url: String?
+        let manifest: String?
+        let transport: String?
+        let picture: String?
+        let sound: String?
+        let fields: [String: String?]?
+
+        private enum CodingKeys: String, CodingKey {
+            case url
+            case manifest = "manifest_url"
+            case transport = "protocol"
+            case picture = "vcodec"
+            case sound = "acodec"
+            case fields = "http_headers"
+        }
+
+        /// Whether it has what the title has, as far as it is stated.
+        var hasAll: Bool { picture != "none" && sound != "none" }
+
+        /// The URL to fetch: of DASH that of the manifest, because the other is only the folder of the segments.
+        var address: String? { transport?.hasPrefix("http_dash_segments") == true ? manifest : url }
+    }
+}

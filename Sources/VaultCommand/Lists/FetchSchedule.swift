@@ -1,0 +1,77 @@
+/// Which titles of a list are fetched at the same time: a pure value.
+///
+/// The hosts take turns, so that a list that begins with many titles of one host keeps the others busy, too.
+struct FetchSchedule: Sendable {
+    private struct Host: Sendable {
+        /// The numbers of its titles, the next one last.
+        var waiting: [Int] = []
+        var running = 0
+    }
+
+    /// The most titles at a time, of all hosts and of one.
+    let (most, mostOfHost): (Int, Int)
+    private var hosts: [String: Host] = [:]
+    /// The hosts that have titles that may begin; each at most once, the next one first.
+    private var turns: Turns
+    private(set) var running = 0
+
+    /// The titles at a time unless the user decides, and of one host.
+    static let usual = (titles: 3, ofHost: 2)
+    /// The most titles at a time that the user may choose.
+    static let range = 1...16
+
+    /// - Parameters:
+    ///   - hosts: the host of each title, in the order of the list.
+    ///   - most: the titles at a time, whatever their hosts; nil for the usual numbers.
+    init(_ hosts: [String], most: Int? = nil) {
+        (self.most, mostOfHost) = most.map { ($0, $0) } ?? (Self.usual.titles, Self.usual.ofHost)
+        turns = Turns()
+        for (number, host) in hosts.enumerated() {
+            if self.hosts[host] == nil { turns.append(host) }
+            self.hosts[host, default: Host()].waiting.append(number)
+        }
+        for host in self.hosts.keys { self.hosts[host]?.waiting.reverse() }
+    }
+
+    /// Returns the number of the title that begins now; nil if none may.
+    mutating func begin() -> Int? {
+        guard running < most, let name = turns.next(), var host = hosts[name], let number = host.waiting.popLast()
+        else { return nil }
+        running += 1
+        host.running += 1
+        hosts[name] = host
+        if !host.waiting.isEmpty, host.running < mostOfHost { turns.append(name) }
+        return number
+    }
+
+    /// Notes that a title of a host no longer takes anything from it.
+    mutating func end(host name: String) {
+        guard var host = hosts[name], host.running > 0 else { return }
+        running -= 1
+        // It had no turn only because it had as many as it may.
+        if host.running == mostOfHost, !host.waiting.isEmpty { turns.append(name) }
+        host.running -= 1
+        hosts[name] = host
+    }
+
+    /// A queue of names.
+    private struct Turns: Sendable {
+        private var names: [String] = []
+        private var first = 0
+
+        mutating func append(_ name: String) { names.append(name) }
+
+        mutating func next() -> String? {
+            guard first < names.count else { return nil }
+            defer {
+                first += 1
+                // What was taken is dropped in large pieces.
+                if first > 1024, first * 2 > names.count {
+                    names.removeFirst(first)
+                    first = 0
+                }
+            }
+            return names[first]
+        }
+    }
+}

@@ -1,0 +1,147 @@
+import MediaVault
+import VaultService
+
+/// The fetch of several titles, some at a time.
+struct ListFetch: Sendable {
+    let orders: [FetchOrder]
+    let naming: TitleNaming
+    let options: DownloadOptions
+    /// The titles at a time; nil for the usual numbers.
+    let parallel: Int?
+    /// Whether the service continues them on its own.
+    let isDetached: Bool
+    /// Whether nothing but errors is shown.
+    let isQuiet: Bool
+    /// Whether what the vault has of each title is asked for, to be printed.
+    let isRecorded: Bool
+
+    /// The most titles that have arrived, or begun to, and are not durable yet: many small ones share a sync.
+    private static let mostUnfinished = 64
+    /// The most titles of which each has lines of its own, if lines are kept.
+    private static let mostShown = 20
+    /// The most failures that are repeated at the end.
+    private static let mostRepeated = 20
+
+    /// What happens to a title.
+    private enum Event: Sendable {
+        /// Everything has arrived, so that another title may begin.
+        case arrived(Int)
+        case ended(Int, Result<FetchedRecord, any Error>)
+    }
+
+    /// Fetches the titles; reports those that fail, and goes on.
+    ///
+    /// - Returns: a record for each, in the order of the list.
+    func run(in vault: any VaultClient) async throws -> [FetchedRecord] {
+        var records = [FetchedRecord?](repeating: nil, count: orders.count)
+        // What is malformed is reported before the first title is fetched.
+        for (index, order) in orders.enumerated() {
+            guard case .failure(let error) = order.content else { continue }
+            records[index] = await order.failed(error, number: index + 1, of: orders.count)
+        }
+        let numbers = records.indices.filter { records[$0] == nil }
+        let total = showsTotal(of: numbers.count) ? ListProgress(of: numbers.count) : nil
+        var state = State(
+            schedule: FetchSchedule(numbers.map { orders[$0].host }, most: isDetached ? 1 : parallel), numbers: numbers)
+        let (stream, tell) = AsyncStream.makeStream(of: Event.self)
+        var events = stream.makeAsyncIterator()
+        try await withThrowingDiscardingTaskGroup { group in
+            while true {
+                while let place = state.begin(atMost: Self.mostUnfinished) {
+                    let fetch = fetch(numbers[place], total)
+                    group.addTask {
+                        let result = await fetch.result(in: vault) { tell.yield(.arrived(place)) }
+                        tell.yield(.ended(place, result))
+                    }
+                }
+                guard state.isUnfinished else { return }
+                // A cancelled task gets no more events.
+                guard let event = await events.next(isolation: #isolation) else { throw CancellationError() }
+                switch event {
+                case .arrived(let place): state.free(place, orders[numbers[place]].host)
+                case .ended(let place, let result):
+                    state.end(place, orders[numbers[place]].host)
+                    records[numbers[place]] = try result.get()
+                }
+            }
+        }
+        await total?.end()
+        return records.compactMap(\.self)
+    }
+
+    /// Says how many titles are complete, and repeats what failed.
+    func report(_ records: [FetchedRecord]) async {
+        guard records.count > 1 else { return }
+        await Terminal.shared.say(FetchTotal(records).sentence)
+        let failures = records.compactMap(\.failure)
+        for failure in failures.prefix(Self.mostRepeated) { await Terminal.shared.say("failed: \(failure)") }
+        if failures.count > Self.mostRepeated {
+            await Terminal.shared.say("and \(failures.count - Self.mostRepeated) more failed")
+        }
+    }
+
+    private func fetch(_ number: Int, _ total: ListProgress?) -> TitleFetch {
+        TitleFetch(
+            order: orders[number], naming: naming, number: number + 1, count: orders.count, options: options,
+            isDetached: isDetached, total: total, isQuiet: isQuiet, isRecorded: isRecorded)
+    }
+
+    /// Whether the titles have one line together: a terminal has only one that can be redrawn.
+    private func showsTotal(of count: Int) -> Bool {
+        !isQuiet && !isDetached && count > (Terminal.shared.canRedraw ? 1 : Self.mostShown)
+    }
+
+    /// What is under way.
+    private struct State {
+        var schedule: FetchSchedule
+        let numbers: [Int]
+        private var begun = 0
+        private var ended = 0
+        /// The titles that still take bytes from their hosts.
+        private var taking: Set<Int> = []
+
+        init(schedule: FetchSchedule, numbers: [Int]) { (self.schedule, self.numbers) = (schedule, numbers) }
+
+        var isUnfinished: Bool { ended < numbers.count }
+
+        mutating func begin(atMost most: Int) -> Int? {
+            guard begun - ended < most, let place = schedule.begin() else { return nil }
+            begun += 1
+            taking.insert(place)
+            return place
+        }
+
+        mutating func free(_ place: Int, _ host: String) {
+            if taking.remove(place) != nil { schedule.end(host: host) }
+        }
+
+        mutating func end(_ place: Int, _ host: String) {
+            free(place, host)
+            ended += 1
+        }
+    }
+}
+
+extension FetchOrder {
+    /// The host that it takes bytes from; that of an id is known only to the vault.
+    fileprivate var host: String {
+        guard case .url(let url)? = try? content.get().name else { return "" }
+        return url.authority
+    }
+
+    /// Reports that the title cannot be fetched.
+    ///
+    /// - Parameters:
+    ///   - number: its position among `count`, from 1.
+    ///   - document: what is held of it.
+    ///   - more: what else is said of it.
+    /// - Returns: the record of the failure.
+    func failed(
+        _ error: VaultError, number: Int, of count: Int, holding document: ResourceSummary? = nil, _ more: String = ""
+    ) async -> FetchedRecord {
+        let message = place.map { "\($0): \(error.text)" } ?? error.message(ofURL: number, of: count)
+        let sentence = message + more
+        await Terminal.shared.say(sentence)
+        return FetchedRecord(text, document, failed: error, sentence)
+    }
+}

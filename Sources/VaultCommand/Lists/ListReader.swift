@@ -1,0 +1,54 @@
+import Foundation
+import MediaVault
+
+/// Reads the titles that arguments and list files give.
+enum ListReader {
+    /// The argument, and the name of a file, that stands for standard input.
+    static let standardInput = "-"
+
+    /// Returns the titles: those of the arguments, with that of standard input in place of `-`, then those of the files.
+    ///
+    /// - Throws: ``UsageError`` if a list cannot be read, is too long, or names no title.
+    static func read(_ arguments: [String], files: [String]) async throws -> [FetchOrder] {
+        guard (arguments + files).count(where: { $0 == standardInput }) <= 1 else {
+            throw UsageError("- may be given only once, because standard input can be read only once")
+        }
+        var orders: [FetchOrder] = []
+        for argument in arguments {
+            if argument == standardInput {
+                orders += try await read(FileHandle.standardInput, "standard input")
+            } else {
+                orders.append(FetchOrder(argument: argument))
+            }
+        }
+        for file in files {
+            guard file != standardInput else {
+                orders += try await read(FileHandle.standardInput, "standard input")
+                continue
+            }
+            let path = AbsolutePath.of(file, from: ProcessEnvironment.current.workingDirectory)
+            guard !file.isEmpty, let handle = FileHandle(forReadingAtPath: path) else {
+                throw UsageError("the list \(file) cannot be read; give a file that exists and that you may read")
+            }
+            orders += try await read(handle, (path as NSString).lastPathComponent)
+        }
+        guard !orders.isEmpty else { throw UsageError("the list names no title; give one on each line") }
+        return orders
+    }
+
+    private static let pieceBytes = 64 << 10
+
+    private static func read(_ file: FileHandle, _ name: String) async throws -> [FetchOrder] {
+        try await BlockingQueue("mediavault.input").run {
+            var list = TitleList(name)
+            do {
+                while let bytes = try file.read(upToCount: pieceBytes), !bytes.isEmpty {
+                    try list.take([UInt8](bytes))
+                }
+            } catch let error as CocoaError {
+                throw UsageError("the list \(name) cannot be read: \(error.localizedDescription)")
+            }
+            return try list.finish()
+        }
+    }
+}

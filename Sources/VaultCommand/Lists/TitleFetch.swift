@@ -1,0 +1,126 @@
+import MediaVault
+import VaultService
+
+/// The fetch of one title, as the user sees it.
+struct TitleFetch: Sendable {
+    let order: FetchOrder
+    let naming: TitleNaming
+    /// The position of the title among ``count``, from 1.
+    let number: Int
+    let count: Int
+    let options: DownloadOptions
+    /// Whether the service continues it on its own.
+    let isDetached: Bool
+    /// Shows the progress of all titles; nil if each has a display of its own.
+    let total: ListProgress?
+    /// Whether nothing but errors is shown.
+    let isQuiet: Bool
+    /// Whether the vault is asked what it has of each title, for its record; else the progress says enough.
+    let isRecorded: Bool
+
+    /// Fetches the title; reports and records a failure, so that the next title has its turn.
+    ///
+    /// - Parameter arrived: called when everything has arrived, but may not be durable yet.
+    /// - Returns: the record; an error that ends the fetch of all titles, such as cancellation.
+    func result(
+        in vault: any VaultClient, arrived: @Sendable () -> Void
+    ) async -> Result<FetchedRecord, any Error> {
+        do {
+            let record = try await run(in: vault, arrived: arrived)
+            await total?.end(number, bytes: record.bytes)
+            return .success(record)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func run(in vault: any VaultClient, arrived: @Sendable () -> Void) async throws -> FetchedRecord {
+        var reference: MediaReference?
+        do {
+            let content = try order.content.get()
+            let title = try await naming.adding(content.fields).reference(to: content.name, in: vault)
+            reference = title
+            var options = options
+            if options.name == nil, let name = content.title { options.use(name: name) }
+            var hadAll = false
+            if isDetached {
+                try await vault.beginDownload(title, options)
+            } else {
+                let (had, last) = try await download(title, options, into: vault, arrived: arrived)
+                if let last, last.isComplete, last.manifest == nil, !isRecorded, !isShownAlone {
+                    return FetchedRecord(order.text, last)
+                }
+                hadAll = had
+            }
+            let document = try await vault.resource(title)
+            if !isQuiet { await tell(of: document, title, hadAll: hadAll) }
+            return FetchedRecord(order.text, document)
+        } catch let error as VaultError {
+            try Task.checkCancellation()
+            // Report what is held now, not the last progress; a malformed URL has neither.
+            let document = if let reference { try? await vault.resource(reference) } else { nil as ResourceSummary? }
+            return await order.failed(
+                error, number: number, of: count, holding: document, Self.missing(document, after: error))
+        }
+    }
+
+    private func tell(of document: ResourceSummary?, _ reference: MediaReference, hadAll: Bool) async {
+        if hadAll, let document {
+            let size = ByteCount.text(document.wholeBytes)
+            await Terminal.shared.say("\(name(of: reference.url)): already complete, \(size)")
+        }
+        for note in document?.title.map(TitleText.missingLanguages) ?? [] { await Terminal.shared.say(note) }
+    }
+
+    /// Fetches missing bytes, and shows the progress.
+    ///
+    /// - Returns: whether nothing was missing, as far as that is shown, and the last progress.
+    private func download(
+        _ reference: MediaReference, _ options: DownloadOptions, into vault: any VaultClient,
+        arrived: @Sendable () -> Void
+    ) async throws -> (hadAll: Bool, last: DownloadProgress?) {
+        var hadAll = isShownAlone ? try await vault.resource(reference)?.isWhole ?? false : false
+        var last: DownloadProgress?
+        let name = name(of: reference.url)
+        var display = isShownAlone ? ProgressDisplay(name) : nil
+        await total?.begin(number, name)
+        try await vault.download(reference, options) { step in
+            last = step
+            if step.isComplete { arrived() }
+            // A title that changed at its origin is fetched again.
+            hadAll = hadAll && step.held == step.total
+            if !hadAll { await display?.show(TransferProgress(held: step.held, total: step.total)) }
+            await total?.show(number, TransferProgress(held: step.held, total: step.total))
+        }
+        await display?.end()
+        return (hadAll, last)
+    }
+
+    /// Whether the title has lines of its own.
+    private var isShownAlone: Bool { total == nil && !isQuiet }
+
+    /// Returns how much the origin did not send; errors of the store already state this.
+    private static func missing(_ document: ResourceSummary?, after error: VaultError) -> String {
+        guard ExitStatus(error.code) == .origin, let document, let size = document.size, size > document.bytes
+        else { return "" }
+        return "; \(ByteCount.text(size - document.bytes)) of \(ByteCount.text(size)) are missing"
+    }
+
+    /// Returns the display name of a title: the one given, else the last part of its path; and its position among
+    /// several.
+    private func name(of url: MediaURL) -> String {
+        let stated = options.name ?? (try? order.content.get().title)
+        let name = stated ?? url.path.split(separator: "/").last.map(String.init) ?? url.host
+        return count > 1 && total == nil ? "\(number)/\(count) \(name)" : name
+    }
+}
+
+extension DownloadOptions {
+    /// Sets the name of the title.
+    fileprivate mutating func use(name: String) {
+        let isStrict = requiresMedia
+        self = DownloadOptions(
+            connections: connections, bytesPerSecond: bytesPerSecond, selection: selection, name: name)
+        requiresMedia = isStrict
+    }
+}

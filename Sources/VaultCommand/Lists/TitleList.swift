@@ -1,0 +1,231 @@
+import MediaVault
+import VaultModel
+
+/// The place of a title in a list, for messages: `list.txt:7`.
+struct LinePlace: Hashable, Sendable, CustomStringConvertible {
+    /// The name of the list.
+    let source: String
+    /// The number of the line, from 1.
+    let line: Int
+
+    var description: String { "\(source):\(line)" }
+}
+
+/// A title to fetch, as an argument or a line of a list states it.
+struct FetchOrder: Sendable {
+    /// What is stated of a title.
+    struct Content: Hashable, Sendable {
+        let name: TitleName
+        /// The name for people; nil if none is stated.
+        var title: String?
+        /// The request fields for its origin.
+        var fields = HeaderFields()
+    }
+
+    /// The title as it was given; of a line that is not understood, what is safe to print.
+    let text: String
+    /// Nil for an argument.
+    let place: LinePlace?
+    /// What is stated, or why it cannot be used.
+    let content: Result<Content, VaultError>
+
+    /// Reads an argument.
+    init(argument: String) {
+        (text, place) = (argument, nil)
+        do {
+            content = .success(Content(name: try TitleName(argument)))
+        } catch {
+            content = .failure(error as? VaultError ?? VaultError(.invalidURL, "the URL is malformed"))
+        }
+    }
+
+    init(_ content: Content, _ text: String, at place: LinePlace) {
+        (self.text, self.place, self.content) = (text, place, .success(content))
+    }
+
+    /// A line that cannot be used.
+    ///
+    /// - Parameter shown: what is safe to print of it.
+    init(_ message: String, _ shown: String, at place: LinePlace) {
+        (text, self.place, content) = (shown, place, .failure(VaultError(.invalidURL, message)))
+    }
+}
+
+/// Reads a list of titles: a URL, an id or a line of `yt-dlp --dump-json` on each line.
+///
+/// A pure value: it takes the bytes in pieces of any size. A line that cannot be used becomes an order that fails, so
+/// that the others are fetched.
+struct TitleList: Sendable {
+    private(set) var orders: [FetchOrder] = []
+    private let source: String
+    /// The number of the lines that were begun.
+    private var number = 0
+    private var line: [UInt8] = []
+    private var isLineTooLong = false
+    /// The bytes of the lines that are kept.
+    private var keptBytes = 0
+
+    /// The most bytes of a line.
+    static let maxLineBytes = 1 << 20
+    /// The most lines of a list.
+    static let maxLines = 1_000_000
+    /// The most bytes of all lines that name a title.
+    static let maxBytes = 256 << 20
+
+    /// - Parameter source: the name of the list, for messages.
+    init(_ source: String) { self.source = source }
+
+    /// Reads the next bytes of the list.
+    ///
+    /// - Throws: ``UsageError`` if the list is too long, or no text.
+    mutating func take(_ bytes: some Collection<UInt8>) throws {
+        var rest = bytes[...]
+        while let end = rest.firstIndex(of: 0x0A) {
+            grow(by: rest[..<end])
+            try endLine()
+            rest = rest[rest.index(after: end)...]
+        }
+        grow(by: rest)
+    }
+
+    /// Reads the last line, which need not end with a line feed.
+    ///
+    /// - Returns: the orders of all lines that are neither empty nor a comment.
+    /// - Throws: as ``take(_:)``.
+    mutating func finish() throws -> [FetchOrder] {
+        if !line.isEmpty || isLineTooLong { try endLine() }
+        return orders
+    }
+
+    private mutating func grow(by bytes: some Collection<UInt8>) {
+        guard !isLineTooLong, !bytes.isEmpty else { return }
+        // Room for the line end of CR LF.
+        isLineTooLong = line.count + bytes.count > Self.maxLineBytes + 1
+        if isLineTooLong { line = [] } else { line += bytes }
+    }
+
+    private mutating func endLine() throws {
+        defer {
+            line.removeAll(keepingCapacity: true)
+            isLineTooLong = false
+        }
+        number += 1
+        guard number <= Self.maxLines else {
+            throw UsageError("\(source) has more than \(Self.maxLines) lines; split it into several lists")
+        }
+        if number == 1 { try skipMark() }
+        if line.last == 0x0D { line.removeLast() }
+        let place = LinePlace(source: source, line: number)
+        guard !isLineTooLong, line.count <= Self.maxLineBytes else {
+            orders.append(FetchOrder("the line is longer than 1 MiB; give one title on each line", "", at: place))
+            return
+        }
+        guard let order = ListLine(line).order(at: place) else { return }
+        keptBytes += order.text.utf8.count
+        guard keptBytes <= Self.maxBytes else {
+            throw UsageError("\(source) names more than 256 MiB of URLs; split it into several lists")
+        }
+        orders.append(order)
+    }
+
+    /// Skips the byte order mark of UTF-8, and refuses those of UTF-16.
+    private mutating func skipMark() throws {
+        if line.starts(with: [0xEF, 0xBB, 0xBF]) { line.removeFirst(3) }
+        guard !line.starts(with: [0xFF, 0xFE]), !line.starts(with: [0xFE, 0xFF]) else {
+            throw UsageError("\(source) is UTF-16; save it as UTF-8")
+        }
+    }
+}
+
+/// One line of a list.
+private struct ListLine {
+    private let bytes: [UInt8]
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    /// Returns the order that the line is; nil if it is empty or a comment.
+    func order(at place: LinePlace) -> FetchOrder? {
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            return FetchOrder("the line is not UTF-8; save the list as UTF-8", "", at: place)
+        }
+        let line = text.trimmingSpace()
+        guard let first = line.utf8.first, first != UInt8(ascii: "#") else { return nil }
+        if first == UInt8(ascii: "{") { return dumped(at: place) }
+        let word = Self.withoutComment(line)
+        do {
+            return FetchOrder(FetchOrder.Content(name: try TitleName(word)), word, at: place)
+        } catch {
+            let shown = ShownText.of(word)
+            let reason = (error as? VaultError).map { $0.hint == .listTitles ? "nor the id of a title" : $0.reason }
+            return FetchOrder("not a URL: \"\(shown)\"" + (reason.map { " (\($0))" } ?? ""), shown, at: place)
+        }
+    }
+
+    private func dumped(at place: LinePlace) -> FetchOrder {
+        do {
+            let title = try DumpedTitle(bytes)
+            return FetchOrder(
+                FetchOrder.Content(name: .url(title.url), title: title.title, fields: title.fields),
+                title.url.absoluteString, at: place)
+        } catch {
+            // Its own words: the JSON may hold cookies.
+            return FetchOrder((error as? VaultError)?.message ?? "not a title", "", at: place)
+        }
+    }
+
+    /// Returns a line without a comment behind its URL. A `#` within the URL begins a fragment.
+    private static func withoutComment(_ line: String) -> String {
+        guard let blank = line.firstIndex(where: \.isWhitespace) else { return line }
+        let rest = line[blank...].drop(while: \.isWhitespace)
+        return rest.utf8.first == UInt8(ascii: "#") ? String(line[..<blank]) : line
+    }
+}
+
+/// What is printed of text that should be a URL: short, and without what may be a secret.
+enum ShownText {
+    /// The most characters that are shown.
+    static let most = 60
+
+    static func of(_ text: String) -> String {
+        let mark = text.firstRange(of: "://")
+        let isScheme = mark.map { text[..<$0.lowerBound].utf8.allSatisfy(isSchemeCharacter) } ?? false
+        let scheme = isScheme ? mark.map { text[..<$0.upperBound] } ?? "" : ""
+        let shown = Terminal.printable(String(scheme.prefix(most)) + address(text.dropFirst(scheme.count)))
+        return shown.count <= most ? shown : String(shown.prefix(most - 1)) + "…"
+    }
+
+    private static func isSchemeCharacter(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2B, 0x2D, 0x2E: true
+        default: false
+        }
+    }
+
+    /// Returns what follows the scheme, without the user name, the password, the query and further words.
+    private static func address(_ text: Substring) -> String {
+        let isEnd: (Character) -> Bool = { "?#".contains($0) || $0.isWhitespace }
+        let head = text.prefix { !isEnd($0) }
+        let cut = head.endIndex < text.endIndex ? "…" : ""
+        guard let at = head.lastIndex(of: "@") else {
+            // A password may have these characters, too.
+            return text.contains("@") ? "…" : head + cut
+        }
+        return "…" + head[at...].dropFirst() + cut
+    }
+}
+
+extension VaultError {
+    /// Why a URL is malformed.
+    fileprivate var reason: String {
+        message.firstRange(of: ": ").map { String(message[$0.upperBound...]) } ?? message
+    }
+}
+
+extension String {
+    /// Returns the text without the white space around it.
+    fileprivate func trimmingSpace() -> String {
+        let rest = drop(while: \.isWhitespace)
+        guard let last = rest.lastIndex(where: { !$0.isWhitespace }) else { return "" }
+        return String(rest[...last])
+    }
+}
