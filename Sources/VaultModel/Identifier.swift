@@ -36,6 +36,8 @@ public typealias ResourceID = Identifier<ResourceKind>
 public typealias RepresentationID = Identifier<RepresentationKind>
 /// The name of a segment and of its file: 16 random bytes, used once.
 public typealias SegmentID = Identifier<SegmentKind>
+/// The name of an entry of the download queue: 16 random bytes.
+public typealias DownloadID = Identifier<DownloadKind>
 
 /// Vaults: 16 bytes.
 public enum VaultKind: IdentifierKind {
@@ -54,6 +56,11 @@ public enum RepresentationKind: IdentifierKind {
 }
 /// Segments: 16 bytes.
 public enum SegmentKind: IdentifierKind {
+    /// Sixteen.
+    public static let byteCount = 16
+}
+/// Entries of the download queue: 16 bytes.
+public enum DownloadKind: IdentifierKind {
     /// Sixteen.
     public static let byteCount = 16
 }

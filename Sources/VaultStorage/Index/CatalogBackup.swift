@@ -101,10 +101,9 @@ package final class CatalogBackup: Sendable {
                     for statement in IndexSchema.catalog + IndexSchema.laterCatalog { try db.execute(sql: statement) }
                     let hasPacks = try PackedPartRow.hasTable(of: "vaultIndex", db)
                     let hasGrants = try GrantRow.hasTable(of: "vaultIndex", db)
-                    var tables = IndexSchema.catalogTables
-                    if hasPacks { tables.append("packedPart") }
-                    if hasGrants { tables.append("accessGrant") }
-                    for table in tables {
+                    let hasQueue = try DownloadRow.hasTable(of: "vaultIndex", db)
+                    let later = [("packedPart", hasPacks), ("accessGrant", hasGrants), ("download", hasQueue)]
+                    for table in IndexSchema.catalogTables + later.filter(\.1).map(\.0) {
                         try db.execute(sql: "INSERT INTO main.\(table) SELECT * FROM vaultIndex.\(table)")
                     }
                     return .commit

@@ -56,24 +56,8 @@ extension ResourceMetadata {
     ///
     /// Invalid members count as absent.
     package var fields: OriginFields? {
-        get {
-            guard case .string(let origin)? = members["fieldsOrigin"], case .array(let pairs)? = members["fields"]
-            else { return nil }
-            var fields = HeaderFields()
-            for pair in pairs {
-                guard case .array(let texts) = pair, texts.count == 2, case .string(let name) = texts[0],
-                    case .string(let value) = texts[1]
-                else { return nil }
-                fields.append(name: name, value: value)
-            }
-            return OriginFields(origin: origin, fields: fields)
-        }
-        set {
-            members["fieldsOrigin"] = newValue.map { .string($0.origin) }
-            members["fields"] = newValue.map { given in
-                .array(given.fields.fields.map { .array([.string($0.name), .string($0.value)]) })
-            }
-        }
+        get { OriginFields(members) }
+        set { OriginFields.write(newValue, to: &members) }
     }
 }
 

@@ -239,6 +239,7 @@ extension VaultIndex {
             try PendingDeletion.insert("true", [], db)
             try db.execute(sql: "DELETE FROM representation; DELETE FROM resourceKey; DELETE FROM resource")
             if try GrantRow.hasTable(db) { try db.execute(sql: "DELETE FROM accessGrant") }
+            if try DownloadRow.hasTable(db) { try db.execute(sql: "DELETE FROM download") }
             try PendingErasure.record(db)
             return count
         }

@@ -27,6 +27,7 @@ extension VaultIndex {
             change(&settings)
             settings.resealOrder = settings.resealOrder?.renamed(names)
             try resealGrants(from: old, to: locator, db)
+            try resealDownloads(from: old, to: locator, db)
             try write(settings, locator: locator, db)
             try PendingErasure.record(db)
             return unopened

@@ -106,10 +106,13 @@ struct BackupRestore {
                     WHERE typeof(id) = 'blob' AND length(id) = 16 AND typeof(info) = 'blob'
                         AND resource IN (SELECT id FROM main.resource);
                 """)
-        if try GrantRow.hasTable(of: "backup", db) {
+        for table in try [
+            GrantRow.hasTable(of: "backup", db) ? "accessGrant" : nil,
+            DownloadRow.hasTable(of: "backup", db) ? "download" : nil,
+        ].compactMap(\.self) {
             try db.execute(
                 sql: """
-                    INSERT INTO main.accessGrant SELECT id, record FROM backup.accessGrant
+                    INSERT INTO main.\(table) SELECT id, record FROM backup.\(table)
                         WHERE typeof(id) = 'blob' AND length(id) = 16 AND typeof(record) = 'blob';
                     """)
         }

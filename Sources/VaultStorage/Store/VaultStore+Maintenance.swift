@@ -65,8 +65,8 @@ extension VaultStore {
 
     // MARK: Backup and erasure
 
-    /// Records a change that `catalog.backup` does not have yet.
-    package func noteChange() { catalogBackup.noteChanges() }
+    /// Records changes that `catalog.backup` does not have yet.
+    package func noteChange(_ count: Int = 1) { catalogBackup.noteChanges(count) }
 
     /// Backs up the catalog if the backup is 10 minutes or 1 000 changes behind.
     package func backUpCatalogIfDue(now: ContinuousClock.Instant = .now) throws {

@@ -142,7 +142,7 @@ struct CatalogBackupTests {
         }
         #expect(
             names == [
-                "accessGrant", "generation", "packedPart", "packedPartByPack", "representation",
+                "accessGrant", "download", "generation", "packedPart", "packedPartByPack", "representation",
                 "representationByResource",
                 "resource",
                 "resourceKey", "resourceKeyByGeneration", "vault",

@@ -47,7 +47,8 @@ struct IndexConnectionTests {
         }
         #expect(
             names == [
-                "accessGrant", "badBlock", "doomed", "generation", "owed", "packedPart", "packedPartByPack", "part",
+                "accessGrant", "badBlock", "doomed", "download", "generation", "owed", "packedPart", "packedPartByPack",
+                "part",
                 "partByResource",
                 "representation", "representationByResource", "resource", "resourceKey", "resourceKeyByGeneration",
                 "segment", "segmentByPlace", "vault",

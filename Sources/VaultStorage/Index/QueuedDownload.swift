@@ -1,0 +1,206 @@
+package import VaultModel
+
+/// An entry of the download queue, sealed in `download.record`.
+package struct QueuedDownload: Sendable {
+    /// What is to become of an entry.
+    package enum State: String, Sendable {
+        /// It runs when it is its turn.
+        case waiting
+        /// It waits until it is resumed.
+        case paused
+        /// It failed for good, and waits until it is retried or cancelled.
+        case failed
+    }
+
+    /// Why the last attempt failed.
+    package struct Failure: Hashable, Sendable {
+        package let code: String
+        package let message: String
+        /// The origin's status, if it refused.
+        package let status: Int64?
+
+        package init(code: String, message: String, status: Int64?) {
+            self.code = code
+            self.message = message
+            self.status = status
+        }
+    }
+
+    package let id: DownloadID
+    /// What is fetched, and how.
+    package var order: DownloadOrder
+    /// The id of its title, by which people name it.
+    package var title: TitleID
+    /// When it was queued, in seconds since 1970.
+    package let added: Int64
+    /// Its place: the lowest runs first.
+    package var position: Int64
+    package var state = State.waiting
+    /// How often it failed for now since it last made progress, or a person last retried it.
+    package var attempts: Int64 = 0
+    /// The time of the next attempt, in seconds since 1970; nil if it may run at once.
+    package var notBefore: Int64?
+    package var failure: Failure?
+    /// The members that this version does not know.
+    private var unknown = JSONObject()
+
+    /// The most entries of a queue.
+    package static let most = 100_000
+    /// The numbers that a position may be.
+    package static let positions = 0...JSONValue.largestInteger
+    /// The position of the first entry of an empty queue: there is room before and behind it.
+    package static let middle: Int64 = 1 << 52
+    private static let attemptNumbers: ClosedRange<Int64> = 0...(1 << 31)
+
+    package init(_ id: DownloadID, _ order: DownloadOrder, title: TitleID, added: Int64, position: Int64) {
+        self.id = id
+        self.order = order
+        self.title = title
+        self.added = added
+        self.position = position
+    }
+
+    /// Reads a record; nil if a member is missing or impossible.
+    init?(_ id: DownloadID, _ object: JSONObject) {
+        do {
+            guard let order = DownloadOrder(object), let title = TitleID(try object.string("title")),
+                let state = State(rawValue: try object.string("state"))
+            else { return nil }
+            (self.id, self.order, self.title, self.state) = (id, order, title, state)
+            added = try object.integer("added")
+            position = try object.integer("position")
+            attempts = try object.optionalInteger("attempts") ?? 0
+            notBefore = try object.optionalInteger("notBefore")
+            guard PlainColumn.hours.contains(added), Self.positions.contains(position),
+                Self.attemptNumbers.contains(attempts), PlainColumn.hours.contains(notBefore ?? 0)
+            else { return nil }
+            if let failure = try object["failure"].map({ try JSONObject($0, name: "failure") }) {
+                self.failure = Failure(
+                    code: try failure.string("code"), message: try failure.string("message"),
+                    status: try failure.optionalInteger("status"))
+            }
+        } catch {
+            return nil
+        }
+        unknown = object
+        for name in DownloadOrder.members + Self.members { unknown[name] = nil }
+    }
+
+    private static let members = ["title", "added", "position", "state", "attempts", "notBefore", "failure"]
+
+    var object: JSONObject {
+        var object = unknown
+        order.write(to: &object)
+        object["title"] = .string(title.description)
+        object["added"] = .integer(added)
+        object["position"] = .integer(position)
+        object["state"] = .string(state.rawValue)
+        object["attempts"] = attempts == 0 ? nil : .integer(min(attempts, Self.attemptNumbers.upperBound))
+        object["notBefore"] = notBefore.map { .integer($0) }
+        object["failure"] = failure.map { failure in
+            var members: [String: JSONValue] = ["code": .string(failure.code), "message": .string(failure.message)]
+            members["status"] = failure.status.map { .integer($0) }
+            return .object(members)
+        }
+        return object
+    }
+}
+
+/// What an entry of the download queue fetches, and how.
+package struct DownloadOrder: Hashable, Sendable {
+    /// The URL as it is requested, without user info.
+    package var url: String
+    /// The caller's own name for the resource.
+    package var contentID: String?
+    /// The request fields, and the only origin that gets them.
+    package var fields: OriginFields?
+    /// Whether a manifest or a redirect named the URL, not the operator.
+    package var isDerived = false
+    /// Whether the title was named by its id, so that it is fetched as it is stored.
+    package var isByID = false
+    package var connections: Int64?
+    /// Bytes per second.
+    package var rate: Int64?
+    /// The selection of renditions as text; nil for the manifest alone.
+    package var video: String?
+    package var audio: String?
+    package var subtitles: String?
+    /// The name that the title gets.
+    package var name: String?
+    /// Whether what is not media is refused.
+    package var requiresMedia = false
+
+    package init(url: String) { self.url = url }
+
+    static let members = [
+        "url", "contentID", "name", "connections", "rate", "video", "audio", "subtitles", "derived", "byID",
+        "mediaOnly", "fields", "fieldsOrigin",
+    ]
+
+    /// Reads the members of a record; nil if one is missing or impossible.
+    init?(_ object: JSONObject) {
+        do {
+            url = try object.string("url")
+            contentID = try object.optionalString("contentID")
+            name = try object.optionalString("name")
+            connections = try object.optionalInteger("connections")
+            rate = try object.optionalInteger("rate")
+            video = try object.optionalString("video")
+            audio = try object.optionalString("audio")
+            subtitles = try object.optionalString("subtitles")
+            isDerived = object["derived"] == .bool(true)
+            isByID = object["byID"] == .bool(true)
+            requiresMedia = object["mediaOnly"] == .bool(true)
+            if object["fields"] != nil || object["fieldsOrigin"] != nil {
+                // Without its fields another resource would be fetched.
+                guard let fields = OriginFields(object) else { return nil }
+                self.fields = fields
+            }
+        } catch {
+            return nil
+        }
+        guard (1...JSONValue.largestInteger).contains(connections ?? 1),
+            (1...JSONValue.largestInteger).contains(rate ?? 1)
+        else { return nil }
+    }
+
+    /// Writes the members.
+    func write(to object: inout JSONObject) {
+        object["url"] = .string(url)
+        let texts = [
+            "contentID": contentID, "name": name, "video": video, "audio": audio, "subtitles": subtitles,
+        ]
+        for (member, text) in texts { object[member] = text.map { .string($0) } }
+        object["connections"] = connections.map { .integer($0) }
+        object["rate"] = rate.map { .integer($0) }
+        for (member, isSet) in [("derived", isDerived), ("byID", isByID), ("mediaOnly", requiresMedia)] {
+            object[member] = isSet ? .bool(true) : nil
+        }
+        OriginFields.write(fields, to: &object)
+    }
+}
+
+// Request fields and their origin, as members of sealed records.
+extension OriginFields {
+    /// Reads the members `fields` and `fieldsOrigin`; nil if one is missing or invalid.
+    init?(_ members: JSONObject) {
+        guard case .string(let origin)? = members["fieldsOrigin"], case .array(let pairs)? = members["fields"]
+        else { return nil }
+        var fields = HeaderFields()
+        for pair in pairs {
+            guard case .array(let texts) = pair, texts.count == 2, case .string(let name) = texts[0],
+                case .string(let value) = texts[1]
+            else { return nil }
+            fields.append(name: name, value: value)
+        }
+        self.init(origin: origin, fields: fields)
+    }
+
+    /// Writes the members, or removes them.
+    static func write(_ given: OriginFields?, to members: inout JSONObject) {
+        members["fieldsOrigin"] = given.map { .string($0.origin) }
+        members["fields"] = given.map { given in
+            .array(given.fields.fields.map { .array([.string($0.name), .string($0.value)]) })
+        }
+    }
+}

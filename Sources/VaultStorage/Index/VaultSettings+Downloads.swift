@@ -1,0 +1,25 @@
+package import VaultModel
+
+// How the download queue is worked through.
+extension VaultSettings {
+    /// How the queue is worked through. A member that is not what a writer writes counts as absent: the queue then runs
+    /// as in a new vault.
+    package var downloads: DownloadSettings {
+        var downloads = DownloadSettings()
+        if case .integer(let count)? = members["parallelDownloads"] { try? downloads.setParallel(Int(count)) }
+        if case .integer(let count)? = members["downloadsPerHost"] { try? downloads.setPerHost(Int(count)) }
+        if case .string(let hours)? = members["downloadHours"] { downloads.hours = try? DownloadHours(hours) }
+        if case .integer(let rate)? = members["downloadRate"] { try? downloads.setRate(rate) }
+        return downloads
+    }
+
+    /// Replaces how the queue is worked through. What is as in a new vault has no member.
+    package mutating func setDownloads(_ downloads: DownloadSettings) {
+        let usual = DownloadSettings()
+        members["parallelDownloads"] =
+            downloads.parallel == usual.parallel ? nil : .integer(Int64(downloads.parallel))
+        members["downloadsPerHost"] = downloads.perHost == usual.perHost ? nil : .integer(Int64(downloads.perHost))
+        members["downloadHours"] = downloads.hours.map { .string($0.description) }
+        members["downloadRate"] = downloads.bytesPerSecond.map { .integer($0) }
+    }
+}
