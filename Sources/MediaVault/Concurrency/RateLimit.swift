@@ -26,13 +26,23 @@ struct RateLimit {
 /// A rate limit that several takers share; without a rate it never delays.
 final class SharedRateLimit: Sendable {
     private let limit: Locked<RateLimit?>
+    /// A limit that further takers share, too.
+    private let wider: SharedRateLimit?
 
-    init(bytesPerSecond: Int64?) {
+    init(bytesPerSecond: Int64?, within wider: SharedRateLimit? = nil) {
         limit = Locked(bytesPerSecond.map { RateLimit(bytesPerSecond: $0, now: .now) })
+        self.wider = wider
+    }
+
+    /// Changes the rate; what was taken before counts no more.
+    func use(bytesPerSecond: Int64?) {
+        limit.withLock { $0 = bytesPerSecond.map { RateLimit(bytesPerSecond: $0, now: .now) } }
     }
 
     /// Notes that bytes were taken, and returns how long to wait before taking more.
-    func take(_ bytes: Int64) -> Duration { limit.withLock { $0?.take(bytes, now: .now) ?? .zero } }
+    func take(_ bytes: Int64) -> Duration {
+        max(limit.withLock { $0?.take(bytes, now: .now) ?? .zero }, wider?.take(bytes) ?? .zero)
+    }
 }
 
 /// Limits verification to a number of bytes per second. Idle time is not made up for.

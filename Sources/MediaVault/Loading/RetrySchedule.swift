@@ -138,6 +138,9 @@ package struct RetryPolicy: Hashable, Sendable {
     /// The most that the second retry waits; each further one waits up to twice as long.
     package var firstDelay: Duration = .milliseconds(250)
     package var longestDelay: Duration = .seconds(8)
+    /// The most that a download of the queue waits after its first failure; each further one waits up to twice as long.
+    package var firstQueueDelay: Duration = .seconds(5)
+    package var longestQueueDelay: Duration = .seconds(900)
 
     /// The longest `Retry-After`, in seconds, that is waited for; a longer one counts as a refusal.
     static let longestRetryAfter = 30

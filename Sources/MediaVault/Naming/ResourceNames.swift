@@ -69,6 +69,23 @@ final class ResourceNames: Sendable {
         return reference
     }
 
+    /// Returns a reference to the stored resource with an id. Blocks.
+    ///
+    /// - Throws: ``VaultError`` with code `notHeld` if there is none; `invalidArgument` if there are two.
+    func reference(storedAs id: TitleID) throws -> MediaReference {
+        let found = try store.index.resources(id)
+        guard let stored = found.first else {
+            throw VaultError(
+                .notHeld, "the vault has no title with the id \(id); give one that it has", hint: .listTitles)
+        }
+        guard found.count == 1 else {
+            throw VaultError(
+                .invalidArgument, "\(found.count) titles have the id \(id); give the URL of the one you mean",
+                hint: .listTitles)
+        }
+        return try reference(to: stored, id)
+    }
+
     /// Returns the key of the resource that a reference by id names; nil if the reference has no id.
     ///
     /// - Throws: ``VaultError`` with code `busy` if the name may have changed since, `notHeld` if the fields of the

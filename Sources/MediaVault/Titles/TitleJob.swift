@@ -17,15 +17,16 @@ final class TitleJob: Sendable {
     /// How often progress is reported.
     private static let interval: Duration = .milliseconds(100)
 
+    /// - Parameter rate: a limit that it shares with other downloads, besides its own.
     init(
         _ loaders: LoaderTable, _ reference: MediaReference, _ options: DownloadOptions,
-        tell: @escaping @Sendable (DownloadProgress) -> Void
+        within rate: SharedRateLimit? = nil, tell: @escaping @Sendable (DownloadProgress) -> Void
     ) {
         self.loaders = loaders
         self.reference = reference
         self.options = options
         self.tell = tell
-        rate = SharedRateLimit(bytesPerSecond: options.bytesPerSecond)
+        self.rate = SharedRateLimit(bytesPerSecond: options.bytesPerSecond, within: rate)
     }
 
     /// Fetches what is missing; returns when all of it is durable.

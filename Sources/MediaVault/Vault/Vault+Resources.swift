@@ -68,20 +68,8 @@ extension Vault {
     }
 
     private func reference(storedAs id: TitleID) async throws -> MediaReference {
-        let (store, names) = (store, names)
-        return try await pool.run {
-            let found = try store.index.resources(id)
-            guard let stored = found.first else {
-                throw VaultError(
-                    .notHeld, "the vault has no title with the id \(id); give one that it has", hint: .listTitles)
-            }
-            guard found.count == 1 else {
-                throw VaultError(
-                    .invalidArgument, "\(found.count) titles have the id \(id); give the URL of the one you mean",
-                    hint: .listTitles)
-            }
-            return try names.reference(to: stored, id)
-        }
+        let names = names
+        return try await pool.run { try names.reference(storedAs: id) }
     }
 
     /// Returns the path and query of a playback link for a reference, as ``TokenIssuer/playbackPath(for:expires:)-(MediaReference,_)``
@@ -140,7 +128,11 @@ extension Vault {
     public func remove(_ reference: MediaReference) async throws -> Int64 {
         try requireOwner(to: "removes titles")
         let resource = try await name(reference)
-        return try await loaders.remove(resource) { store, id in try store.remove(id) }
+        let title = try? await titleID(of: reference)
+        let bytes = try await loaders.remove(resource) { store, id in try store.remove(id) }
+        // What was removed is not fetched again.
+        if let title { try? await downloads.forget(title) }
+        return bytes
     }
 
     /// Returns whether the key of a removed resource may still be in the index, its log or `catalog.backup`.

@@ -113,6 +113,7 @@ extension Vault {
     ///   - limits: changes the limits in the settings.
     ///   - policy: changes which URLs name the same resource; if it throws, all settings stay unchanged.
     ///   - network: changes how origins are reached; if it throws, all settings stay unchanged.
+    ///   - downloads: changes how the download queue runs; if it throws, all settings stay unchanged.
     ///   - mode: the new mode in the settings; nil leaves it unchanged.
     /// - Throws: ``VaultError`` if the settings cannot be written; `invalidArgument` as ``setLimits(_:)``; `owned` if
     ///   this process is not the owner.
@@ -120,12 +121,15 @@ extension Vault {
         limits change: (@Sendable (inout StorageLimits) throws -> Void)? = nil,
         policy changePolicy: (@Sendable (_ old: () throws -> KeyPolicy) throws -> KeyPolicy)? = nil,
         network changeNetwork: (@Sendable (_ old: () throws -> NetworkSettings) throws -> NetworkSettings)? = nil,
+        downloads changeDownloads: (@Sendable (inout DownloadSettings) throws -> Void)? = nil,
         mode: VaultMode?? = nil
     ) async throws {
         try requireOwner(to: "changes its settings")
         let (store, names, inForce, ofRun) = (store, names, network, quota.limitsOfRun)
+        let queue = downloads
         try await pool.run { [self] in
             var (limits, policy, network): (StorageLimits?, KeyPolicy?, NetworkSettings?) = (nil, nil, nil)
+            var downloads: DownloadSettings?
             // Check limits before the transaction: the index serves one transaction at a time.
             if let change {
                 var wanted = try store.index.settings().limits
@@ -150,10 +154,17 @@ extension Vault {
                     guard try settings.network() == changed else { throw VaultSettings.unreadableNetwork }
                     network = changed
                 }
+                if let changeDownloads {
+                    var changed = settings.downloads
+                    try changeDownloads(&changed)
+                    settings.setDownloads(changed)
+                    downloads = changed
+                }
                 if let mode { settings.mode = mode }
             }
             if let policy { names.use(policy) }
             if let network { inForce.use(network) }
+            if let downloads { queue.use(downloads) }
             if let limits { try quota.keep(to: limits) }
         }
         if let mode { await use(mode) }

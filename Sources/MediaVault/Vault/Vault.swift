@@ -30,6 +30,8 @@ public final class Vault: Sendable {
     /// Keeps the vault within its limits.
     let quota: QuotaEnforcer
     let joiner: SegmentJoiner
+    /// The download queue, which runs while a service has it started.
+    package let downloads: DownloadQueue
     /// The manifests that are being played.
     let manifests: ManifestPlayback
     /// How origins are reached.
@@ -77,6 +79,7 @@ public final class Vault: Sendable {
         quota = QuotaEnforcer(loaders: loaders, limitsOfRun: options.limits)
         joiner = SegmentJoiner(loaders: loaders, tasks: tasks)
         manifests = ManifestPlayback(loaders)
+        downloads = DownloadQueue(loaders)
         keys = KeyAdministration(
             loaders: loaders, log: AuditLog(of: store, at: KeyringPlace(keyringFile, fileSystem: store.fileSystem)),
             tasks: tasks)
@@ -127,6 +130,7 @@ public final class Vault: Sendable {
         let upkeep = upkeep.withLock { $0 }
         upkeep?.cancel()
         await upkeep?.value
+        await downloads.end()
         await backgroundTasks.end()
         await keys.end()
         let ended = loaders.all

@@ -34,6 +34,8 @@ public struct VaultStatus: Hashable, Sendable {
     public let storeFailure: String?
     /// Whether the secret that unlocks the vault is on the vault's own disk: then a stolen disk can be opened.
     public let isUnlockOnVaultDisk: Bool
+    /// How many entries of the download queue do what.
+    package let downloads: DownloadCounts
 }
 
 extension Vault {
@@ -43,6 +45,7 @@ extension Vault {
         let rests = isUnlockOnVaultDisk
         let failure = quota.failure
         let limits = try await quota.limitsInForce()
+        let queue = try await downloads.counts()
         return try await pool.run {
             let totals = try store.index.totals()
             let used = try store.bytesUsed()
@@ -54,7 +57,7 @@ extension Vault {
                 unlockMethod: store.keyring.unlockedBy.rawValue, used: used, limits: limits,
                 passedThrough: store.work.passedThrough.total, evicted: store.quota.evictions.bytes,
                 storeFailure: failure,
-                isUnlockOnVaultDisk: rests)
+                isUnlockOnVaultDisk: rests, downloads: queue)
         }
     }
 

@@ -1,0 +1,120 @@
+import VaultModel
+import VaultStorage
+
+/// The entries of the download queue in their order: a value.
+struct DownloadList: Sendable {
+    /// An entry, and how far it is.
+    struct Entry: Sendable {
+        var download: QueuedDownload
+        /// The host and port of its URL.
+        let host: String
+        /// How far it got while this process ran it; nil if it has not.
+        var progress: DownloadProgress?
+        /// The number of its last change in this process.
+        var revision = 0
+
+        var candidate: DownloadSchedule.Candidate {
+            DownloadSchedule.Candidate(
+                id: download.id, host: host, isWaiting: download.state == .waiting, notBefore: download.notBefore)
+        }
+    }
+
+    /// A place in the order; no two entries have the same.
+    struct Place: Hashable, Comparable, Sendable {
+        let position: Int64
+        let id: DownloadID
+
+        static func < (one: Place, other: Place) -> Bool {
+            one.position == other.position
+                ? one.id.bytes.lexicographicallyPrecedes(other.id.bytes) : one.position < other.position
+        }
+    }
+
+    private var entries: [DownloadID: Entry] = [:]
+    private var titles: [TitleID: Set<DownloadID>] = [:]
+    /// In ascending order.
+    private var places: [Place] = []
+
+    init(_ downloads: [QueuedDownload] = []) {
+        for download in downloads { add(download) }
+        places = downloads.map(\.place).sorted()
+    }
+
+    var count: Int { places.count }
+
+    /// The entries in their order.
+    var inOrder: some Sequence<Entry> { places.lazy.compactMap { [entries] in entries[$0.id] } }
+
+    /// Returns at most `limit` entries behind a place, in their order.
+    func entries(after place: Place?, limit: Int) -> [Entry] {
+        let start = place.map { index(after: $0) } ?? 0
+        return places[start...].prefix(limit).compactMap { entries[$0.id] }
+    }
+
+    subscript(id: DownloadID) -> Entry? { entries[id] }
+
+    /// Returns the entries of a title: one, or several by a rare chance.
+    func entries(of title: TitleID) -> [Entry] { titles[title, default: []].compactMap { entries[$0] } }
+
+    /// The position before all entries.
+    var firstPosition: Int64 { (places.first?.position ?? QueuedDownload.middle) - 1 }
+    /// The position behind all entries.
+    var lastPosition: Int64 { (places.last?.position ?? QueuedDownload.middle - 1) + 1 }
+
+    // MARK: Changes
+
+    /// Adds an entry, or gives an entry another content; its progress stays.
+    mutating func put(_ download: QueuedDownload, revision: Int) {
+        if let known = entries[download.id] {
+            remove(known.download.place)
+            titles[known.download.title]?.remove(download.id)
+        }
+        add(download)
+        entries[download.id]?.revision = revision
+        places.insert(download.place, at: index(after: download.place))
+    }
+
+    /// Removes an entry; returns it.
+    @discardableResult
+    mutating func remove(_ id: DownloadID) -> Entry? {
+        guard let entry = entries.removeValue(forKey: id) else { return nil }
+        remove(entry.download.place)
+        titles[entry.download.title]?.remove(id)
+        if titles[entry.download.title]?.isEmpty == true { titles[entry.download.title] = nil }
+        return entry
+    }
+
+    /// Notes how far an entry is.
+    mutating func note(_ progress: DownloadProgress?, of id: DownloadID, revision: Int) {
+        entries[id]?.progress = progress
+        entries[id]?.revision = revision
+    }
+
+    private mutating func add(_ download: QueuedDownload) {
+        let host = (try? MediaURL(download.order.url))?.authority ?? ""
+        entries[download.id] = Entry(
+            download: download, host: host, progress: entries[download.id]?.progress,
+            revision: entries[download.id]?.revision ?? 0)
+        titles[download.title, default: []].insert(download.id)
+    }
+
+    private mutating func remove(_ place: Place) {
+        let index = index(after: place) - 1
+        if places.indices.contains(index), places[index] == place { places.remove(at: index) }
+    }
+
+    /// Returns the index of the first place behind this one.
+    private func index(after place: Place) -> Int {
+        var (low, high) = (0, places.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if place < places[middle] { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+}
+
+extension QueuedDownload {
+    /// Its place in the order of the queue.
+    var place: DownloadList.Place { DownloadList.Place(position: position, id: id) }
+}

@@ -1,0 +1,188 @@
+import Foundation
+import VaultModel
+import VaultStorage
+
+// Running the downloads of the queue.
+extension DownloadQueue {
+    /// Begins to run the queue, until ``end()``. A second call does nothing.
+    package func start() {
+        guard store.isOwner else { return }
+        state.withLock { state in
+            guard state.loop == nil, !state.isEnded else { return }
+            state.loop = Task { await self.run() }
+        }
+    }
+
+    /// Ends everything that runs; it continues when the queue is started again.
+    func end() async {
+        let (loop, running) = state.withLock { state in
+            state.isEnded = true
+            for id in state.running.keys { state.running[id]?.isEnding = true }
+            return (state.loop, state.running.values.compactMap(\.task))
+        }
+        loop?.cancel()
+        for task in running { task.cancel() }
+        await loop?.value
+        for task in running { await task.value }
+    }
+
+    /// How long to wait before the queue is read again, if that failed.
+    private static let readingDelay: Duration = .seconds(10)
+
+    private func run() async {
+        while !Task.isCancelled {
+            do {
+                try await load()
+                break
+            } catch {
+                try? await Task.sleep(for: Self.readingDelay)
+            }
+        }
+        wake()
+        for await _ in wakes {
+            guard !Task.isCancelled else { return }
+            let plan = startWhatIsDue()
+            stop(plan.stop)
+            timer.withLock { timer in
+                timer?.cancel()
+                timer = plan.next.map { seconds in
+                    Task { [waking] in
+                        try? await Task.sleep(for: .seconds(seconds))
+                        if !Task.isCancelled { waking.yield() }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Starts the downloads that should run now.
+    private func startWhatIsDue() -> DownloadSchedule.Plan {
+        let now = Self.moment(store.now())
+        var plan = DownloadSchedule.Plan()
+        tell { state in
+            guard !state.isEnded else { return }
+            plan = state.plan(at: now)
+            for id in plan.start {
+                guard let entry = state.list?[id] else { continue }
+                state.list?.note(entry.progress, of: id, revision: state.revision)
+                state.running[id] = Running(task: Task { await self.carryOut(entry.download) })
+            }
+        }
+        return plan
+    }
+
+    /// Returns a time as clocks on the wall show it here.
+    private static func moment(_ time: Int64) -> DownloadSchedule.Moment {
+        let local = time + Int64(TimeZone.current.secondsFromGMT(for: Date(timeIntervalSince1970: Double(time))))
+        return DownloadSchedule.Moment(time: time, secondOfDay: Int(((local % 86_400) + 86_400) % 86_400))
+    }
+
+    /// Tells running downloads to stop.
+    func stop(_ ids: some Sequence<DownloadID>) {
+        let tasks = state.withLock { state in
+            ids.compactMap { id -> Task<Void, Never>? in
+                state.running[id]?.isEnding = true
+                return state.running[id]?.task
+            }
+        }
+        for task in tasks { task.cancel() }
+    }
+
+    // MARK: One download
+
+    private func carryOut(_ download: QueuedDownload) async {
+        let result: Result<Void, any Error>
+        do {
+            let reference = try await reference(of: download)
+            try await TitleJob(loaders, reference, download.order.options, within: rate) { [self] progress in
+                tell { state in
+                    let before = state.running[download.id]?.heldBefore ?? progress.held
+                    state.running[download.id]?.heldBefore = before
+                    state.list?.note(progress, of: download.id, revision: state.revision)
+                }
+            }.run()
+            result = .success(())
+        } catch {
+            result = .failure(error)
+        }
+        await finish(download.id, result)
+        wake()
+    }
+
+    private func finish(_ id: DownloadID, _ result: Result<Void, any Error>) async {
+        let failed = await changing.exclusively { () -> FailedDownload? in
+            // A download that was told to stop may end with any error; it is no failure.
+            let (entry, running) = state.withLock { ($0.list?[id], $0.running[id]) }
+            let isEnding = running?.isEnding ?? true
+            defer { tell { $0.running[id] = nil } }
+            guard let entry else { return nil }
+            switch result {
+            case .success:
+                // A crash before this is durable costs nothing: the title is complete.
+                await forgetDone(id)
+                return nil
+            case .failure(let error as VaultError) where !isEnding && error.code != .closed:
+                return await note(error, of: entry, heldBefore: running?.heldBefore)
+            case .failure:
+                tell { $0.list?.note(entry.progress, of: id, revision: $0.revision) }
+                return nil
+            }
+        }
+        guard let failed else { return }
+        for listener in state.withLock({ $0.failureListeners.all }) { listener(failed) }
+    }
+
+    private func forgetDone(_ id: DownloadID) async {
+        let store = store
+        try? await loaders.environment.pool.run { try store.removeDownloads([id], isForgotten: false) }
+        tell { $0.end(id, as: .done) }
+    }
+
+    /// Records why an entry failed, and when it is tried again.
+    private func note(
+        _ given: VaultError, of entry: DownloadList.Entry, heldBefore: Int64?
+    ) async -> FailedDownload {
+        var error = given
+        // If the mode allows requests, a byte is missing because its origin did not deliver it.
+        if error.code == .notHeld, loaders.environment.mode.current.allowsRequests { error.code = .unreachable }
+        var changed = entry.download
+        // What made progress begins again with short delays.
+        let hasMoved = (entry.progress?.held ?? 0) > heldBefore ?? .max
+        let attempts = hasMoved ? 0 : changed.attempts
+        let retry = DownloadRetry(
+            after: error, attempts: attempts, chance: .random(in: 0...1), policy: loaders.environment.retry)
+        changed.failure = QueuedDownload.Failure(error)
+        switch retry {
+        case .no: changed.state = .failed
+        case .soon: changed.notBefore = store.now() + 1
+        case .after(let seconds):
+            changed.attempts = attempts + 1
+            changed.notBefore = store.now() + seconds
+        }
+        let store = store
+        // What cannot be written, as on a full disk, is known until the vault is closed.
+        let written = changed
+        try? await loaders.environment.pool.run { try store.write([written], isDurable: false) }
+        tell { state in
+            state.list?.put(written, revision: state.revision)
+            state.list?.note(entry.progress, of: written.id, revision: state.revision)
+        }
+        let resource: ResourceID? =
+            if let reference = try? await reference(of: written) { try? await loaders.name(reference).id } else { nil }
+        let snapshot = state.withLock { state in
+            DownloadSnapshot(state.list?[written.id] ?? entry)
+        }
+        return FailedDownload(snapshot: snapshot, resource: resource, error: error)
+    }
+
+    /// Registers a closure that is called after a download failed, for good or for now.
+    ///
+    /// - Returns: the id for ``stopListeningForFailures(_:)``.
+    package func listenForFailures(_ tell: @escaping @Sendable (FailedDownload) -> Void) -> Int {
+        state.withLock { $0.failureListeners.add(tell) }
+    }
+
+    package func stopListeningForFailures(_ listener: Int) {
+        state.withLock { $0.failureListeners.remove(listener) }
+    }
+}

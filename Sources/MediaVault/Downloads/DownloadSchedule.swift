@@ -1,0 +1,141 @@
+import VaultModel
+import VaultStorage
+
+/// Decides which downloads of the queue run: a value.
+struct DownloadSchedule: Sendable {
+    /// An entry of the queue, as far as it matters here.
+    struct Candidate: Hashable, Sendable {
+        let id: DownloadID
+        /// The host and port of its URL.
+        let host: String
+        /// Whether it is waiting, neither paused nor failed.
+        let isWaiting: Bool
+        /// The time of its next attempt, in seconds since 1970; nil if it may run at once.
+        let notBefore: Int64?
+    }
+
+    /// A moment, as clocks on the wall show it.
+    struct Moment: Hashable, Sendable {
+        /// Seconds since 1970.
+        let time: Int64
+        /// Seconds since the last midnight, in local time.
+        let secondOfDay: Int
+    }
+
+    /// What to do now.
+    struct Plan: Hashable, Sendable {
+        /// The downloads to start, in this order.
+        var start: [DownloadID] = []
+        /// The running downloads to stop; they wait again.
+        var stop: Set<DownloadID> = []
+        /// After how many seconds to decide again, at least 1; nil if only a change of the queue can matter.
+        var next: Int64?
+    }
+
+    let settings: DownloadSettings
+
+    /// The longest time until the next decision while something waits for a time: clocks may be set.
+    private static let longestWait: Int64 = 600
+
+    /// Decides what runs.
+    ///
+    /// - Parameters:
+    ///   - queue: the entries in the order in which they should run. It is read only as far as needed.
+    ///   - running: the entries that run or are ending.
+    ///   - ending: those of them that were told to stop.
+    func plan(
+        _ queue: some Sequence<Candidate>, running: Set<DownloadID>, ending: Set<DownloadID> = [], at now: Moment
+    ) -> Plan {
+        var plan = Plan()
+        if let hours = settings.hours {
+            plan.next = min(Self.longestWait, Int64(hours.secondsUntilChange(secondOfDay: now.secondOfDay)))
+            guard hours.contains(secondOfDay: now.secondOfDay) else {
+                plan.stop = running.subtracting(ending)
+                return plan
+            }
+        }
+        // What runs keeps its place before what waits, whatever their order. What is ending still burdens its host.
+        var (count, perHost): (Int, [String: Int]) = (0, [:])
+        func takesPlace(_ candidate: Candidate) -> Bool {
+            guard count < settings.parallel, perHost[candidate.host, default: 0] < settings.perHost else {
+                return false
+            }
+            count += 1
+            perHost[candidate.host, default: 0] += 1
+            return true
+        }
+        var left = running.count
+        for candidate in queue where left > 0 && running.contains(candidate.id) {
+            left -= 1
+            if !takesPlace(candidate), !ending.contains(candidate.id) { plan.stop.insert(candidate.id) }
+            if left == 0 { break }
+        }
+        // Entries that were removed from the queue while they run.
+        count += left
+        var earliest: Int64?
+        for candidate in queue where candidate.isWaiting && !running.contains(candidate.id) {
+            guard count < settings.parallel else { break }
+            if let time = candidate.notBefore, time > now.time {
+                // A clock that was set back makes nothing wait for longer than the longest delay.
+                guard time - now.time > DownloadRetry.longestWait else {
+                    earliest = min(earliest ?? time, time)
+                    continue
+                }
+            }
+            if takesPlace(candidate) { plan.start.append(candidate.id) }
+        }
+        if let earliest {
+            let wait = min(max(1, earliest - now.time), Self.longestWait)
+            plan.next = min(plan.next ?? wait, wait)
+        }
+        return plan
+    }
+}
+
+/// What becomes of a download of the queue that failed.
+enum DownloadRetry: Hashable, Sendable {
+    /// Nothing but a person can help.
+    case no
+    /// It is tried again after some seconds; its attempts are counted.
+    case after(Int64)
+    /// It is tried again in a moment, because the vault itself interrupted it.
+    case soon
+
+    /// The longest time that an origin may ask for with `Retry-After`, in seconds: a day.
+    static let longestWait: Int64 = 86_400
+
+    /// Decides what becomes of a download.
+    ///
+    /// - Parameters:
+    ///   - attempts: how often it failed for now before.
+    ///   - chance: a random number from 0 to 1.
+    init(after error: VaultError, attempts: Int64, chance: Double, policy: RetryPolicy) {
+        switch error.code {
+        // The title was removed, or its id is being recomputed; the vault closes.
+        case .removed, .busy, .closed: self = .soon
+        case .unreachable, .notHeld, .changed, .diskFull, .quotaExceeded, .storage:
+            self = .after(policy.queueDelay(attempts: attempts, chance: chance))
+        case .refused where Self.isPassing(error.originStatus):
+            let asked = min(Int64(max(0, error.retryAfter ?? 0)), Self.longestWait)
+            self = .after(max(asked, policy.queueDelay(attempts: attempts, chance: chance)))
+        default: self = .no
+        }
+    }
+
+    /// Whether an origin that refuses with a status may grant the same request later.
+    private static func isPassing(_ status: Int?) -> Bool {
+        guard let status else { return false }
+        return [408, 425, 429].contains(status) || (500...599).contains(status) && status != 501 && status != 505
+    }
+}
+
+extension RetryPolicy {
+    /// Returns how long a download of the queue waits after it failed for now, in seconds: a limit that doubles, less
+    /// up to half of it by chance, so that downloads that failed together do not all come back in one instant.
+    ///
+    /// - Parameter attempts: how often it failed before.
+    func queueDelay(attempts: Int64, chance: Double) -> Int64 {
+        let limit = min(longestQueueDelay, firstQueueDelay * (1 << min(attempts, 16)))
+        return Int64((limit / .seconds(1)) * (1 - chance / 2))
+    }
+}

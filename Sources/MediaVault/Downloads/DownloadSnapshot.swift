@@ -1,0 +1,138 @@
+package import VaultModel
+import VaultStorage
+
+/// An entry of the download queue as it is at one moment.
+package struct DownloadSnapshot: Sendable {
+    /// What an entry is doing.
+    package enum State: String, CaseIterable, Codable, Sendable {
+        /// It waits for its turn, for a time, or for the hours in which the queue runs.
+        case waiting
+        case running
+        /// It waits until it is resumed.
+        case paused
+        /// It failed for good, and waits until it is retried or cancelled.
+        case failed
+        /// All of it is held; it is no longer in the queue.
+        case done
+        /// It was cancelled; it is no longer in the queue.
+        case ended
+    }
+
+    /// The entry's own name; several titles may have the same id by a rare chance.
+    package let download: DownloadID
+    /// The id of its title.
+    package let title: TitleID
+    package let url: String
+    package let contentID: String?
+    /// The name that the title is to get.
+    package let name: String?
+    package let state: State
+    /// How far it is; nil if it did not run since the vault was opened.
+    package let progress: DownloadProgress?
+    /// When it was queued.
+    package let added: Timestamp
+    /// How often it failed for now.
+    package let attempts: Int
+    /// When it is tried again, if it waits for that.
+    package let nextAttempt: Timestamp?
+    /// Why the last attempt failed.
+    package let failure: VaultError?
+
+    init(_ entry: DownloadList.Entry, _ state: State? = nil) {
+        let queued = entry.download
+        download = queued.id
+        title = queued.title
+        url = queued.order.url
+        contentID = queued.order.contentID
+        name = queued.order.name
+        self.state = state ?? State(queued.state)
+        progress = entry.progress
+        added = Timestamp(seconds: queued.added)
+        attempts = Int(queued.attempts)
+        nextAttempt = queued.notBefore.map { Timestamp(seconds: $0) }
+        failure = queued.failure.map(VaultError.init)
+    }
+}
+
+extension DownloadSnapshot.State {
+    fileprivate init(_ state: QueuedDownload.State) {
+        self =
+            switch state {
+            case .waiting: .waiting
+            case .paused: .paused
+            case .failed: .failed
+            }
+    }
+}
+
+/// How many entries of the download queue do what.
+package struct DownloadCounts: Hashable, Codable, Sendable {
+    package var waiting = 0
+    package var running = 0
+    package var paused = 0
+    package var failed = 0
+    /// Entries that no key opens; they are never run.
+    package var damaged = 0
+
+    /// Creates the counts; those of an empty queue unless they are given.
+    package init(waiting: Int = 0, running: Int = 0, paused: Int = 0, failed: Int = 0, damaged: Int = 0) {
+        (self.waiting, self.running, self.paused) = (waiting, running, paused)
+        (self.failed, self.damaged) = (failed, damaged)
+    }
+}
+
+/// What a person may do with entries of the download queue.
+package enum DownloadAct: String, CaseIterable, Codable, Sendable {
+    /// Keeps them from running until they are resumed.
+    case pause
+    /// Lets paused ones wait for their turn again.
+    case resume
+    /// Tries those again that failed, or wait for a time.
+    case retry
+    /// Removes them from the queue; what arrived stays in the vault.
+    case cancel
+    /// Moves them before all others.
+    case first
+    /// Moves them behind all others.
+    case last
+
+    /// Returns an entry after the act; nil if the act leaves it as it is.
+    ///
+    /// - Parameter position: the position for ``first`` and ``last``.
+    func applied(to download: QueuedDownload, position: Int64) -> QueuedDownload? {
+        var changed = download
+        switch (self, download.state) {
+        case (.pause, .waiting): changed.state = .paused
+        case (.resume, .paused): changed.state = .waiting
+        case (.retry, .failed): changed.state = .waiting
+        case (.retry, .waiting) where download.notBefore != nil: break
+        case (.first, _), (.last, _): changed.position = position
+        default: return nil
+        }
+        if self == .retry || self == .resume { (changed.attempts, changed.notBefore) = (0, nil) }
+        if self == .retry { changed.failure = nil }
+        return changed
+    }
+}
+
+/// Which entries of the download queue an act is for.
+package enum DownloadSelection: Hashable, Sendable {
+    case all
+    case titles([TitleID])
+}
+
+extension VaultError {
+    /// The error of an earlier attempt, as the queue recorded it.
+    fileprivate init(_ failure: QueuedDownload.Failure) {
+        self.init(Code(name: failure.code) ?? .storage, failure.message)
+        originStatus = failure.status.map { Int(clamping: $0) }
+        if code == .notMedia { hint = .anyType }
+    }
+}
+
+extension QueuedDownload.Failure {
+    init(_ error: VaultError) {
+        self.init(
+            code: error.code.description, message: error.message, status: error.originStatus.map { Int64($0) })
+    }
+}

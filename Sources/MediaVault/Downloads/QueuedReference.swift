@@ -1,0 +1,66 @@
+import VaultManifest
+import VaultModel
+import VaultStorage
+
+// The record of an entry of the download queue, and the reference and options that it was made of.
+extension DownloadOrder {
+    /// Creates the record.
+    ///
+    /// - Parameters:
+    ///   - reference: a settled reference.
+    ///   - isByID: whether its title is fetched as it is stored.
+    init(_ reference: MediaReference, _ options: DownloadOptions, isByID: Bool) {
+        self.init(url: reference.url.absoluteString)
+        contentID = reference.contentID
+        fields = OriginFields(reference.fields, for: reference.url)
+        isDerived = reference.isDerived
+        self.isByID = isByID
+        connections = options.connections.map { Int64($0) }
+        rate = options.bytesPerSecond
+        (video, audio) = (options.selection?.video.rawValue, options.selection?.audio.rawValue)
+        subtitles = options.selection?.subtitles.rawValue
+        name = options.name
+        requiresMedia = options.requiresMedia
+    }
+
+    /// The options of the download. A choice that this version does not know is the usual one.
+    var options: DownloadOptions {
+        let usual = RenditionSelection()
+        var selection: RenditionSelection?
+        if video != nil || audio != nil || subtitles != nil {
+            selection = RenditionSelection(
+                video: video.flatMap { RenditionSelection.Video(rawValue: $0) } ?? usual.video,
+                audio: audio.flatMap { RenditionSelection.Audio(rawValue: $0) } ?? usual.audio,
+                subtitles: subtitles.flatMap { RenditionSelection.Subtitles(rawValue: $0) } ?? usual.subtitles)
+        }
+        var options = DownloadOptions(
+            connections: connections.map { Int(clamping: $0) }, bytesPerSecond: rate, selection: selection, name: name)
+        options.requiresMedia = requiresMedia
+        return options
+    }
+
+    /// Returns the reference by its URL. Its fields are sent to their own origin only.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidURL`.
+    func reference() throws -> MediaReference {
+        let url = try MediaURL(url)
+        var reference = MediaReference(url, contentID: contentID, fields: fields?.sent(to: url) ?? HeaderFields())
+        reference.isDerived = isDerived
+        return reference
+    }
+
+    /// Returns the reference as the vault has it stored, if the title was named by its id and is still there. Blocks.
+    ///
+    /// - Throws: as ``reference()``.
+    func reference(to title: TitleID, in names: ResourceNames) throws -> MediaReference {
+        let plain = try reference()
+        guard isByID else { return plain }
+        do {
+            var stored = try names.reference(storedAs: title)
+            if !plain.fields.fields.isEmpty { stored.fields = plain.fields }
+            return stored
+        } catch let error as VaultError where error.code == .notHeld {
+            return plain
+        }
+    }
+}

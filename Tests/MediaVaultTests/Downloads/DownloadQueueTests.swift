@@ -1,0 +1,246 @@
+import OriginTestSupport
+import Testing
+import VaultModel
+import VaultStorage
+
+@testable import MediaVault
+
+@Suite("The download queue", .timeLimit(.minutes(5)))
+struct DownloadQueueTests {
+    private let length: Int64 = 300_000
+
+    /// Waits until the queue meets a condition.
+    private func wait(_ vault: Vault, until isThere: (DownloadQueue) async throws -> Bool) async throws {
+        let (wakes, waking) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let listener = vault.downloads.listen { waking.yield() }
+        defer { vault.downloads.stopListening(listener) }
+        waking.yield()
+        for await _ in wakes where try await isThere(vault.downloads) { return }
+    }
+
+    private func order(_ fixture: VaultFixture, _ name: String) -> (reference: MediaReference, options: DownloadOptions)
+    {
+        (MediaReference(fixture.origin.url("/\(name)")), DownloadOptions())
+    }
+
+    private func states(_ vault: Vault) async throws -> [DownloadSnapshot.State] {
+        try await vault.downloads.page(limit: 100).downloads.map(\.state)
+    }
+
+    @Test("What was queued by one owner is fetched by the next one that runs the queue, and leaves it")
+    func restart() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: length))
+        let first = try await fixture.open()
+        let queued = try await first.downloads.add([order(fixture, "a"), order(fixture, "b")])
+        #expect(queued.map(\.state) == [.waiting, .waiting])
+        await first.close()
+        #expect(fixture.origin.exchanges.isEmpty, "a queue that was not started fetches nothing")
+        let vault = try await fixture.open()
+        #expect(try await vault.downloads.counts() == DownloadCounts(waiting: 2))
+        vault.downloads.start()
+        try await wait(vault) { try await $0.counts() == DownloadCounts() }
+        for (name, entry) in zip(["a", "b"], queued) {
+            let summary = try await vault.summary(of: fixture.origin.url("/\(name)"))
+            #expect(summary?.isComplete == true && summary?.id == entry.title && summary?.resourceClass == "download")
+        }
+        #expect(vault.downloads.ended.map(\.state) == [.done, .done])
+        await vault.close()
+        let again = try await fixture.open(.reader)
+        #expect(try await again.downloads.counts() == DownloadCounts())
+        await again.close()
+        #expect(fixture.bytesSent == 2 * length)
+    }
+
+    @Test("A download that is interrupted by the end of its vault continues where it stopped")
+    func interrupted() async throws {
+        let gate = Gate()
+        let fixture = try await VaultFixture(ScriptedResource(length: length))
+        fixture.origin.answer { [resource = fixture.resource] request in
+            var answer = resource.answer(to: request)
+            answer.insert(.hold(gate), at: 200_000)
+            return answer
+        }
+        let first = try await fixture.open()
+        first.downloads.start()
+        try await first.downloads.add([order(fixture, "a")])
+        while try await first.status().bytesFetched < 200_000 { try await Task.sleep(for: .milliseconds(5)) }
+        #expect(try await states(first) == [.running])
+        await first.close()
+        gate.open()
+        fixture.origin.answer { [resource = fixture.resource] in resource.answer(to: $0) }
+        let vault = try await fixture.open()
+        vault.downloads.start()
+        try await wait(vault) { try await $0.counts() == DownloadCounts() }
+        #expect(try await vault.status().bytesFetched == length)
+        await vault.close()
+    }
+
+    @Test("A title is queued once, also by its id; what failed waits again")
+    func twice() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: length))
+        fixture.origin.answer { _ in ScriptedAnswer(404, fields: ["Content-Length": "0"]) }
+        let vault = try await fixture.open()
+        let twice = try await vault.downloads.add([order(fixture, "a"), order(fixture, "a"), order(fixture, "b")])
+        #expect(twice.count == 3 && twice[0].download == twice[1].download && twice[2].download != twice[0].download)
+        vault.downloads.start()
+        try await wait(vault) { try await $0.counts() == DownloadCounts(failed: 2) }
+        let failed = try await vault.downloads.page(limit: 9).downloads
+        #expect(failed.allSatisfy { $0.failure?.code == .refused && $0.failure?.originStatus == 404 })
+        fixture.origin.answer { [resource = fixture.resource] in resource.answer(to: $0) }
+        let again = try await vault.downloads.add([order(fixture, "a")])
+        #expect(again.map(\.download) == [twice[0].download] && again[0].failure == nil)
+        try await wait(vault) { try await $0.counts() == DownloadCounts(failed: 1) }
+        #expect(try await vault.downloads.change(.retry, of: .titles([twice[2].title])) == 1)
+        try await wait(vault) { try await $0.counts() == DownloadCounts() }
+        let held = try await vault.reference(of: twice[0].title)
+        let byID = try await vault.downloads.add([(held, DownloadOptions())])
+        #expect(byID.first?.title == twice[0].title)
+        await vault.close()
+    }
+
+    @Test("Pausing stops a download, resuming continues it, and cancelling keeps what arrived")
+    func acts() async throws {
+        let gate = Gate()
+        let fixture = try await VaultFixture(ScriptedResource(length: length))
+        fixture.origin.answer { [resource = fixture.resource] request in
+            var answer = resource.answer(to: request)
+            answer.insert(.hold(gate), at: 100_000)
+            return answer
+        }
+        let vault = try await fixture.open()
+        vault.downloads.start()
+        let title = try #require(try await vault.downloads.add([order(fixture, "a")]).first?.title)
+        await fixture.origin.wait { $0.first?.phase == .held }
+        #expect(try await vault.downloads.change(.pause, of: .titles([title])) == 1)
+        await fixture.origin.wait { $0.first?.phase == .abandoned }
+        #expect(try await states(vault) == [.paused])
+        #expect(try await vault.downloads.change(.pause, of: .all) == 0, "it is paused already")
+        #expect(try await vault.downloads.change(.resume, of: .all) == 1)
+        await fixture.origin.wait { $0.count == 2 && $0[1].phase == .held }
+        #expect(try await vault.downloads.change(.cancel, of: .titles([title])) == 1)
+        await fixture.origin.wait { $0[1].phase == .abandoned }
+        #expect(try await vault.downloads.counts() == DownloadCounts())
+        #expect(vault.downloads.ended.map(\.state) == [.ended])
+        while try await vault.summary(of: fixture.origin.url("/a"))?.bytes != 200_000 {
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        let unknown = await #expect(throws: VaultError.self) {
+            _ = try await vault.downloads.change(.cancel, of: .titles([title]))
+        }
+        #expect(unknown?.code == .notHeld)
+        await vault.close()
+    }
+
+    @Test("Entries are moved before and behind all others, in their order")
+    func moved() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: length))
+        let vault = try await fixture.open()
+        let queued = try await vault.downloads.add(["a", "b", "c", "d"].map { order(fixture, $0) })
+        func names() async throws -> String {
+            try await vault.downloads.page(limit: 9).downloads.map { String($0.url.suffix(1)) }.joined()
+        }
+        #expect(try await names() == "abcd")
+        _ = try await vault.downloads.change(.first, of: .titles([queued[3].title, queued[2].title]))
+        #expect(try await names() == "cdab")
+        _ = try await vault.downloads.change(.last, of: .titles([queued[2].title]))
+        #expect(try await names() == "dabc")
+        try await vault.downloads.add([order(fixture, "e"), order(fixture, "f")], first: true)
+        #expect(try await names() == "efdabc")
+        await vault.close()
+        let again = try await fixture.open()
+        #expect(try await again.downloads.page(limit: 9).downloads.map { $0.url.suffix(1) }.joined() == "efdabc")
+        await again.close()
+    }
+
+    @Test("Request fields are kept over a restart, and sent to no other origin than their own")
+    func fields() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: length))
+        let secret = HeaderFields(["Authorization": "Bearer one"])
+        let first = try await fixture.open()
+        try await first.downloads.add([(MediaReference(fixture.origin.url("/a"), fields: secret), DownloadOptions())])
+        await first.close()
+        let vault = try await fixture.open()
+        vault.downloads.start()
+        try await wait(vault) { try await $0.counts() == DownloadCounts() }
+        let received = fixture.origin.exchanges.map { $0.request.fields["authorization"] }
+        #expect(!received.isEmpty && received.allSatisfy { $0 == "Bearer one" })
+        await vault.close()
+        var order = DownloadOrder(url: "http://a.example/film")
+        order.fields = OriginFields(origin: "http://a.example", fields: secret)
+        #expect(try order.reference().fields == secret)
+        order.url = "http://b.example/film"
+        #expect(try order.reference().fields.fields.isEmpty)
+    }
+
+    @Test("What an order says is what its record says")
+    func record() throws {
+        var options = DownloadOptions(
+            connections: 4, bytesPerSecond: 7,
+            selection: RenditionSelection(video: .height(480), audio: .languages(["en", "de"]), subtitles: .none),
+            name: "A film")
+        options.requiresMedia = true
+        var reference = MediaReference(try MediaURL("http://a.example/film?b=c"), contentID: "d")
+        reference.isDerived = true
+        let order = DownloadOrder(reference, options, isByID: false)
+        #expect(order.options == options && order.video == "480" && order.audio == "en,de")
+        #expect(try order.reference() == reference)
+        let alone = DownloadOptions(selection: nil)
+        #expect(DownloadOrder(reference, alone, isByID: false).options == alone)
+    }
+
+    @Test("A title that is removed from the vault leaves the queue")
+    func removed() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: length))
+        let vault = try await fixture.open()
+        for try await _ in vault.download(fixture.url) {}
+        try await vault.downloads.add([(MediaReference(fixture.url), DownloadOptions())])
+        #expect(try await vault.downloads.counts() == DownloadCounts(waiting: 1))
+        try await vault.remove(MediaReference(fixture.url))
+        #expect(try await vault.downloads.counts() == DownloadCounts())
+        await vault.close()
+    }
+
+    @Test("Readers see the queue, and cannot change it")
+    func reader() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: length))
+        let owner = try await fixture.open()
+        try await owner.downloads.add([order(fixture, "a")])
+        let reader = try await fixture.open(.reader)
+        #expect(try await reader.status().downloads == DownloadCounts(waiting: 1))
+        reader.downloads.start()
+        for attempt in [
+            { try await reader.downloads.add([(MediaReference(fixture.url), DownloadOptions())]) as Any },
+            { try await reader.downloads.change(.cancel, of: .all) as Any },
+        ] as [() async throws -> Any] {
+            let refusal = await #expect(throws: VaultError.self) { _ = try await attempt() }
+            #expect(refusal?.code == .owned)
+        }
+        await reader.close()
+        await owner.close()
+        #expect(fixture.origin.exchanges.isEmpty)
+    }
+
+    @Test("Settings are in force at once: a lower bound stops a download, which waits again")
+    func settings() async throws {
+        let gate = Gate()
+        let fixture = try await VaultFixture(ScriptedResource(length: length))
+        fixture.origin.answer { [resource = fixture.resource] request in
+            var answer = resource.answer(to: request)
+            answer.insert(.hold(gate), at: 100_000)
+            return answer
+        }
+        let vault = try await fixture.open()
+        vault.downloads.start()
+        try await vault.downloads.add(["a", "b", "c"].map { order(fixture, $0) })
+        try await wait(vault) { try await $0.counts() == DownloadCounts(waiting: 1, running: 2) }
+        var settings = try await vault.downloadSettings()
+        try settings.setPerHost(1)
+        try await vault.setDownloadSettings(settings)
+        try await wait(vault) { try await $0.counts() == DownloadCounts(waiting: 2, running: 1) }
+        await fixture.origin.wait { $0.contains { $0.phase == .abandoned } }
+        #expect(try await states(vault) == [.running, .waiting, .waiting])
+        gate.open()
+        try await wait(vault) { try await $0.counts() == DownloadCounts() }
+        await vault.close()
+    }
+}
