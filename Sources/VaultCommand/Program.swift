@@ -75,7 +75,8 @@ struct MediaVaultCommand: AsyncParsableCommand {
             """,
         version: "mediavault \(Vault.version)" + commit,
         subcommands: [
-            InitCommand.self, FetchCommand.self, CatCommand.self, ListCommand.self, InfoCommand.self,
+            InitCommand.self, FetchCommand.self, DownloadsCommand.self, CatCommand.self, ListCommand.self,
+            InfoCommand.self,
             ExplainCommand.self,
             StatusCommand.self, ServeCommand.self, URLCommand.self, LinksCommand.self, TokenCommand.self,
             RemoveCommand.self,

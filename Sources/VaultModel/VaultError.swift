@@ -96,7 +96,7 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
             case createVault, rebuildIndex, force, repair, listTitles, evictDownloads
             case listSlots, removeSlot, dropSlots, allowLooseFile
             case listGenerations, rewrap, retire, rotate, backUpKeyring, findKeyring, ownKeyring
-            case anyType, useTLS, allowHost, allowPage, startService, passSecret, rotateRootLocally
+            case anyType, useTLS, allowHost, allowPage, passSecret, rotateRootLocally
             case writablePath
         }
 
@@ -155,8 +155,6 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let allowHost = Hint(name: .allowHost)
         /// Allow web pages of an origin to play media.
         public static let allowPage = Hint(name: .allowPage)
-        /// Start a service.
-        public static let startService = Hint(name: .startService)
         /// Pass the secret in a form that a service can read.
         public static let passSecret = Hint(name: .passSecret)
         /// Rotate the root key on the service's machine.

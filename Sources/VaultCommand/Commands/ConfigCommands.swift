@@ -116,6 +116,10 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
     case caFile = "ca-file"
     case userAgent = "user-agent"
     case addressFamily = "address-family"
+    case parallelDownloads = "parallel-downloads"
+    case downloadsPerHost = "downloads-per-host"
+    case downloadHours = "download-hours"
+    case downloadRate = "download-rate"
     case mode
 
     static let manual = """
@@ -136,6 +140,11 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         ca-file FILE: PEM file of certificate authorities to trust in addition to the system's; it is copied.
         user-agent TEXT: name that origins see (default: MediaVault and its version).
         address-family any|ipv4|ipv6: addresses that connections use (default: any).
+        parallel-downloads N: how many downloads of the queue run at a time, 1 to \(DownloadSettings.maxParallel) \
+        (default: \(DownloadSettings.usualParallel)).
+        downloads-per-host N: how many of them run at a time for one host (default: \(DownloadSettings.usualPerHost)).
+        download-hours HH:MM-HH:MM: hours of the day in which the queue runs, in the service's local time (default: always).
+        download-rate RATE: maximum rate of all downloads of the queue together: \(ByteRate.forms); 0 means no limit.
         mode MODE: what is fetched and stored: online, prefer-vault, offline or no-store; see mediavault mode --help.
         """
 
@@ -171,6 +180,10 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
             settings.caFile.map { ["\($0.certificates) certificate\($0.certificates == 1 ? "" : "s")"] } ?? []
         case .userAgent: settings.userAgent.map { [$0] } ?? []
         case .addressFamily: [settings.addressFamily]
+        case .parallelDownloads: ["\(settings.parallelDownloads)"]
+        case .downloadsPerHost: ["\(settings.downloadsPerHost)"]
+        case .downloadHours: settings.downloadHours.map { [$0] } ?? []
+        case .downloadRate: [settings.downloadRate == 0 ? "0" : SizeText.text(settings.downloadRate) + "/s"]
         case .mode: settings.mode.map { [$0.rawValue] } ?? []
         }
     }
@@ -204,6 +217,10 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
             guard !name.isEmpty else { throw UsageError("user-agent must not be empty; config unset resets it") }
             change.userAgent = name
         case .addressFamily: change.addressFamily = try onlyValue(values)
+        case .parallelDownloads: change.parallelDownloads = try number(values)
+        case .downloadsPerHost: change.downloadsPerHost = try number(values)
+        case .downloadHours: change.downloadHours = try DownloadHours(onlyValue(values)).description
+        case .downloadRate: change.downloadRate = try rate(values)
         case .mode: change.mode = try NamedMode(onlyValue(values)).description
         }
         return change
@@ -229,6 +246,10 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .caFile: change.caFile = ""
         case .userAgent: change.userAgent = ""
         case .addressFamily: change.addressFamily = NetworkSettings.AddressFamily.any.rawValue
+        case .parallelDownloads: change.parallelDownloads = DownloadSettings.usualParallel
+        case .downloadsPerHost: change.downloadsPerHost = DownloadSettings.usualPerHost
+        case .downloadHours: change.downloadHours = ""
+        case .downloadRate: change.downloadRate = 0
         case .mode: change.mode = NamedMode(nil).description
         }
         guard hasValues || values.isEmpty else {
@@ -254,6 +275,20 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
     /// Returns a size, whose unit may be a word of its own: `500 MB`.
     private func size(_ values: [String]) throws -> String {
         try onlyValue(values.count == 2 ? [values.joined(separator: " ")] : values)
+    }
+
+    private func number(_ values: [String]) throws -> Int {
+        guard let number = Int(try onlyValue(values)) else { throw UsageError("\(rawValue) must be a number") }
+        return number
+    }
+
+    private func rate(_ values: [String]) throws -> Int64 {
+        let text = try onlyValue(values.count == 2 ? [values.joined(separator: " ")] : values)
+        if text == "0" { return 0 }
+        guard let rate = ByteRate(argument: text) else {
+            throw UsageError("\(rawValue) must be a rate: \(ByteRate.forms)")
+        }
+        return rate.bytesPerSecond
     }
 
     private func yesOrNo(_ values: [String]) throws -> Bool {

@@ -44,8 +44,11 @@ struct FetchCommand: AsyncParsableCommand {
 
     @OptionGroup var waiting: WaitOption
 
-    @Flag(help: "Start the downloads in the service, and return at once.")
+    @Flag(help: "Put the titles into the download queue of the service, and return at once.")
     var detach = false
+
+    @Flag(help: "With --detach: before all others of the queue.")
+    var first = false
 
     @Flag(help: "Print one JSON object per title at the end.")
     var json = false
@@ -61,6 +64,7 @@ struct FetchCommand: AsyncParsableCommand {
         if readsInput, naming.headerFile == "-" {
             throw ValidationError("the list and the header file cannot both come from standard input; use a file")
         }
+        if first, !detach { throw ValidationError("--first orders the download queue; give --detach, too") }
         if renditions.title != nil, titles.count != 1 || readsInput || !lists.isEmpty {
             throw ValidationError("--title names one title; give one")
         }
@@ -73,14 +77,22 @@ struct FetchCommand: AsyncParsableCommand {
         let orders = try await ListReader.read(titles, files: lists)
         let naming = try await naming.naming(
             of: orders.compactMap { try? $0.content.get().name }, access.unlocking)
-        let finder = try await access.finder(waiting, limits: try room.limits())
+        let (options, limits) = (renditions.applied(to: pace.options), try room.limits())
+        if detach {
+            guard limits == nil else {
+                throw UsageError("limits apply to a fetch that runs here; with --detach use mediavault config set")
+            }
+            return try await DetachedFetch(
+                orders: orders, naming: naming, options: options, isFirst: first, isQuiet: quiet, isJSON: json
+            ).run(try await access.finder(waiting))
+        }
+        let finder = try await access.finder(waiting, limits: limits)
         let fetch = ListFetch(
-            orders: orders, naming: naming, options: renditions.applied(to: pace.options), parallel: parallel,
-            isDetached: detach, isQuiet: quiet, isRecorded: json)
+            orders: orders, naming: naming, options: options, parallel: parallel, isQuiet: quiet, isRecorded: json)
         let records = try await Interruption.cancelling {
             try await finder.act { vault in try await fetch.run(in: vault) }
         }
-        if !quiet, !detach { await fetch.report(records) }
+        if !quiet { await fetch.report(records) }
         if json {
             for record in records { try await StandardOutput.shared.write(try JSONText.of(record) + "\n") }
         }

@@ -104,6 +104,7 @@ struct StatusCommand: AsyncParsableCommand {
                 "\(ByteCount.text(status.bytes)) of \(Count.of(status.resources, "title")), in \(Count.of(status.segments, "segment"))"
             ),
             ("fetched", ByteCount.text(status.bytesFetched)),
+            ("downloads", DownloadTable.counts(status.downloads)),
             ("keys", "generation \(status.generation)"),
             ("key memory", memory(status)),
             ("unlock", status.unlock.method + (status.unlock.restsWithVault ? ", on the same disk as the vault" : "")),

@@ -8,8 +8,6 @@ struct ListFetch: Sendable {
     let options: DownloadOptions
     /// The titles at a time; nil for the usual numbers.
     let parallel: Int?
-    /// Whether the service continues them on its own.
-    let isDetached: Bool
     /// Whether nothing but errors is shown.
     let isQuiet: Bool
     /// Whether what the vault has of each title is asked for, to be printed.
@@ -42,7 +40,7 @@ struct ListFetch: Sendable {
         let numbers = records.indices.filter { records[$0] == nil }
         let total = showsTotal(of: numbers.count) ? ListProgress(of: numbers.count) : nil
         var state = State(
-            schedule: FetchSchedule(numbers.map { orders[$0].host }, most: isDetached ? 1 : parallel), numbers: numbers)
+            schedule: FetchSchedule(numbers.map { orders[$0].host }, most: parallel), numbers: numbers)
         let (stream, tell) = AsyncStream.makeStream(of: Event.self)
         var events = stream.makeAsyncIterator()
         try await withThrowingDiscardingTaskGroup { group in
@@ -83,12 +81,12 @@ struct ListFetch: Sendable {
     private func fetch(_ number: Int, _ total: ListProgress?) -> TitleFetch {
         TitleFetch(
             order: orders[number], naming: naming, number: number + 1, count: orders.count, options: options,
-            isDetached: isDetached, total: total, isQuiet: isQuiet, isRecorded: isRecorded)
+            total: total, isQuiet: isQuiet, isRecorded: isRecorded)
     }
 
     /// Whether the titles have one line together: a terminal has only one that can be redrawn.
     private func showsTotal(of count: Int) -> Bool {
-        !isQuiet && !isDetached && count > (Terminal.shared.canRedraw ? 1 : Self.mostShown)
+        !isQuiet && count > (Terminal.shared.canRedraw ? 1 : Self.mostShown)
     }
 
     /// What is under way.

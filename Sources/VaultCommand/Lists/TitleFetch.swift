@@ -9,8 +9,6 @@ struct TitleFetch: Sendable {
     let number: Int
     let count: Int
     let options: DownloadOptions
-    /// Whether the service continues it on its own.
-    let isDetached: Bool
     /// Shows the progress of all titles; nil if each has a display of its own.
     let total: ListProgress?
     /// Whether nothing but errors is shown.
@@ -40,17 +38,10 @@ struct TitleFetch: Sendable {
             let content = try order.content.get()
             let title = try await naming.adding(content.fields).reference(to: content.name, in: vault)
             reference = title
-            var options = options
-            if options.name == nil, let name = content.title { options.use(name: name) }
-            var hadAll = false
-            if isDetached {
-                try await vault.beginDownload(title, options)
-            } else {
-                let (had, last) = try await download(title, options, into: vault, arrived: arrived)
-                if let last, last.isComplete, last.manifest == nil, !isRecorded, !isShownAlone {
-                    return FetchedRecord(order.text, last)
-                }
-                hadAll = had
+            let options = options.naming(content)
+            let (hadAll, last) = try await download(title, options, into: vault, arrived: arrived)
+            if let last, last.isComplete, last.manifest == nil, !isRecorded, !isShownAlone {
+                return FetchedRecord(order.text, last)
             }
             let document = try await vault.resource(title)
             if !isQuiet { await tell(of: document, title, hadAll: hadAll) }
@@ -116,11 +107,12 @@ struct TitleFetch: Sendable {
 }
 
 extension DownloadOptions {
-    /// Sets the name of the title.
-    fileprivate mutating func use(name: String) {
-        let isStrict = requiresMedia
-        self = DownloadOptions(
-            connections: connections, bytesPerSecond: bytesPerSecond, selection: selection, name: name)
-        requiresMedia = isStrict
+    /// Returns the options with the name that a list states for the title, unless they have one.
+    func naming(_ content: FetchOrder.Content) -> DownloadOptions {
+        guard name == nil, let title = content.title else { return self }
+        var options = DownloadOptions(
+            connections: connections, bytesPerSecond: bytesPerSecond, selection: selection, name: title)
+        options.requiresMedia = requiresMedia
+        return options
     }
 }

@@ -32,6 +32,12 @@ enum GlobalOptions {
                 options += global
             }
         }
+        if let usual = command.configuration.defaultSubcommand, rest.first?.hasPrefix("-") ?? true,
+            !rest.contains(where: ["--help", "-h", "-help"].contains)
+        {
+            names.append(usual.configuration.commandName ?? "")
+            command = usual
+        }
         let isKept = command.configuration.subcommands.isEmpty || rest.isEmpty
         return names + (isKept ? options : []) + rest
     }

@@ -35,7 +35,6 @@ extension VaultError {
         case .findKeyring: "--keyring, or mediavault keys restore"
         case .ownKeyring: "--keyring, or --for-existing-keyring if its vault is gone for good"
         case .useTLS: "--tls-certificate and --tls-key, or --insecure"
-        case .startService: "mediavault serve, or fetch without --detach"
         case .passSecret: "--key-file, --passphrase-file or --credential"
         case .rotateRootLocally: "mediavault keys rotate --root"
         default: nil

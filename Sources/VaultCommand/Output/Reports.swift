@@ -226,8 +226,10 @@ enum ClockText {
 /// A number with its noun.
 enum Count {
     /// Returns `1 title`, `2 titles`.
-    static func of(_ number: some BinaryInteger, _ noun: String) -> String {
-        "\(number) \(noun)\(number == 1 ? "" : "s")"
+    ///
+    /// - Parameter plural: nil if it only has an s at its end.
+    static func of(_ number: some BinaryInteger, _ noun: String, _ plural: String? = nil) -> String {
+        "\(number) \(number == 1 ? noun : plural ?? noun + "s")"
     }
 }
 

@@ -17,6 +17,9 @@ final class StandardOutput: Sendable {
 
     init(descriptor: Int32) { self.descriptor = descriptor }
 
+    /// Whether a person reads it at a terminal.
+    var isTerminal: Bool { isatty(descriptor) == 1 }
+
     /// The current number of columns if this is a terminal; nil if something else reads it.
     var terminalWidth: Int? {
         var size = winsize()

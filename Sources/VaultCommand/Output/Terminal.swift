@@ -20,8 +20,8 @@ final class Terminal: Sendable {
     /// Whether a line can be redrawn in place.
     let canRedraw: Bool
     private let queue = BlockingQueue("mediavault.terminal")
-    /// Whether the terminal shows a line that the next one replaces.
-    private let isDrawn = Locked(false)
+    /// The number of lines that the terminal shows and the next ones replace.
+    private let drawn = Locked(0)
 
     private init() {
         let kind = ProcessEnvironment.current["TERM"]
@@ -33,23 +33,36 @@ final class Terminal: Sendable {
         let line = wiped(Self.printable("mediavault: " + text)) + "\n"
         // In a task of its own: a cancelled task still has to say how to continue.
         await Task { await show(line) }.value
-        isDrawn.withLock { $0 = false }
+        drawn.withLock { $0 = 0 }
     }
 
-    /// Draws a line over the one drawn before.
-    func redraw(_ line: String) async {
-        let text = wiped(Self.printable(line))
-        isDrawn.withLock { $0 = true }
+    /// Draws a line over what was drawn before.
+    func redraw(_ line: String) async { await redraw(lines: [line]) }
+
+    /// Draws lines over what was drawn before. None may be longer than the terminal is wide.
+    func redraw(lines: [String]) async {
+        let text = wiped(lines.map(Self.printable).joined(separator: "\n"))
+        drawn.withLock { $0 = lines.count }
         await show(text)
     }
 
-    /// Keeps the line drawn last.
+    /// Keeps the lines drawn last.
     func keepLine() async {
-        let wasDrawn = isDrawn.withLock { isDrawn in
-            defer { isDrawn = false }
-            return isDrawn
+        if takeDrawn() > 0 { await show("\n") }
+    }
+
+    /// Wipes the lines drawn last.
+    func wipeLines() async {
+        let text = wiped("")
+        drawn.withLock { $0 = 0 }
+        if !text.isEmpty { await show(text) }
+    }
+
+    private func takeDrawn() -> Int {
+        drawn.withLock { drawn in
+            defer { drawn = 0 }
+            return drawn
         }
-        if wasDrawn { await show("\n") }
     }
 
     /// The current number of columns, which changes as the window is resized.
@@ -57,6 +70,13 @@ final class Terminal: Sendable {
         var size = winsize()
         guard unsafe ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
         return Int(size.ws_col)
+    }
+
+    /// The current number of lines.
+    var height: Int {
+        var size = winsize()
+        guard unsafe ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 0 else { return 24 }
+        return Int(size.ws_row)
     }
 
     /// Whether the user can be prompted: standard input is a terminal, and the process has a controlling one.
@@ -107,7 +127,14 @@ final class Terminal: Sendable {
         }
     }
 
-    private func wiped(_ text: String) -> String { isDrawn.withLock { $0 } ? "\r\u{1B}[K" + text : text }
+    /// Returns a text that first wipes the lines drawn before.
+    private func wiped(_ text: String) -> String {
+        switch drawn.withLock({ $0 }) {
+        case 0: text
+        case 1: "\r\u{1B}[K" + text
+        case let lines: "\r\u{1B}[\(lines - 1)A\u{1B}[J" + text
+        }
+    }
 
     /// Writes to standard error; ignores a failure, because there is nowhere to report it.
     private func show(_ text: String) async {

@@ -60,7 +60,7 @@ struct APIRequest: Sendable {
     func document() async throws -> ReferenceDocument {
         if let id = pathID { return ReferenceDocument(id: id, url: nil, contentID: nil) }
         if request.method == .post { return try await body() }
-        return try ReferenceDocument(id: titleID(), url: self["url"], contentID: self["contentID"])
+        return try ReferenceDocument(id: titleID, url: self["url"], contentID: self["contentID"])
     }
 
     /// The id of the resource that the path names.
@@ -71,12 +71,18 @@ struct APIRequest: Sendable {
     /// Whether the query names a resource.
     var namesResource: Bool { self["id"] != nil || self["url"] != nil }
 
-    private func titleID() throws -> TitleID? {
-        try self["id"].map { text in
-            guard let id = TitleID(text) else {
-                throw VaultError(.invalidArgument, "the request's id is not the id of a resource; list the resources")
+    /// The id of a title in the query; nil if there is none.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` if it is no id.
+    var titleID: TitleID? {
+        get throws {
+            try self["id"].map { text in
+                guard let id = TitleID(text) else {
+                    throw VaultError(
+                        .invalidArgument, "the request's id is not the id of a resource; list the resources")
+                }
+                return id
             }
-            return id
         }
     }
 

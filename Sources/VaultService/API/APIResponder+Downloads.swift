@@ -5,75 +5,81 @@ import MediaVault
 import ServiceLifecycle
 import VaultModel
 
-// Downloads that the service runs.
+// Downloads: those of the queue, and those that clients wait for.
 extension APIResponder {
-    func download(_ order: DownloadRequest, _ context: ServiceContext) async throws -> Response {
+    func post(_ order: DownloadPost, _ context: ServiceContext) async throws -> Response {
+        switch order {
+        case .queue(let batch):
+            return Response(try .json(try await queue(batch), status: 202), context: context)
+        case .one(let order) where order.details.detached == true:
+            let batch = DownloadBatch(downloads: [order], first: order.details.first)
+            return Response(try .json(try await queue(batch), status: 202), context: context)
+        case .one(let order):
+            return try await download(order, context)
+        }
+    }
+
+    /// Adds downloads to the queue.
+    private func queue(_ batch: DownloadBatch) async throws -> QueuedDocument {
+        var orders: [(reference: MediaReference, options: DownloadOptions)] = []
+        for order in batch.downloads {
+            orders.append((try await order.reference.reference(in: vault.vault), order.details.options))
+        }
+        return QueuedDocument(downloads: try await vault.queue(orders, first: batch.first ?? false))
+    }
+
+    /// Fetches for a client that waits.
+    private func download(_ order: DownloadRequest, _ context: ServiceContext) async throws -> Response {
         // A malformed URL is refused before the answer begins.
         let reference = try await order.reference.reference(in: vault.vault)
         // A process that only reads the vault asks no origin, and could only report that bytes are missing.
         try vault.vault.requireOwner(to: "downloads titles")
-        guard order.details.detached != true else {
-            let id = startDetached(reference, order.details.options, context.logger)
-            return Response(try .json(DownloadStarted(id: id), status: 202), context: context)
-        }
+        let id = try await vault.vault.titleID(of: reference)
         return events(context) { [self] tell in
-            let id = downloads.begin(reference.url.absoluteString)
-            try await run(id, reference, order.details.options, context.logger, tell)
+            let number = downloads.begin(id, reference.url.absoluteString, contentID: reference.contentID)
+            try await run(number, reference, order.details.options, context.logger, tell)
             return EmptyDocument()
         }
     }
 
-    func endDownload(_ asked: APIRequest) throws -> EmptyDocument {
-        guard let id = try asked.number("id") else {
+    /// Ends the downloads of a title: those that clients wait for, and that of the queue.
+    func endDownload(_ asked: APIRequest) async throws -> EmptyDocument {
+        guard let id = try asked.titleID else {
             throw VaultError(.invalidArgument, "the request has no id; add it to the query")
         }
-        guard downloads.end(id) else {
-            throw VaultError(.notHeld, "no download with this id is running; list the downloads")
+        let wasAttended = downloads.end(id)
+        do {
+            _ = try await vault.changeDownloads(.cancel, of: .titles([id]))
+        } catch let error as VaultError where error.code == .notHeld && wasAttended {
+            // It was not in the queue.
         }
         return EmptyDocument()
     }
 
-    /// Starts a detached download, which ends with the vault at the latest.
-    private func startDetached(
-        _ reference: MediaReference, _ options: DownloadOptions, _ logger: Logger
-    ) -> DownloadRegistry.ID {
-        let id = downloads.begin(reference.url.absoluteString)
-        // Its failure is logged and counted, and the list of downloads shows it.
-        Task {
-            do {
-                try await run(id, reference, options, logger) { _ in }
-            } catch let error as VaultError where error.code != .closed {
-                metrics.failed(error.code)
-            }
-        }
-        return id
+    /// Returns a page of the queue; the first one begins with the downloads that clients wait for.
+    func listDownloads(_ asked: APIRequest) async throws -> DownloadsDocument {
+        let page = try await vault.downloads(after: asked["after"], limit: asked.number("limit"))
+        guard asked["after"] == nil else { return page }
+        return DownloadsDocument(downloads: downloads.all + page.downloads, counts: page.counts, next: page.next)
     }
 
     private func run(
-        _ id: DownloadRegistry.ID, _ reference: MediaReference, _ options: DownloadOptions, _ logger: Logger,
+        _ number: DownloadRegistry.Number, _ reference: MediaReference, _ options: DownloadOptions, _ logger: Logger,
         _ tell: @escaping @Sendable (DownloadProgress) -> Void
     ) async throws {
         do {
-            try await downloads.run(id) { [vault] note in
+            try await downloads.run(number) { [vault] note in
                 try await vault.download(reference, options) { progress in
                     note(progress)
                     tell(progress)
                 }
             }
         } catch let error as VaultError where error.code != .closed {
-            await logFailure(error, of: id, reference, logger)
+            logger.log(LoggedEvent(failed: error, id: try? await vault.vault.id(of: reference)))
             throw error
         }
     }
 
-    /// Logs that a download failed, with the id of its title: a URL would be readable on the disk that has the log.
-    private func logFailure(
-        _ error: VaultError, of download: DownloadRegistry.ID, _ reference: MediaReference, _ logger: Logger
-    ) async {
-        var fields: Logger.Metadata = ["download": .number(download), "reason": "\(error.code)"]
-        if let id = try? await vault.vault.id(of: reference) { fields["id"] = "\(id.hex)" }
-        if let status = error.originStatus { fields["originStatus"] = .number(status) }
-        logger.notice("a download failed", metadata: fields)
     }
 }
 

@@ -115,9 +115,12 @@ struct APIResponder: Sendable {
             return try json(TicketDocument(ticket: ticket.text, lifetime: ticket.lifetime))
         case .downloads:
             switch request.method {
-            case .post: return try await download(asked.body(), context)
-            case .delete: return try json(try endDownload(asked))
-            default: return try json(DownloadsDocument(downloads: downloads.all))
+            case .post: return try await post(asked.body(), context)
+            case .patch:
+                let change: DownloadChange = try await asked.body()
+                return try json(try await vault.changeDownloads(change.act, of: change.selection))
+            case .delete: return try json(try await endDownload(asked))
+            default: return try json(try await listDownloads(asked))
             }
         case .events: return try await feed(asked, context)
         case .openAPI:

@@ -1,9 +1,10 @@
 import MediaVault
 import VaultModel
 
-/// The running and most recently ended downloads of a service, of all clients.
+/// The downloads that clients of a service wait for, running and most recently ended; those of the queue are not
+/// among them.
 final class DownloadRegistry: Sendable {
-    typealias ID = Int
+    typealias Number = Int
 
     fileprivate struct Entry {
         var document: DownloadDocument
@@ -15,8 +16,8 @@ final class DownloadRegistry: Sendable {
     }
 
     fileprivate struct State {
-        var entries: [ID: Entry] = [:]
-        var lastID = 0
+        var entries: [Number: Entry] = [:]
+        var last = 0
         var revision = 0
         var listeners = NumberedSet<@Sendable () -> Void>()
     }
@@ -29,12 +30,12 @@ final class DownloadRegistry: Sendable {
     // MARK: Running
 
     /// Registers a download that begins.
-    func begin(_ url: String) -> ID {
+    func begin(_ id: TitleID, _ url: String, contentID: String? = nil) -> Number {
         change { state in
-            state.lastID += 1
-            let document = DownloadDocument(id: state.lastID, url: url)
-            state.entries[state.lastID] = Entry(document: document, revision: state.revision)
-            return state.lastID
+            state.last += 1
+            let document = DownloadDocument(id: id, url: url, contentID: contentID)
+            state.entries[state.last] = Entry(document: document, revision: state.revision)
+            return state.last
         }
     }
 
@@ -42,12 +43,12 @@ final class DownloadRegistry: Sendable {
     ///
     /// - Throws: the error that ended it; ``VaultError`` with code `closed` if ``end(_:)`` ended it.
     func run(
-        _ id: ID, _ act: @escaping @Sendable (_ tell: @Sendable (DownloadProgress) -> Void) async throws -> Void
+        _ number: Number, _ act: @escaping @Sendable (_ tell: @Sendable (DownloadProgress) -> Void) async throws -> Void
     ) async throws {
-        let task = Task { try await act { self.note($0, of: id) } }
+        let task = Task { try await act { self.note($0, of: number) } }
         let isEnding = state.withLock { state in
-            state.entries[id]?.task = task
-            return state.entries[id]?.isEnding ?? false
+            state.entries[number]?.task = task
+            return state.entries[number]?.isEnding ?? false
         }
         if isEnding { task.cancel() }
         let result = await withTaskCancellationHandler {
@@ -55,39 +56,41 @@ final class DownloadRegistry: Sendable {
         } onCancel: {
             task.cancel()
         }
-        try finish(id, result)
+        try finish(number, result)
     }
 
-    /// Ends a download.
+    /// Ends the running downloads of a title.
     ///
-    /// - Returns: false if no download with this id is running.
-    func end(_ id: ID) -> Bool {
-        let task = state.withLock { state -> Task<Void, any Error>?? in
-            guard let entry = state.entries[id], entry.document.state == .running else { return nil }
-            state.entries[id]?.isEnding = true
-            return .some(entry.task)
+    /// - Returns: whether there was one.
+    func end(_ id: TitleID) -> Bool {
+        let tasks = state.withLock { state in
+            let numbers = state.entries.filter { $0.value.document.id == id && $0.value.document.state == .running }
+                .keys
+            return numbers.map { number -> Task<Void, any Error>? in
+                state.entries[number]?.isEnding = true
+                return state.entries[number]?.task
+            }
         }
-        guard let task else { return false }
-        task?.cancel()
-        return true
+        for task in tasks { task?.cancel() }
+        return !tasks.isEmpty
     }
 
-    private func note(_ progress: DownloadProgress, of id: ID) {
+    private func note(_ progress: DownloadProgress, of number: Number) {
         change { state in
-            state.entries[id]?.document.held = progress.held
-            state.entries[id]?.document.size = progress.total
-            state.entries[id]?.revision = state.revision
+            state.entries[number]?.document.held = progress.held
+            state.entries[number]?.document.size = progress.total
+            state.entries[number]?.revision = state.revision
         }
     }
 
-    private func finish(_ id: ID, _ result: Result<Void, any Error>) throws {
+    private func finish(_ number: Number, _ result: Result<Void, any Error>) throws {
         let wasEnded = change { state in
-            let wasEnded = state.entries[id]?.isEnding ?? false
+            let wasEnded = state.entries[number]?.isEnding ?? false
             let (end, problem) = Self.end(of: result, wasEnded: wasEnded)
-            state.entries[id]?.document.state = end
-            state.entries[id]?.document.problem = problem
-            state.entries[id]?.revision = state.revision
-            state.entries[id]?.task = nil
+            state.entries[number]?.document.state = end
+            state.entries[number]?.document.problem = problem
+            state.entries[number]?.revision = state.revision
+            state.entries[number]?.task = nil
             state.forgetOldest()
             return wasEnded
         }
@@ -100,7 +103,7 @@ final class DownloadRegistry: Sendable {
 
     private static func end(
         of result: Result<Void, any Error>, wasEnded: Bool
-    ) -> (DownloadDocument.State, ProblemDocument?) {
+    ) -> (DownloadSnapshot.State, ProblemDocument?) {
         switch result {
         case .success: (.done, nil)
         case .failure(let error as VaultError) where !wasEnded: (.failed, APIProblem.document(error))
@@ -112,14 +115,17 @@ final class DownloadRegistry: Sendable {
 
     /// All downloads, the most recently started first.
     var all: [DownloadDocument] {
-        state.withLock { $0.entries.values.map(\.document) }.sorted { $0.id > $1.id }
+        state.withLock { $0.entries.sorted { $0.key > $1.key }.map(\.value.document) }
     }
 
-    /// Returns the downloads that have changed since a revision, and the current revision.
+    /// How many downloads run.
+    var runningCount: Int { state.withLock { $0.entries.values.count { $0.document.state == .running } } }
+
+    /// Returns the downloads that have changed since a revision, in the order of their start, and the current revision.
     func changes(since revision: Int) -> (downloads: [DownloadDocument], revision: Int) {
         state.withLock { state in
-            let changed = state.entries.values.filter { $0.revision > revision }.map(\.document)
-            return (changed.sorted { $0.id < $1.id }, state.revision)
+            let changed = state.entries.filter { $0.value.revision > revision }.sorted { $0.key < $1.key }
+            return (changed.map(\.value.document), state.revision)
         }
     }
 
@@ -145,7 +151,7 @@ final class DownloadRegistry: Sendable {
 
 extension DownloadRegistry.State {
     fileprivate mutating func forgetOldest() {
-        let ended = entries.values.filter { $0.document.state != .running }.map(\.document.id).sorted()
-        for id in ended.dropLast(DownloadRegistry.maxEnded) { entries[id] = nil }
+        let ended = entries.filter { $0.value.document.state != .running }.keys.sorted()
+        for number in ended.dropLast(DownloadRegistry.maxEnded) { entries[number] = nil }
     }
 }

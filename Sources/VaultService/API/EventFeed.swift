@@ -54,8 +54,9 @@ struct EventFeed: StreamedBody {
         var text = batch.isHeartbeatDue ? Self.comment : ""
         for event in batch.store { text += try Self.event("store", StoreDocument(event)) }
         for download in batch.downloads { text += try Self.event("download", download) }
+        let isIncomplete = batch.resources?.isIncomplete ?? false
+        if batch.hasMoreDownloads || (isIncomplete && only == nil) { text += try Self.event("many", EmptyDocument()) }
         guard let news = batch.resources else { return text }
-        if news.isIncomplete, only == nil { text += try Self.event("many", EmptyDocument()) }
         return text + (try await states(of: subjects(of: news.resources)))
     }
 
@@ -105,6 +106,8 @@ final class EventAccumulator: Sendable {
     struct Batch: Sendable {
         var store: [StoreEvent] = []
         var downloads: [DownloadDocument] = []
+        /// Whether more entries of the queue have changed than are reported.
+        var hasMoreDownloads = false
         var resources: ResourceChanges.News?
         /// Whether a heartbeat is due.
         var isHeartbeatDue = false
@@ -119,6 +122,8 @@ final class EventAccumulator: Sendable {
         ///
         /// Downloads that ended before the feed began are not reported.
         var revision: Int
+        /// The revision up to which changes of the queue are reported.
+        var queueRevision: Int
     }
 
     private let vault: Vault
@@ -129,10 +134,13 @@ final class EventAccumulator: Sendable {
     private let changes: ResourceChanges
     private let listener: Int
     private let grantListeners: (grants: Int, keys: Int)
+    private let queueListener: Int
     private let helpers: Locked<[Task<Void, any Error>]>
 
     private static let heartbeat: Duration = .seconds(15)
     private static let maxStoreEvents = 16
+    /// The most entries of the queue that are reported at a time.
+    private static let maxQueued = 256
 
     /// Begins to listen for changes.
     init(_ vault: Vault, _ downloads: DownloadRegistry) {
@@ -144,8 +152,10 @@ final class EventAccumulator: Sendable {
         listener = downloads.listen { waking.yield() }
         // The client's token may have been revoked.
         grantListeners = vault.listenToGrants { waking.yield() }
-        let known = downloads.changes(since: 0)
-        state = Locked(State(running: known.downloads.filter { $0.state == .running }, revision: known.revision))
+        queueListener = vault.downloads.listen { waking.yield() }
+        let (known, queue) = (downloads.changes(since: 0), vault.downloads.running)
+        let running = known.downloads.filter { $0.state == .running } + queue.downloads.map(DownloadDocument.init)
+        state = Locked(State(running: running, revision: known.revision, queueRevision: queue.revision))
         helpers = Locked([])
         let events = vault.storeEvents()
         let telling: Task<Void, any Error> = Task { [weak self] in
@@ -165,6 +175,7 @@ final class EventAccumulator: Sendable {
     deinit {
         downloads.stopListening(listener)
         vault.stopListeningToGrants(grantListeners)
+        vault.downloads.stopListening(queueListener)
         for helper in helpers.withLock(\.self) { helper.cancel() }
     }
 
@@ -184,12 +195,16 @@ final class EventAccumulator: Sendable {
 
     private func take() -> Batch {
         state.withLock { state in
-            let (changed, revision) = downloads.changes(since: state.revision)
-            let told = state.running.filter { was in !changed.contains { $0.id == was.id } } + changed
-            defer { state = State(revision: revision) }
+            let (attended, revision) = downloads.changes(since: state.revision)
+            let queue = vault.downloads.changes(since: state.queueRevision, limit: Self.maxQueued)
+            let changed = attended + (queue.downloads ?? []).map(DownloadDocument.init)
+            let told = state.running.filter { was in
+                !changed.contains { $0.id == was.id && $0.queued == was.queued }
+            }
+            defer { state = State(revision: revision, queueRevision: queue.revision) }
             return Batch(
-                store: state.store, downloads: told.sorted { $0.id < $1.id }, resources: changes.take(),
-                isHeartbeatDue: state.isHeartbeatDue)
+                store: state.store, downloads: told + changed, hasMoreDownloads: queue.downloads == nil,
+                resources: changes.take(), isHeartbeatDue: state.isHeartbeatDue)
         }
     }
 }

@@ -40,11 +40,6 @@ package final class RemoteVault: VaultClient {
         let _: EmptyDocument = try await events(ControlRequest(.POST, .downloads, body: order), progress)
     }
 
-    package func beginDownload(_ reference: MediaReference, _ options: DownloadOptions) async throws {
-        let order = DownloadRequest(reference, DownloadDetails(options, isDetached: true))
-        let _: EmptyDocument = try await document(ControlRequest(.POST, .downloads, body: order))
-    }
-
     /// Sends a request, and returns the document in the answer.
     func document<Document: Decodable>(_ question: ControlRequest) async throws -> Document {
         try await ask(question) { answer in try JSONText.read(from: try await answer.whole()) }
@@ -100,6 +95,46 @@ package final class RemoteVault: VaultClient {
     private static let strange = VaultError(
         .closed,
         "the service's answer cannot be understood; it may be another version, so restart the service")
+}
+
+// The download queue.
+extension RemoteVault {
+    /// The most downloads in one request, and the bytes after which a request takes no more.
+    private static let (most, bytes) = (500, 512 << 10)
+
+    package func queue(
+        _ downloads: [(reference: MediaReference, options: DownloadOptions)], first: Bool
+    ) async throws -> [DownloadDocument] {
+        var queued: [DownloadDocument] = []
+        var batches: [[DownloadRequest]] = []
+        var size = 0
+        for (reference, options) in downloads {
+            let order = DownloadRequest(reference, DownloadDetails(options, isDetached: false))
+            if batches.isEmpty || size > Self.bytes || batches[batches.count - 1].count == Self.most {
+                batches.append([])
+                size = 0
+            }
+            batches[batches.count - 1].append(order)
+            size += try JSONText.bytes(of: order).count
+        }
+        // Those that are to run first are queued from the last to the first.
+        for batch in first ? batches.reversed() : batches {
+            let answer: QueuedDocument = try await document(
+                ControlRequest(.POST, .downloads, body: DownloadBatch(downloads: batch, first: first ? true : nil)))
+            queued = first ? answer.downloads + queued : queued + answer.downloads
+        }
+        return queued
+    }
+
+    package func downloads(after: String?, limit: Int?) async throws -> DownloadsDocument {
+        try await document(ControlRequest(.GET, .downloads, ["after": after, "limit": limit.map(String.init)]))
+    }
+
+    package func changeDownloads(
+        _ act: DownloadAct, of selection: DownloadSelection
+    ) async throws -> DownloadChangeDocument {
+        try await document(ControlRequest(.PATCH, .downloads, body: DownloadChange(act, of: selection)))
+    }
 }
 
 // Retention, verification, and settings.

@@ -1,30 +1,76 @@
 package import MediaVault
 
-/// A download that the service runs, or ran recently.
+/// A download that a client waits for, or an entry of the download queue; also shortly after its end.
 package struct DownloadDocument: Codable, Sendable {
-    package enum State: String, Codable, Sendable {
-        case running, done, failed
-        /// Ended early by a client or by the end of its request; received data is kept.
-        case ended
-    }
-
-    /// Identifies the download while the service runs.
-    package let id: Int
+    /// The id of its title.
+    package let id: TitleID
     package let url: String
-    package var state = State.running
-    /// The number of bytes in the vault or on their way into it.
+    @OrNull package var contentID: String?
+    /// The name that the title is to get.
+    @OrNull package var name: String? = nil
+    package var state = DownloadSnapshot.State.running
+    /// Whether it is of the queue, and needs no client.
+    package let queued: Bool
+    /// The number of bytes in the vault or on their way into it; 0 until it runs.
     package var held: Int64 = 0
     @OrNull package var size: Int64? = nil
-    /// The reason for a failure; null unless the download failed.
+    /// When it was queued.
+    @OrNull package var added: Timestamp? = nil
+    /// How often it failed for now.
+    package var attempts = 0
+    /// When it is tried again, if it waits for that.
+    @OrNull package var nextAttempt: Timestamp? = nil
+    /// Why the last attempt failed.
     @OrNull package var problem: ProblemDocument? = nil
 
-    init(id: Int, url: String) {
+    /// Creates the document for a download that a client waits for.
+    init(id: TitleID, url: String, contentID: String?) {
         self.id = id
         self.url = url
+        self.contentID = contentID
+        queued = false
+    }
+
+    /// Creates the document for an entry of the queue.
+    init(_ snapshot: DownloadSnapshot) {
+        id = snapshot.title
+        url = snapshot.url
+        queued = true
+        contentID = snapshot.contentID
+        name = snapshot.name
+        state = snapshot.state
+        held = snapshot.progress?.held ?? 0
+        size = snapshot.progress?.total
+        added = snapshot.added
+        attempts = snapshot.attempts
+        nextAttempt = snapshot.nextAttempt
+        problem = snapshot.failure.map(APIProblem.document)
     }
 }
 
-/// The body of `POST /api/v1/downloads`.
+/// The body of `POST /api/v1/downloads`: one download, or several for the queue.
+enum DownloadPost: Decodable, Sendable {
+    case one(DownloadRequest)
+    case queue(DownloadBatch)
+
+    private enum CodingKeys: CodingKey { case downloads }
+
+    init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        self =
+            members.contains(.downloads)
+            ? .queue(try DownloadBatch(from: decoder)) : .one(try DownloadRequest(from: decoder))
+    }
+}
+
+/// Downloads for the queue.
+struct DownloadBatch: Codable, Sendable {
+    let downloads: [DownloadRequest]
+    /// Whether they run before all others.
+    var first: Bool?
+}
+
+/// One download.
 typealias DownloadRequest = ResourceRequest<DownloadDetails>
 
 /// The pace of a download, what it fetches of a title, and who waits for it.
@@ -39,8 +85,10 @@ struct DownloadDetails: Codable, Sendable {
     let title: String?
     /// Whether content that is no media is refused.
     let mediaOnly: Bool?
-    /// Whether the download continues without the client that requested it.
+    /// Whether the download goes into the queue, and needs no client.
     let detached: Bool?
+    /// Whether it runs before all others of the queue.
+    var first: Bool?
 
     init(_ options: DownloadOptions, isDetached: Bool) {
         connections = options.connections
@@ -63,12 +111,56 @@ struct DownloadDetails: Codable, Sendable {
     }
 }
 
-/// The running and most recently ended downloads, as `GET /api/v1/downloads` returns them.
+/// Downloads, as `GET /api/v1/downloads` and `downloads --json` report them.
 package struct DownloadsDocument: Codable, Sendable {
+    /// On the first page those that clients wait for, then the queue in its order; at its end those that left it.
+    package let downloads: [DownloadDocument]
+    /// How many entries of the queue do what.
+    package let counts: DownloadCounts
+    /// The value of `after` for the next page; null on the last one.
+    @OrNull package var next: String?
+
+    /// Returns this page and the next one as one.
+    package func followed(by page: DownloadsDocument) -> DownloadsDocument {
+        DownloadsDocument(downloads: downloads + page.downloads, counts: page.counts, next: page.next)
+    }
+}
+
+/// The answer to a request that queued downloads: one for each, in the order of the request.
+package struct QueuedDocument: Codable, Sendable {
     package let downloads: [DownloadDocument]
 }
 
-/// The answer to a request that started a detached download.
-package struct DownloadStarted: Codable, Hashable, Sendable {
-    package let id: Int
+/// What to do with entries of the download queue, the body of `PATCH /api/v1/downloads`.
+struct DownloadChange: Codable, Sendable {
+    let act: DownloadAct
+    /// The titles; or else ``all``.
+    var ids: [TitleID]?
+    /// Whether it is for all entries.
+    var all: Bool?
+
+    init(_ act: DownloadAct, of selection: DownloadSelection) {
+        self.act = act
+        switch selection {
+        case .all: all = true
+        case .titles(let titles): ids = titles
+        }
+    }
+
+    /// - Throws: ``VaultError`` with code `invalidArgument` unless exactly one of ids and all is given.
+    var selection: DownloadSelection {
+        get throws {
+            switch (ids, all ?? false) {
+            case (let ids?, false): return .titles(ids)
+            case (nil, true): return .all
+            default:
+                throw VaultError(.invalidArgument, "the request must have either ids or all; give one of them")
+            }
+        }
+    }
+}
+
+/// How many entries of the download queue were changed.
+package struct DownloadChangeDocument: Codable, Hashable, Sendable {
+    package let changed: Int
 }

@@ -32,13 +32,24 @@ package struct SettingsDocument: Codable, Hashable, Sendable {
     @OrNull package var userAgent: String?
     /// The addresses that connections use.
     package let addressFamily: String
+    /// How many downloads of the queue run at a time.
+    package let parallelDownloads: Int
+    /// How many of them run at a time for one host.
+    package let downloadsPerHost: Int
+    /// The hours of the day in which the queue runs, in local time; null for always.
+    @OrNull package var downloadHours: String?
+    /// Bytes per second of the whole queue; 0 means no limit.
+    package let downloadRate: Int64
     /// The configured mode; null if none is set.
     @OrNull package var mode: VaultMode?
 
     /// The key for every host in ``ignoreQuery``.
     package static let everyHost = "*"
 
-    package init(_ limits: StorageLimits, _ policy: KeyPolicy, _ network: NetworkSettings, _ mode: VaultMode?) {
+    package init(
+        _ limits: StorageLimits, _ policy: KeyPolicy, _ network: NetworkSettings, _ downloads: DownloadSettings,
+        _ mode: VaultMode?
+    ) {
         maxSize = limits.maxSize ?? 0
         maxAge = limits.maxAge ?? 0
         minFree = limits.minFree
@@ -55,6 +66,10 @@ package struct SettingsDocument: Codable, Hashable, Sendable {
         caFile = network.authorities.map { AuthoritiesDocument(certificates: $0.count) }
         userAgent = network.userAgent
         addressFamily = network.addressFamily.rawValue
+        parallelDownloads = downloads.parallel
+        downloadsPerHost = downloads.perHost
+        downloadHours = downloads.hours?.description
+        downloadRate = downloads.bytesPerSecond ?? 0
         self.mode = mode
     }
 }
@@ -96,6 +111,14 @@ package struct SettingsChange: Codable, Hashable, Sendable {
     package var userAgent: String?
     /// The addresses that connections use: `any`, `ipv4` or `ipv6`.
     package var addressFamily: String?
+    /// How many downloads of the queue run at a time.
+    package var parallelDownloads: Int?
+    /// How many of them run at a time for one host.
+    package var downloadsPerHost: Int?
+    /// The hours of the day in which the queue runs: `01:00-06:00`; empty for always.
+    package var downloadHours: String?
+    /// Bytes per second of the whole queue; 0 for no limit.
+    package var downloadRate: Int64?
     /// The name of the vault's mode; `default` for none.
     package var mode: String?
 
@@ -114,6 +137,21 @@ package struct SettingsChange: Codable, Hashable, Sendable {
     var changesNetwork: Bool {
         proxy != nil || proxyFor != nil || proxyFromEnvironment != nil || caFile != nil || userAgent != nil
             || addressFamily != nil
+    }
+
+    /// Whether the change affects the download queue.
+    var changesDownloads: Bool {
+        parallelDownloads != nil || downloadsPerHost != nil || downloadHours != nil || downloadRate != nil
+    }
+
+    /// Changes how the download queue is worked through.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument`.
+    func apply(to downloads: inout DownloadSettings) throws {
+        if let parallelDownloads { try downloads.setParallel(parallelDownloads) }
+        if let downloadsPerHost { try downloads.setPerHost(downloadsPerHost) }
+        if let downloadHours { downloads.hours = downloadHours.isEmpty ? nil : try DownloadHours(downloadHours) }
+        if let downloadRate { try downloads.setRate(downloadRate) }
     }
 
     /// Returns network settings with the change applied.

@@ -26,6 +26,8 @@ package struct StatusDocument: Codable, Sendable {
     /// Why the store refuses bytes, while they are passed through unstored.
     @OrNull package var storeFailure: String?
     package let unlock: Unlock
+    /// How many entries of the download queue do what.
+    package let downloads: DownloadCounts
 
     package init(_ status: VaultStatus) {
         vault = status.vaultID
@@ -40,6 +42,7 @@ package struct StatusDocument: Codable, Sendable {
         passedThrough = status.passedThrough
         evicted = status.evicted
         storeFailure = status.storeFailure
+        downloads = status.downloads
         unlock = Unlock(method: status.unlockMethod, restsWithVault: status.isUnlockOnVaultDisk)
     }
 }

@@ -35,6 +35,7 @@ struct VaultFigures: Sendable {
             Self.counter("mediavault_unstored_bytes_total", status.passedThrough),
             Self.counter("mediavault_damage_total", work.damaged),
             originErrors,
+            downloads,
             Self.gauge("mediavault_held_bytes", status.bytes),
             Self.gauge("mediavault_used_bytes", status.used),
             Self.gauge("mediavault_resources", Int64(status.resources)),
@@ -59,6 +60,20 @@ struct VaultFigures: Sendable {
             samples: OriginErrors.Kind.allCases.map { kind in
                 let label = MetricFamily.Label("kind", kind.rawValue)
                 return MetricFamily.Sample(labels: [label], value: Double(work.originErrors[kind] ?? 0))
+            })
+    }
+
+    private var downloads: MetricFamily {
+        let counts = status.downloads
+        let states: [(DownloadSnapshot.State, Int)] = [
+            (.failed, counts.failed), (.paused, counts.paused), (.running, counts.running),
+            (.waiting, counts.waiting),
+        ]
+        return MetricFamily(
+            name: "mediavault_downloads", kind: .gauge,
+            samples: states.map { state, count in
+                let label = MetricFamily.Label("state", state.rawValue)
+                return MetricFamily.Sample(labels: [label], value: Double(count))
             })
     }
 

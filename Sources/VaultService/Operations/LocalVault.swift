@@ -25,8 +25,7 @@ package struct LocalVault: VaultClient {
 
     package func resources(after cursor: String?, limit: Int?) async throws -> PageDocument {
         let last = try cursor.map { try Self.read($0, ResourceID.init(hex:)) }
-        let limit = try Self.checked(limit)
-        let page = try await vault.page(after: last, limit: limit)
+        let page = try await vault.page(after: last, limit: Self.checked(limit))
         return PageDocument(
             resources: page.resources.map(ListedDocument.init), damaged: page.damagedCount,
             next: page.next?.hex)
@@ -86,19 +85,52 @@ package struct LocalVault: VaultClient {
         }
     }
 
-    package func beginDownload(_ reference: MediaReference, _ options: DownloadOptions) async throws {
-        throw VaultError(
-            .invalidArgument,
-            "no service is running to take over the download; start one, or wait for the download here",
-            hint: .startService)
-    }
-
     private func telling(of reference: MediaReference, _ act: () async throws -> Void) async throws {
         do {
             try await act()
         } catch let error as VaultError {
             throw error.told(in: await vault.modeInForce(for: reference))
         }
+    }
+}
+
+// The download queue.
+extension LocalVault {
+    package func queue(
+        _ downloads: [(reference: MediaReference, options: DownloadOptions)], first: Bool
+    ) async throws -> [DownloadDocument] {
+        try await vault.downloads.add(downloads, first: first).map(DownloadDocument.init)
+    }
+
+    package func downloads(after: String?, limit: Int?) async throws -> DownloadsDocument {
+        let cursor = try after.map { text in
+            guard let cursor = DownloadCursor(text) else {
+                throw VaultError(.invalidArgument, "after is invalid; use the value of next from the previous page")
+            }
+            return cursor
+        }
+        let queue = vault.downloads
+        let page = try await queue.page(after: cursor, limit: Self.checked(limit))
+        // What left the queue follows its end.
+        let ended = page.next == nil ? queue.ended : []
+        return DownloadsDocument(
+            downloads: (page.downloads + ended).map(DownloadDocument.init), counts: try await queue.counts(),
+            next: page.next?.description)
+    }
+
+    package func changeDownloads(
+        _ act: DownloadAct, of selection: DownloadSelection
+    ) async throws -> DownloadChangeDocument {
+        DownloadChangeDocument(changed: try await vault.downloads.change(act, of: selection))
+    }
+
+    /// Returns the size of a page.
+    private static func checked(_ limit: Int?) throws -> Int {
+        let limit = limit ?? pageSize
+        guard (1...maxPageSize).contains(limit) else {
+            throw VaultError(.invalidArgument, "limit must be between 1 and \(maxPageSize)")
+        }
+        return limit
     }
 }
 
@@ -150,7 +182,7 @@ extension LocalVault {
     package func settings() async throws -> SettingsDocument {
         SettingsDocument(
             try await vault.limits(), try await vault.keyPolicy(), try await vault.networkSettings(),
-            try await vault.modeSetting())
+            try await vault.downloadSettings(), try await vault.modeSetting())
     }
 
     package func change(_ change: SettingsChange) async throws -> SettingsDocument {
@@ -159,6 +191,7 @@ extension LocalVault {
         // All settings change together, or none.
         let limits: @Sendable (inout StorageLimits) throws -> Void = { $0 = change.limits.applied(to: $0) }
         let policy: @Sendable (() throws -> KeyPolicy) throws -> KeyPolicy = { try change.applied(to: try $0()) }
+        let downloads: @Sendable (inout DownloadSettings) throws -> Void = { try change.apply(to: &$0) }
         let network: @Sendable (() throws -> NetworkSettings) throws -> NetworkSettings = {
             do {
                 return try change.applied(to: try $0())
@@ -170,6 +203,7 @@ extension LocalVault {
         try await vault.changeSettings(
             limits: change.limits.namesAny ? limits : nil, policy: change.changesPolicy ? policy : nil,
             network: change.changesNetwork ? network : nil,
+            downloads: change.changesDownloads ? downloads : nil,
             mode: mode.map { .some($0.mode) } ?? .none)
         return try await settings()
     }

@@ -30,8 +30,25 @@ package protocol VaultClient: Sendable {
         _ reference: MediaReference, _ options: DownloadOptions, progress: (DownloadProgress) async throws -> Void
     ) async throws
 
-    /// Starts a detached download, which continues without its client.
-    func beginDownload(_ reference: MediaReference, _ options: DownloadOptions) async throws
+    /// Adds downloads to the queue, which a service works through without a client.
+    ///
+    /// - Parameter first: whether they run before all others.
+    /// - Returns: the entries, one for each download.
+    func queue(
+        _ downloads: [(reference: MediaReference, options: DownloadOptions)], first: Bool
+    ) async throws -> [DownloadDocument]
+
+    /// Returns a page of the download queue; of a service, the first page has its other downloads, too.
+    ///
+    /// - Parameters:
+    ///   - after: the `next` of the previous page; nil for the first page.
+    ///   - limit: the most entries of the page; nil for the default.
+    func downloads(after: String?, limit: Int?) async throws -> DownloadsDocument
+
+    /// Does something with entries of the download queue.
+    func changeDownloads(
+        _ act: DownloadAct, of selection: DownloadSelection
+    ) async throws -> DownloadChangeDocument
 
     /// Removes a resource, with all that is known about it.
     func remove(_ reference: MediaReference) async throws -> RemovalDocument

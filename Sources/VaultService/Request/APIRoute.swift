@@ -56,7 +56,8 @@ enum APIRoute: String, CaseIterable, Sendable {
         case .resource, .content, .explanation: ["GET", "HEAD", "POST"]
         case .removals, .pins, .unpins, .modes, .names, .prunes, .verifications, .revocations, .locks, .tickets:
             ["POST"]
-        case .downloads, .links, .tokens: ["GET", "HEAD", "POST", "DELETE"]
+        case .links, .tokens: ["GET", "HEAD", "POST", "DELETE"]
+        case .downloads: ["GET", "HEAD", "POST", "PATCH", "DELETE"]
         case .settings: ["GET", "HEAD", "PATCH"]
         case .keyring: ["GET", "HEAD", "POST"]
         case .events: ["GET"]

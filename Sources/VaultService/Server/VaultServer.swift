@@ -35,10 +35,10 @@ package final class VaultServer: Sendable {
         self.address = address
         var logger = logger
         logger.handler = ServiceLogHandler(logger.handler)
-        watch = VaultWatch(vault: vault, logger: logger)
         let (controlSettled, controlSettles) = AsyncStream.makeStream(of: Never.self)
         let (socketSettled, socketSettles) = AsyncStream.makeStream(of: Never.self)
         let metrics = ServiceMetrics()
+        watch = VaultWatch(vault: vault, logger: logger, metrics: metrics)
         let connections = OpenConnections(
             most: min(configuration.maxConnections, DescriptorLimit.connections),
             limits: configuration.connectionLimits, countedBy: metrics.connections(of: "port"),
@@ -99,7 +99,10 @@ package final class VaultServer: Sendable {
     /// - Throws: ``ListenFailure`` if it cannot listen.
     package func run() async throws {
         do {
-            try await watch.logging { try await group.run() }
+            try await watch.logging {
+                api.vault.vault.downloads.start()
+                try await group.run()
+            }
         } catch let failure as IOError {
             throw ListenFailure(address: address, errno: failure.errnoCode)
         } catch is SocketAddressError {

@@ -6,6 +6,7 @@ import VaultModel
 struct VaultWatch: Sendable {
     let vault: Vault
     let logger: Logger
+    let metrics: ServiceMetrics
 
     /// Runs `body`, and logs what happens to the vault meanwhile.
     func logging<Result>(_ body: () async throws -> Result) async throws -> Result {
@@ -31,7 +32,14 @@ struct VaultWatch: Sendable {
         logger.notice(
             "the vault was unlocked", metadata: ["method": "\(unlocked.method)", "slot": .number(unlocked.slot)])
         let listener = vault.keys.listen { [logger] receipt in logger.log(LoggedEvent(receipt)) }
-        defer { vault.keys.stopListening(listener) }
+        let failures = vault.downloads.listenForFailures { [logger, metrics] failed in
+            logger.log(LoggedEvent(failed))
+            if failed.snapshot.state == .failed { metrics.failed(failed.error.code) }
+        }
+        defer {
+            vault.keys.stopListening(listener)
+            vault.downloads.stopListeningForFailures(failures)
+        }
         return try await body()
     }
 }
@@ -57,6 +65,32 @@ struct LoggedEvent {
             message = "media was evicted"
             fields = ["bytes": .number(bytes), "segments": .number(segments), "titles": .number(titles)]
         }
+    }
+
+    /// A download has failed.
+    ///
+    /// - Parameter id: the id of its resource: a URL would be readable on the disk that has the log.
+    init(failed error: VaultError, id: ResourceID?) {
+        level = .notice
+        message = "a download failed"
+        var fields: Logger.Metadata = ["reason": "\(error.code)"]
+        if let id { fields["id"] = "\(id.hex)" }
+        if let status = error.originStatus { fields["originStatus"] = .number(status) }
+        self.fields = fields
+    }
+
+    /// A download of the queue has failed, for good or for now.
+    init(_ failed: FailedDownload) {
+        let event = LoggedEvent(failed: failed.error, id: failed.resource)
+        guard failed.snapshot.state != .failed else {
+            self = event
+            return
+        }
+        level = .info
+        message = "a download waits to be tried again"
+        var fields = event.fields
+        fields["attempts"] = .number(failed.snapshot.attempts)
+        self.fields = fields
     }
 
     init(_ receipt: Receipt) {

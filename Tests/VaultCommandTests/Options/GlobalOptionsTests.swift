@@ -25,6 +25,11 @@ struct GlobalOptionsTests {
             ("cat --range -5 u --vault v", "cat --range -5 u --vault v"),
             // Arguments of a subcommand that look like another one.
             ("fetch list --vault v", "fetch list --vault v"),
+            // A command that lists unless told otherwise.
+            ("downloads", "downloads list"), ("--vault v downloads", "downloads list --vault v"),
+            ("--vault v downloads --json", "downloads list --vault v --json"),
+            ("downloads --vault v pause x", "downloads pause --vault v x"), ("downloads pasue", "downloads pasue"),
+            ("downloads --help", "downloads --help"),
             // No subcommand.
             ("", ""), ("--vault v", "--vault v"), ("--vault", "--vault"), ("--vault v keys", "keys --vault v"),
             ("--vault v --help", "--help"),

@@ -1,4 +1,5 @@
 import MediaVault
+import OriginTestSupport
 import Testing
 import VaultModel
 
@@ -11,26 +12,69 @@ struct DownloadRegistryTests {
         return try JSONText.read(DownloadsDocument.self, from: answer.body).downloads
     }
 
-    @Test("A detached download is listed and cancelled by its id, and its bytes are kept")
+    @Test("A detached download is queued, listed and cancelled by its id, and its bytes are kept")
     func end() async throws {
         let title = try HeldTitle()
         try await title.serve(hasControl: true) { service in
             let order = #"{"url":"\#(title.url.absoluteString)","detached":true}"#
-            let begun: DownloadStarted = try JSONText.read(
+            let queued: QueuedDocument = try JSONText.read(
                 from: try await service.control("POST", "/api/v1/downloads", body: order).body)
+            let id = try #require(queued.downloads.first?.id)
             await title.waitUntilHeld()
             let running = try #require(try await downloads(service).first)
-            #expect(running.id == begun.id && running.state == .running && running.url == title.url.absoluteString)
-            let ended = try await service.control("DELETE", "/api/v1/downloads?id=\(begun.id)")
+            #expect(running.id == id && running.state == .running && running.url == title.url.absoluteString)
+            #expect(running.queued && running.added != nil)
+            let ended = try await service.control("DELETE", "/api/v1/downloads?id=\(id)")
             #expect(ended.head.status == 200)
             await title.waitUntilAbandoned()
-            await service.server.api.downloads.wait { $0.first?.state == .ended }
-            for target in ["downloads?id=\(begun.id)", "downloads?id=99"] {
+            #expect(try await downloads(service).map(\.state) == [.ended])
+            for target in ["downloads?id=\(id)", "downloads?id=aaaaaaaa"] {
                 #expect(try await service.control("DELETE", "/api/v1/\(target)").head.status == 404)
             }
             for target in ["downloads", "downloads?id=x"] {
                 #expect(try await service.control("DELETE", "/api/v1/\(target)").head.status == 400)
             }
+        }
+    }
+
+    @Test("Several downloads are queued at once, changed by their ids or all, and listed in pages")
+    func queue() async throws {
+        let title = try HeldTitle()
+        try await title.serve(hasControl: true) { service in
+            let urls = (0..<5).map { title.origin.url("/film-\($0)").absoluteString }
+            let orders = urls.map { #"{"url":"\#($0)"}"# }.joined(separator: ",")
+            let answer = try await service.control(
+                "POST", "/api/v1/downloads", body: #"{"downloads":[\#(orders)]}"#)
+            #expect(answer.head.status == 202)
+            let queued: QueuedDocument = try JSONText.read(from: answer.body)
+            #expect(queued.downloads.map(\.url) == urls)
+            let last = try #require(queued.downloads.last)
+            func change(_ body: String) async throws -> Int {
+                let answer = try await service.control("PATCH", "/api/v1/downloads", body: body)
+                guard answer.head.status == 200 else { return -answer.head.status }
+                return try JSONText.read(DownloadChangeDocument.self, from: answer.body).changed
+            }
+            #expect(try await change(#"{"act":"first","ids":["\#(last.id)"]}"#) == 1)
+            #expect(try await change(#"{"act":"pause","all":true}"#) == 5)
+            #expect(try await change(#"{"act":"resume","ids":["\#(last.id)"]}"#) == 1)
+            for body in [
+                #"{"act":"pause"}"#, #"{"act":"pause","all":true,"ids":[]}"#, #"{"act":"fly","all":true}"#,
+                #"{"act":"pause","ids":["x"]}"#, #"{"act":"pause","all":false}"#,
+            ] { #expect(try await change(body) == -400, "\(body)") }
+            #expect(try await change(#"{"act":"pause","ids":["aaaaaaaa"]}"#) == -404)
+            var (found, next): ([String], String?) = ([], nil)
+            repeat {
+                let target = "/api/v1/downloads?limit=2" + (next.map { "&after=\($0)" } ?? "")
+                let page: DownloadsDocument = try JSONText.read(from: try await service.control("GET", target).body)
+                #expect(page.downloads.count <= 2)
+                found += page.downloads.map(\.url)
+                next = page.next
+            } while next != nil
+            #expect(found == [urls[4]] + urls[..<4])
+            for query in ["limit=0", "limit=1001", "after=x"] {
+                #expect(try await service.control("GET", "/api/v1/downloads?\(query)").head.status == 400, "\(query)")
+            }
+            #expect(try await change(#"{"act":"cancel","all":true}"#) == 5)
         }
     }
 
@@ -52,18 +96,19 @@ struct DownloadRegistryTests {
 
     @Test("A limited number of ended downloads is remembered, with their outcomes")
     func memory() async throws {
-        let board = DownloadRegistry()
+        let (board, id) = (DownloadRegistry(), try #require(TitleID("k3v7q2ma")))
         for index in 0..<100 {
-            let id = board.begin("http://a.example/\(index)")
-            try? await board.run(id) { tell in
+            let number = board.begin(id, "http://a.example/\(index)")
+            try? await board.run(number) { tell in
                 tell(try JSONText.read(from: Array(#"{"held":5,"total":10}"#.utf8)))
                 if index % 2 == 1 { throw VaultError(.unreachable, "nobody there") }
             }
         }
         let all = board.all
-        #expect(all.count == DownloadRegistry.maxEnded && all.first?.id == 100 && all.last?.id == 37)
-        #expect(
-            all.allSatisfy { $0.state == ($0.id % 2 == 0 ? .failed : .done) && $0.held == 5 && $0.size == 10 })
+        #expect(all.map(\.url) == (36..<100).reversed().map { "http://a.example/\($0)" })
+        for (index, download) in all.enumerated() {
+            #expect(download.state == (index % 2 == 0 ? .failed : .done) && download.held == 5 && download.size == 10)
+        }
         #expect(all.first?.problem?.code == "unreachable")
     }
 }

@@ -35,6 +35,8 @@ struct WireForm: Sendable, CustomTestStringConvertible {
         #"{"code":"refused","detail":"no","firstMissing":1,"held":[[0,1]],"hint":"rebuildIndex","length":9,"#
         + #""originStatus":429,"retryAfter":7,"status":503,"title":"Service Unavailable"}"#
 
+    private static let counts = #"{"damaged":1,"failed":2,"paused":3,"running":4,"waiting":5}"#
+
     private static let rendition =
         #"{"bandwidth":1,"codecs":"avc1","groups":["a"],"height":2,"id":"b","isDefault":true,"isForced":false,"#
         + #""kind":"video","language":"en","name":"c","width":3}"#
@@ -57,10 +59,11 @@ struct WireForm: Sendable, CustomTestStringConvertible {
     private static let answers: [WireForm] = [
         WireForm(
             StatusDocument.self, "Status",
-            #"{"bytes":1,"bytesFetched":2,"evicted":3,"generation":4,"keysLocked":true,"passedThrough":5,"#
+            #"{"bytes":1,"bytesFetched":2,"downloads":\#(counts),"evicted":3,"generation":4,"keysLocked":true,"passedThrough":5,"#
                 + #""resources":6,"segments":7,"storeFailure":"full","swapInReach":false,"#
                 + #""unlock":{"method":"key-file","restsWithVault":true},"used":8,"vault":"\#(vault)"}"#,
-            minimal: #"{"bytes":1,"bytesFetched":2,"evicted":3,"generation":4,"keysLocked":true,"passedThrough":5,"#
+            minimal:
+                #"{"bytes":1,"bytesFetched":2,"downloads":\#(counts),"evicted":3,"generation":4,"keysLocked":true,"passedThrough":5,"#
                 + #""resources":6,"segments":7,"storeFailure":null,"swapInReach":false,"#
                 + #""unlock":{"method":"key-file","restsWithVault":true},"used":8,"vault":"\#(vault)"}"#),
         WireForm(
@@ -97,10 +100,19 @@ struct WireForm: Sendable, CustomTestStringConvertible {
                 + #""url":"https://a.example/"}"#),
         WireForm(
             DownloadDocument.self, "Download",
-            #"{"held":1,"id":2,"problem":\#(problem),"size":3,"state":"failed","url":"https://a.example/"}"#,
-            minimal: #"{"held":1,"id":2,"problem":null,"size":null,"state":"running","url":"https://a.example/"}"#),
-        WireForm(DownloadsDocument.self, "Downloads", #"{"downloads":[]}"#),
-        WireForm(DownloadStarted.self, "DownloadBegun", #"{"id":1}"#),
+            #"{"added":"2026-11-23T22:15:39Z","attempts":1,"contentID":"e","held":1,"id":"k3v7q2ma","name":"d","#
+                + #""nextAttempt":"2026-11-23T22:16:00Z","problem":\#(problem),"queued":true,"size":3,"state":"waiting","#
+                + #""url":"https://a.example/"}"#,
+            minimal: #"{"added":null,"attempts":0,"contentID":null,"held":1,"id":"k3v7q2ma","name":null,"#
+                + #""nextAttempt":null,"problem":null,"queued":false,"size":null,"state":"running","#
+                + #""url":"https://a.example/"}"#),
+        WireForm(
+            DownloadsDocument.self, "Downloads",
+            #"{"counts":\#(counts),"downloads":[],"next":"1.0123456789abcdef0123456789abcdef"}"#,
+            minimal: #"{"counts":\#(counts),"downloads":[],"next":null}"#),
+        WireForm(DownloadCounts.self, "DownloadCounts", counts),
+        WireForm(QueuedDocument.self, "Queued", #"{"downloads":[]}"#),
+        WireForm(DownloadChangeDocument.self, "DownloadsChanged", #"{"changed":1}"#),
         WireForm(RemovalDocument.self, "Removal", #"{"bytes":1,"erased":true}"#),
         WireForm(PruneReport.self, "Prune", #"{"bytes":1,"resources":2,"segments":3,"used":4}"#),
         WireForm(
@@ -134,13 +146,15 @@ struct WireForm: Sendable, CustomTestStringConvertible {
         WireForm(TicketDocument.self, "Ticket", #"{"lifetime":60,"ticket":"\#(ticket)"}"#),
         WireForm(
             SettingsDocument.self, "Settings",
-            #"{"addressFamily":"ipv4","allowHost":["a"],"caFile":{"certificates":1},"evictDownloads":true,"#
+            #"{"addressFamily":"ipv4","allowHost":["a"],"caFile":{"certificates":1},"downloadHours":"01:00-06:00","#
+                + #""downloadRate":5,"downloadsPerHost":2,"evictDownloads":true,"#
                 + #""ignoreEtag":["b"],"ignoreQuery":{"*":["t"]},"immutable":["c"],"mapHost":{"d":"e"},"maxAge":1,"#
-                + #""maxSize":2,"minFree":3,"mode":"offline","proxy":"http://a:…@b:1","proxyFor":{"c":"direct"},"#
+                + #""maxSize":2,"minFree":3,"mode":"offline","parallelDownloads":3,"proxy":"http://a:…@b:1","proxyFor":{"c":"direct"},"#
                 + #""proxyFromEnvironment":true,"userAgent":"f"}"#,
-            minimal: #"{"addressFamily":"any","allowHost":[],"caFile":null,"evictDownloads":false,"ignoreEtag":[],"#
+            minimal: #"{"addressFamily":"any","allowHost":[],"caFile":null,"downloadHours":null,"downloadRate":0,"#
+                + #""downloadsPerHost":1,"evictDownloads":false,"ignoreEtag":[],"#
                 + #""ignoreQuery":{},"immutable":[],"mapHost":{},"maxAge":0,"maxSize":0,"minFree":null,"mode":null,"#
-                + #""proxy":null,"proxyFor":{},"proxyFromEnvironment":false,"userAgent":null}"#),
+                + #""parallelDownloads":1,"proxy":null,"proxyFor":{},"proxyFromEnvironment":false,"userAgent":null}"#),
         WireForm(
             ShredDocument.self, "Shred",
             #"{"generation":1,"outcome":"destroyed","resources":[{"bytes":1,"problem":\#(problem),"#
@@ -180,10 +194,15 @@ struct WireForm: Sendable, CustomTestStringConvertible {
             minimal: #"{"scope":"metrics"}"#),
         WireForm(
             DownloadRequest.self, "DownloadOrder",
-            #"{"audio":"en","connections":2,"contentID":"a","detached":true,"fields":[["Cookie","b"]],"id":"k3v7q2ma","#
+            #"{"audio":"en","connections":2,"contentID":"a","detached":true,"fields":[["Cookie","b"]],"first":true,"id":"k3v7q2ma","#
                 + #""limitRate":5,"#
                 + #""mediaOnly":true,"subtitles":"de","title":"a",\#(url),"video":"480"}"#,
             minimal: "{}"),
+        WireForm(
+            DownloadBatch.self, "DownloadBatch", #"{"downloads":[],"first":true}"#, minimal: #"{"downloads":[]}"#),
+        WireForm(
+            DownloadChange.self, "DownloadChange", #"{"act":"pause","all":true,"ids":["k3v7q2ma"]}"#,
+            minimal: #"{"act":"cancel"}"#),
         WireForm(
             ModeRequest.self, "ModeOrder", #"{\#(reference),"mode":"default",\#(url)}"#,
             minimal: #"{"mode":"offline"}"#),
@@ -216,9 +235,9 @@ struct WireForm: Sendable, CustomTestStringConvertible {
             #"{"dryRun":true,"evictDownloads":true,"maxAge":1,"maxSize":"2B","minFree":"default"}"#, minimal: "{}"),
         WireForm(
             SettingsChange.self, "SettingsChange",
-            #"{"addressFamily":"ipv6","allowHost":{"a":true},"caFile":"","evictDownloads":true,"#
+            #"{"addressFamily":"ipv6","allowHost":{"a":true},"caFile":"","downloadHours":"01:00-06:00","downloadRate":5,"downloadsPerHost":2,"evictDownloads":true,"#
                 + #""ignoreEtag":{"b":false},"ignoreQuery":{"c":["d"],"e":null},"immutable":{"f":true},"#
-                + #""mapHost":{"g":"h","i":null},"maxAge":1,"maxSize":"2B","minFree":"0B","mode":"default","#
+                + #""mapHost":{"g":"h","i":null},"maxAge":1,"maxSize":"2B","minFree":"0B","mode":"default","parallelDownloads":3,"#
                 + #""proxy":"http://a:b@c.example:1","proxyFor":{"d":"direct","e":null},"proxyFromEnvironment":true,"#
                 + #""userAgent":"g"}"#,
             minimal: "{}"),

@@ -227,7 +227,7 @@ struct MetricsTests {
             let order = #"{"url":"\#(url.absoluteString)","detached":true}"#
             #expect(try await service.control("POST", "/api/v1/downloads", body: order).head.status == 202)
             var counted = attended
-            while counted == attended, service.server.api.downloads.all.contains(where: { $0.state == .running }) {
+            while counted == attended, try await service.vault.downloads.counts().failed == 0 {
                 counted = try await scrape(service)[#"mediavault_errors_total{class="refused"}"#]
             }
             // The count follows the end of the download.
@@ -235,6 +235,11 @@ struct MetricsTests {
                 counted = try await scrape(service)[#"mediavault_errors_total{class="refused"}"#]
             }
             #expect(counted == 2)
+            let figures = try await scrape(service)
+            #expect(figures[#"mediavault_downloads{state="failed"}"#] == 1)
+            for state in ["paused", "running", "waiting"] {
+                #expect(figures[#"mediavault_downloads{state="\#(state)"}"#] == 0, "\(state)")
+            }
         }
     }
 

@@ -1,0 +1,192 @@
+import ArgumentParser
+import MediaVault
+import VaultService
+
+struct DownloadsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "downloads", abstract: "Show the download queue, and change it.",
+        discussion: """
+            fetch --detach puts titles into the queue, and a running service downloads them, several at a time, until all \
+            are held. The queue survives restarts. config set parallel-downloads, downloads-per-host, download-hours and \
+            download-rate say how many run, when, and how fast.
+            """,
+        subcommands: [
+            DownloadsListCommand.self, DownloadsPauseCommand.self, DownloadsResumeCommand.self,
+            DownloadsRetryCommand.self, DownloadsCancelCommand.self, DownloadsFirstCommand.self,
+            DownloadsLastCommand.self,
+        ], defaultSubcommand: DownloadsListCommand.self)
+}
+
+struct DownloadsListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "Show the download queue.",
+        discussion: """
+            At a terminal the downloads are shown live as long as one runs, or with --watch until Ctrl-C. Downloads that \
+            other commands wait for are shown, too, and those that ended most recently.
+            """,
+        aliases: ["ls"])
+
+    @Flag(help: "Show the downloads live until Ctrl-C.")
+    var watch = false
+
+    @OptionGroup var access: VaultAccess
+
+    @Flag(help: "Print a JSON object.")
+    var json = false
+
+    func validate() throws {
+        if watch, json { throw ValidationError("--watch and --json cannot be combined") }
+    }
+
+    func run() async throws {
+        let service = RemoteVault(ControlClient(folder: try access.place.vault()))
+        let isLive = !json && Terminal.shared.canRedraw && (watch || StandardOutput.shared.isTerminal)
+        let document: DownloadsDocument
+        do {
+            let watch = watch
+            if isLive {
+                try await Interruption.cancelling("downloads continue in the service") {
+                    var monitor = DownloadMonitor(isEndless: watch)
+                    try await monitor.follow(service)
+                }
+            }
+            document = try await service.allDownloads()
+        } catch is ServiceGone {
+            document = try await access.opener().reading { try await LocalVault($0).allDownloads() }
+            if document.counts.waiting > 0 {
+                await Terminal.shared.say("no service is running, so the queue waits: start one (mediavault serve)")
+            }
+        }
+        let table = DownloadTable(terminalWidth: StandardOutput.shared.terminalWidth)
+        try await StandardOutput.shared.write(json ? try JSONText.of(document) + "\n" : table.text(document))
+        if document.counts.damaged > 0 {
+            await Terminal.shared.say(
+                "\(Count.of(document.counts.damaged, "entry", "entries")) of the queue cannot be opened; "
+                    + "downloads cancel --all removes the whole queue with them")
+        }
+    }
+}
+
+extension VaultClient {
+    /// Returns all pages of the download queue as one.
+    func allDownloads() async throws -> DownloadsDocument {
+        var document = try await downloads(after: nil, limit: 1000)
+        while let next = document.next {
+            document = document.followed(by: try await downloads(after: next, limit: 1000))
+        }
+        return document
+    }
+}
+
+struct DownloadsPauseCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pause", abstract: "Pause downloads of the queue until they are resumed.",
+        discussion: "What arrived stays in the vault.")
+
+    @OptionGroup var entries: QueueArguments
+
+    func run() async throws { try await entries.carryOut(.pause, "paused") }
+}
+
+struct DownloadsResumeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "resume", abstract: "Let paused downloads continue where they stopped.")
+
+    @OptionGroup var entries: QueueArguments
+
+    func run() async throws { try await entries.carryOut(.resume, "resumed") }
+}
+
+struct DownloadsRetryCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "retry", abstract: "Try downloads again that failed, or that wait to be tried again.")
+
+    @OptionGroup var entries: QueueArguments
+
+    func run() async throws { try await entries.carryOut(.retry, "queued again") }
+}
+
+struct DownloadsCancelCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "cancel", abstract: "Remove downloads from the queue.",
+        discussion: "What arrived stays in the vault; remove deletes it.", aliases: ["rm"])
+
+    @OptionGroup var entries: QueueArguments
+
+    func run() async throws { try await entries.carryOut(.cancel, "cancelled") }
+}
+
+struct DownloadsFirstCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "first", abstract: "Move downloads before all others of the queue.",
+        discussion: "What runs is not stopped for them.")
+
+    @OptionGroup var entries: QueueArguments
+
+    func run() async throws { try await entries.carryOut(.first, "moved to the front") }
+}
+
+struct DownloadsLastCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "last", abstract: "Move downloads behind all others of the queue.")
+
+    @OptionGroup var entries: QueueArguments
+
+    func run() async throws { try await entries.carryOut(.last, "moved to the end") }
+}
+
+/// The arguments of a command that changes entries of the download queue.
+struct QueueArguments: ParsableArguments {
+    @Argument(help: ArgumentHelp("Ids or URLs of titles in the queue.", valueName: "title"))
+    var titles: [String] = []
+
+    @Flag(help: "All downloads of the queue.")
+    var all = false
+
+    @OptionGroup var access: VaultAccess
+
+    @OptionGroup var waiting: WaitOption
+
+    @Flag(help: "Print a JSON object.")
+    var json = false
+
+    func validate() throws {
+        guard all != !titles.isEmpty else { throw ValidationError("name titles of the queue, or give --all") }
+    }
+
+    /// Changes the queue, and reports how many entries were changed.
+    ///
+    /// - Parameter done: what they are then: `paused`.
+    func carryOut(_ act: DownloadAct, _ done: String) async throws {
+        let names = try titles.map { try TitleName($0) }
+        let finder = try await access.finder(waiting)
+        let result = try await Interruption.cancelling("the queue may have changed") {
+            try await finder.act { vault in
+                let selection: DownloadSelection =
+                    names.isEmpty ? .all : .titles(try await Self.ids(of: names, in: vault))
+                return try await vault.changeDownloads(act, of: selection)
+            }
+        }
+        try await StandardOutput.shared.write(
+            json ? try JSONText.of(result) + "\n" : "\(Count.of(result.changed, "download")) \(done)\n")
+    }
+
+    /// Returns the ids of titles; a URL is looked for in the queue.
+    private static func ids(of names: [TitleName], in vault: any VaultClient) async throws -> [TitleID] {
+        var queue: DownloadsDocument?
+        var ids: [TitleID] = []
+        for name in names {
+            switch name {
+            case .id(let id): ids.append(id)
+            case .url(let url):
+                let known = if let queue { queue } else { try await vault.allDownloads() }
+                queue = known
+                guard let found = known.downloads.first(where: { $0.queued && $0.url == url.absoluteString }) else {
+                    throw VaultError(.notHeld, "no download of \(url) is in the queue; list the downloads")
+                }
+                ids.append(found.id)
+            }
+        }
+        return ids
+    }
+}

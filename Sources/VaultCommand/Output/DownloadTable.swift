@@ -1,0 +1,152 @@
+import Foundation
+import MediaVault
+import VaultService
+
+extension DownloadDocument {
+    /// What a person would call it: the name that it gets, else its URL with the characters that its escapes stand for.
+    var shownName: String {
+        name ?? (url.utf8.contains(UInt8(ascii: "%")) ? url.removingPercentEncoding : nil) ?? url
+    }
+
+    /// How far it is.
+    var transfer: TransferProgress { TransferProgress(held: held, total: size) }
+}
+
+/// The table of downloads, as `downloads` prints it once.
+struct DownloadTable: Sendable {
+    /// The width of the terminal; nil if the table is read by something else, which gets whole texts.
+    let terminalWidth: Int?
+
+    private static let headings = ["ID", "STATE", "HELD", "SIZE", "NAME"]
+    /// The columns that are numbers.
+    private static let numbers: Set = [2, 3]
+
+    /// Returns a line for each download, and one with the counts of the queue; a sentence if there is nothing.
+    func text(_ document: DownloadsDocument, now: Int64 = Int64(Date().timeIntervalSince1970)) -> String {
+        guard !document.downloads.isEmpty else { return "no downloads\n" }
+        let rows = [Self.headings] + document.downloads.map { Self.cells($0, now) }
+        let cells = rows.map { $0.map { ListCell($0) } }
+        let widths = Self.headings.indices.map { column in cells.reduce(0) { max($0, $1[column].width) } }
+        var text = ""
+        for row in cells {
+            var line = ""
+            for (column, cell) in row.dropLast().enumerated() {
+                let padding = String(repeating: " ", count: widths[column] - cell.width)
+                line += (Self.numbers.contains(column) ? padding + cell.text : cell.text + padding) + "  "
+            }
+            let room = terminalWidth.map { max(12, $0 - line.count) }
+            text += line + (row.last.map { cell in room.map { cell.cut(to: $0) }?.text ?? cell.text } ?? "") + "\n"
+        }
+        return text + Self.summary(document.counts) + "\n"
+    }
+
+    private static func cells(_ download: DownloadDocument, _ now: Int64) -> [String] {
+        let reason = download.problem.flatMap { download.state == .done ? nil : $0.detail }.map { ": \($0)" } ?? ""
+        return [
+            "\(download.id)", state(download, now), download.transfer.percent.map { "\($0) %" } ?? "-",
+            download.size.map(ByteCount.text) ?? "-", Terminal.printable(download.shownName + reason),
+        ]
+    }
+
+    /// Returns what a download does, in one word or two.
+    private static func state(_ download: DownloadDocument, _ now: Int64) -> String {
+        guard download.state == .waiting, let next = download.nextAttempt, next.seconds > now else {
+            return download.state.rawValue
+        }
+        return "retry in \(left(next.seconds - now))"
+    }
+
+    private static func left(_ seconds: Int64) -> String {
+        seconds < 60 ? "\(seconds)s" : AgeText.text(seconds: seconds)
+    }
+
+    /// Returns a line with the counts of the queue.
+    static func summary(_ counts: DownloadCounts) -> String {
+        counts == DownloadCounts() ? "the queue is empty" : "queue: \(self.counts(counts))"
+    }
+
+    /// Returns how many entries of the queue do what, in words.
+    static func counts(_ counts: DownloadCounts) -> String {
+        let parts = [
+            (counts.running, "running"), (counts.waiting, "waiting"), (counts.paused, "paused"),
+            (counts.failed, "failed"), (counts.damaged, "damaged"),
+        ].filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
+        return parts.isEmpty ? "none" : parts.joined(separator: ", ")
+    }
+}
+
+/// Shows downloads live at a terminal.
+struct DownloadMonitor: Sendable {
+    /// Whether it goes on when nothing runs.
+    let isEndless: Bool
+    private let terminal = Terminal.shared
+    private let begin = ContinuousClock.now
+    /// The bytes that each running download had when it was first seen, and when that was.
+    private var first: [String: (held: Int64, at: ContinuousClock.Instant)] = [:]
+
+    private static let interval: Duration = .milliseconds(500)
+    /// How often nothing may run before it ends: between two downloads nothing runs for a moment.
+    private static let patience = 3
+
+    init(isEndless: Bool) { self.isEndless = isEndless }
+
+    /// Redraws the downloads until nothing runs.
+    mutating func follow(_ service: RemoteVault) async throws {
+        var idle = 0
+        while isEndless || idle < Self.patience {
+            let page = try await service.downloads(after: nil, limit: 200)
+            let running = page.downloads.filter { $0.state == .running }
+            idle = running.isEmpty ? idle + 1 : 0
+            if isEndless || !running.isEmpty || !first.isEmpty {
+                await terminal.redraw(lines: lines(running, page.counts, at: .now))
+            }
+            try await Task.sleep(
+                for: running.isEmpty && first.isEmpty && !isEndless ? .milliseconds(50) : Self.interval)
+        }
+        await terminal.wipeLines()
+    }
+
+    /// Returns a line for each running download, as many as fit, and one with the total.
+    private mutating func lines(
+        _ running: [DownloadDocument], _ counts: DownloadCounts, at now: ContinuousClock.Instant
+    ) -> [String] {
+        var total = TransferProgress(held: 0, total: 0)
+        var lines: [String] = []
+        let keys = running.map { "\($0.id)\($0.queued)" }
+        first = first.filter { keys.contains($0.key) }
+        for (key, download) in zip(keys, running) {
+            let since = first[key] ?? (download.held, now)
+            first[key] = since
+            var progress = download.transfer
+            progress.bytesPerSecond = TransferProgress.rate(of: progress.held - since.held, in: now - since.at)
+            lines.append(
+                ProgressLine.bar(
+                    "\(download.id)  \(Terminal.printable(download.shortName))", progress, width: terminal.width))
+            total.held += progress.held
+            total.total = total.total.flatMap { sum in progress.total.map { sum + max($0, progress.held) } }
+            total.bytesPerSecond += progress.bytesPerSecond
+        }
+        let room = max(1, terminal.height - 2)
+        let more = lines.count > room ? ["and \(lines.count - room) more"] : []
+        return Array(lines.prefix(room)) + more + [Self.summary(total, counts, width: terminal.width)]
+    }
+
+    /// Returns the last line: the counts of the queue, and the speed and the time left of what runs.
+    static func summary(_ total: TransferProgress, _ counts: DownloadCounts, width: Int) -> String {
+        let figures = [
+            DownloadTable.summary(counts),
+            total.held > 0 ? ByteCount.text(total.held) + (total.total.map { " of \(ByteCount.text($0))" } ?? "") : nil,
+            total.bytesPerSecond > 0 ? ByteCount.text(total.bytesPerSecond) + "/s" : nil,
+            total.secondsLeft.map { ClockText.text(seconds: $0) + " left" },
+        ].compactMap(\.self)
+        return String(figures.joined(separator: "  ").prefix(max(0, width - 1)))
+    }
+}
+
+extension DownloadDocument {
+    /// Its name, else the last part of its URL's path.
+    fileprivate var shortName: String {
+        guard name == nil, let url = try? MediaURL(url) else { return shownName }
+        return url.path.split(separator: "/").last.map { $0.removingPercentEncoding ?? String($0) } ?? url.host
+    }
+}
