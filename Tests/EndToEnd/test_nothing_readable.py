@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 from harness import client
 from harness.case import ROOT, VaultCase
@@ -33,11 +34,24 @@ class NothingReadable(VaultCase):
         partly = cls.vault.address(cls.origin.url("tone.mp3?token=a-secret-of-the-query"))
         with client.Stream(partly) as stream:
             stream.read(200_000)
+        fields = os.path.join(cls.scratch, "fields")
+        with open(fields, "w", encoding="ascii") as file:
+            os.fchmod(file.fileno(), 0o600)
+            file.write("Cookie: a-secret-of-the-queue\n")
+        cls.vault.result("config", "set", "download-hours", cls.later())
+        cls.vault.result("fetch", "--detach", "--title", "A name in the queue", "--content-id", "the-queued-one",
+                         "--header-file", fields, "http://queued.example/film.mp4?token=a-secret-of-the-queue")
         cls.vault.stop()
+
+    @staticmethod
+    def later():
+        """Returns hours that have not begun."""
+        return "-".join(time.strftime("%H:%M", time.localtime(time.time() + ahead * 3600)) for ahead in (6, 8))
 
     def told(self):
         """Returns every string that the search must not find."""
         yield from (TITLE, HOST, f"{HOST}:{self.origin.port}", "token=a-secret-of-the-query")
+        yield from ("a-secret-of-the-queue", "A name in the queue", "the-queued-one", "queued.example")
         for name, headers in zip(FILMS, self.heads):
             yield from (name, self.origin.url(name), headers["etag"].strip('"'), headers["last-modified"])
             yield headers["content-type"]
@@ -72,6 +86,10 @@ class NothingReadable(VaultCase):
         self.assertEqual(done.returncode, 0, done.stdout[-1000:] + done.stderr[-500:])
         report = json.loads(done.stdout)
         self.assertEqual(report["damage"], [])
+        queued, = report["downloads"]
+        self.assertEqual((queued["url"], queued["name"], queued["contentID"], queued["fields"]),
+                         ("http://queued.example/film.mp4?token=a-secret-of-the-queue", "A name in the queue",
+                          "the-queued-one", ["Cookie"]))
         resources = {item["url"]: item for item in report["resources"]}
         for name in FILMS:
             found, size = resources[self.origin.url(name)], self.media.size(name)

@@ -5,8 +5,9 @@
                   [--list] [--extract NAME OUT]
 
 Prints one JSON object: `vault`, `grants` (tokens and named links), `resources` (with the held ranges and the SHA-256 of
-each one's plaintext), `damage` (each deviation of the vault from the format, one sentence each) and `notices` (missing
-segment folders, files without a row, modes). With --extract, NAME (a URL, or `content-id:` and an id) is written to OUT, with its gaps as holes. Every
+each one's plaintext), `downloads` (the queue in its order, with the names of request fields but not their values),
+`damage` (each deviation of the vault from the format, one sentence each) and `notices` (missing segment folders, files
+without a row, modes). With --extract, NAME (a URL, or `content-id:` and an id) is written to OUT, with its gaps as holes. Every
 block is opened in either case. Nothing in the vault is changed; a service may be running.
 
 Exit codes: 0 sound, 1 cannot be read, 2 usage, 3 wrong key, 4 damage, 6 the resource is missing or incomplete.
@@ -124,7 +125,10 @@ def report(contents, resources, damage, options):
         "vault": {"id": row["id"].hex(), "keyringRevision": row["keyringRevision"], "locator": row["locator"],
                   "generations": contents.rows.generation, "settings": contents.settings},
         "grants": [{"id": id.hex(), **record} for id, record in contents.grants.items()],
-        "resources": resources, "damage": damage, "notices": list(unknown_files(options.vault, known))},
+        "resources": resources, "downloads": [
+            {name: item.get(name) for name in ("title", "url", "contentID", "name", "state", "added", "attempts")}
+            | {"fields": [name for name, _ in item.get("fields") or []]} for item in contents.downloads],
+        "damage": damage, "notices": list(unknown_files(options.vault, known))},
         sys.stdout, indent=2)
     print()
 

@@ -13,7 +13,7 @@ import unittest
 import golden_plan
 import make_golden_vault as golden
 import read_vault
-from vaultformat import database, keyring
+from vaultformat import database, derivation, keyring, schema, sealed
 from vaultformat.contents import Contents
 from vaultformat.errors import OlderKeyring
 from vaultformat.segment import BLOCKS_AT, from_file, segment_key
@@ -176,6 +176,44 @@ class GoldenVault(unittest.TestCase):
         self.assertEqual(code, 0)
         empty, = (item for item in printed["resources"] if item["url"].endswith("empty.bin"))
         self.assertEqual(empty["class"], "pinned")
+
+    def queue(self, *records):
+        """Adds the tables of the latest version, and a row of the queue for each record; returns their ids."""
+        with open(self.path("keyring.json"), "rb") as file:
+            keys = keyring.unlock_keys(keyring.read(file.read()), golden.KEY_FILE)
+        connection = sqlite3.connect(self.path("vault", "index.sqlite"))
+        ids = [bytes([number]) * 16 for number in range(len(records))]
+        with connection:
+            (locator,), = connection.execute("SELECT locator FROM vault").fetchall()
+            for statement in schema.LATER + schema.NEWEST:
+                connection.execute(statement)
+            for id, record in zip(ids, records):
+                connection.execute("INSERT INTO download VALUES (?, ?)", (id, sealed.seal_value(
+                    derivation.index_key(keys.locators[locator]), sealed.download_associated(id),
+                    sealed.padded(record))))
+        connection.execute(f"PRAGMA user_version = {schema.NEWEST_VERSION}")
+        connection.close()
+        return ids
+
+    RECORD = {"url": "http://a.example/x", "title": "k3v7q2ma", "state": "waiting", "position": 5, "added": 7,
+              "fields": [["Cookie", "value-of-the-cookie"]], "fieldsOrigin": "http://a.example", "later": 1}
+
+    def test_the_download_queue_is_read_in_its_order(self):
+        self.queue(self.RECORD, {**self.RECORD, "position": 4, "state": "failed"})
+        code, printed = self.read()
+        self.assertEqual((code, printed["damage"]), (0, []))
+        self.assertEqual([item["state"] for item in printed["downloads"]], ["failed", "waiting"])
+        self.assertEqual(printed["downloads"][1]["fields"], ["Cookie"])
+        self.assertNotIn("value-of-the-cookie", json.dumps(printed))
+
+    def test_an_entry_of_the_queue_in_another_row_is_damage(self):
+        one, two = self.queue(self.RECORD, {**self.RECORD, "position": 4})
+        self.sql("UPDATE download SET record = (SELECT record FROM download WHERE id = ?) WHERE id = ?", one, two)
+        self.assert_damage(two.hex())
+
+    def test_an_entry_of_the_queue_with_a_wrong_member_is_damage(self):
+        self.queue({**self.RECORD, "state": "flying"})
+        self.assert_damage("state")
 
     def test_the_catalog_and_the_files_restore_every_segment(self):
         keys = keyring.unlock_keys(keyring.read(golden.make_keyring()), golden.KEY_FILE)

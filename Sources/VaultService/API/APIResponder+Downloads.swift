@@ -79,8 +79,6 @@ extension APIResponder {
             throw error
         }
     }
-
-    }
 }
 
 // Metrics and readiness.

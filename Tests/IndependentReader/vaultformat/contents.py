@@ -60,7 +60,7 @@ class Contents:
         self.rows, self.keys = rows, keys
         self.faults = list(rows.faults)
         self.settings = None
-        self.resources = []
+        self.resources, self.downloads = [], []
         self._key_rows = {}
         for row in rows.resourceKey:
             self._key_rows.setdefault(row["resource"], []).append(row)
@@ -73,6 +73,9 @@ class Contents:
         self.grants = {row["id"]: record for row in rows.accessGrant if (record := self._read_grant(row))}
         for row in rows.packedPart:
             self._read_packed_part(row, packs.get(row["pack"]))
+        for row in rows.download:
+            self._read_download(row)
+        self.downloads.sort(key=lambda item: item.get("position", 0))
 
     def _fault(self, sentence):
         self.faults.append(sentence)
@@ -103,7 +106,8 @@ class Contents:
                       {"bytesFetched": int, "ignoreQuery": list, "mapHost": list, "allowHost": list,
                        "ignoreEtag": list, "immutable": list,
                        "proxy": str, "proxyFor": list, "proxyFromEnvironment": bool, "authorities": str,
-                       "userAgent": str, "addressFamily": str,
+                       "userAgent": str, "addressFamily": str, "parallelDownloads": int, "downloadsPerHost": int,
+                       "downloadHours": str, "downloadRate": int,
                        "principals": list, "mode": str, "verified": dict})
 
     def _read_grant(self, row):
@@ -261,6 +265,26 @@ class Contents:
         part.representations.append(Representation(
             bytes.fromhex(metadata["serving"]), "serving", info, segments, (offset, offset + length)))
         self.resources.append(part)
+
+    def _read_download(self, row):
+        """Opens an entry of the download queue."""
+        name = row["id"].hex()
+        try:
+            record = sealed.unpadded(sealed.open_value(
+                derivation.index_key(self.locator), sealed.download_associated(row["id"]), row["record"]))
+        except FormatError as error:
+            self._fault(f"The record of download {name} does not open: {error}")
+            return
+        self._members(record, f"the record of download {name}",
+                      {"url": str, "title": str, "state": str, "position": int, "added": int},
+                      {"contentID": str, "fields": list, "fieldsOrigin": str, "derived": bool, "byID": bool,
+                       "name": str, "video": str, "audio": str, "subtitles": str, "connections": int, "rate": int,
+                       "mediaOnly": bool, "attempts": int, "notBefore": int, "failure": dict})
+        if record.get("state") not in ("waiting", "paused", "failed"):
+            self._fault(f"The state of download {name} is none.")
+        if not is_title_id(record.get("title")):
+            self._fault(f"The title of download {name} has no id.")
+        self.downloads.append(record)
 
     def stored(self, row, resource, representation, bad_blocks):
         """Returns the segment of `row`; if the row is invalid, reports a fault and returns None."""

@@ -23,6 +23,7 @@ class Rows:
     doomed: list
     packedPart: list
     accessGrant: list
+    download: list
     faults: list
 
 
@@ -48,7 +49,7 @@ def _read(connection, statements, tables):
     faults += [f"A row of {row[0]} refers to a row of {row[2]} that is not there."
                for row in connection.execute("PRAGMA foreign_key_check")]
     tables += tuple(name for name, in connection.execute(
-        "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN ('packedPart', 'accessGrant')"))
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN ('packedPart', 'accessGrant', 'download')"))
     rows = Rows(**{name: _rows(connection, name) if name in tables else [] for name in Rows.__annotations__
                    if name != "faults"}, faults=faults)
     connection.execute("COMMIT")

@@ -48,6 +48,10 @@ def grant_associated(grant):
     return b"accessGrant\0record\0" + grant
 
 
+def download_associated(download):
+    return b"download\0record\0" + download
+
+
 def padded(value):
     """Returns canonical JSON, padded with spaces to a multiple of 256 bytes."""
     text = canonical_json.encode(value)
