@@ -37,7 +37,7 @@ public typealias RepresentationID = Identifier<RepresentationKind>
 /// The name of a segment and of its file: 16 random bytes, used once.
 public typealias SegmentID = Identifier<SegmentKind>
 /// The name of an entry of the download queue: 16 random bytes.
-public typealias DownloadID = Identifier<DownloadKind>
+package typealias DownloadID = Identifier<DownloadKind>
 
 /// Vaults: 16 bytes.
 public enum VaultKind: IdentifierKind {
@@ -60,9 +60,9 @@ public enum SegmentKind: IdentifierKind {
     public static let byteCount = 16
 }
 /// Entries of the download queue: 16 bytes.
-public enum DownloadKind: IdentifierKind {
+package enum DownloadKind: IdentifierKind {
     /// Sixteen.
-    public static let byteCount = 16
+    package static let byteCount = 16
 }
 
 /// Lower-case hexadecimal, with one spelling for each value. Foundation has no coder for it.

@@ -68,7 +68,8 @@ import Testing
                 ["config", "get", "max-sizes"],
                 "the value 'max-sizes' is invalid for '<key>'; give one of max-size, max-age, min-free, "
                     + "evict-downloads, ignore-query, map-host, allow-host, ignore-etag, immutable, proxy, proxy-for, "
-                    + "proxy-from-environment, ca-file, user-agent, address-family, mode; "
+                    + "proxy-from-environment, ca-file, user-agent, address-family, parallel-downloads, "
+                    + "downloads-per-host, download-hours, download-rate, mode; "
                     + "see mediavault config get --help"
             ),
             (

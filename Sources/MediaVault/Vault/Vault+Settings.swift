@@ -28,6 +28,7 @@ extension Vault {
             loader.change { $0.setMode(vault: inForce) }
             await loader.storeAgain()
         }
+        downloads.retryRequests()
     }
 
     /// Returns a resource's own mode; nil if the vault's mode applies.
@@ -163,7 +164,10 @@ extension Vault {
                 if let mode { settings.mode = mode }
             }
             if let policy { names.use(policy) }
-            if let network { inForce.use(network) }
+            if let network {
+                inForce.use(network)
+                queue.retryRequests()
+            }
             if let downloads { queue.use(downloads) }
             if let limits { try quota.keep(to: limits) }
         }

@@ -113,7 +113,14 @@ struct DownloadsCancelCommand: AsyncParsableCommand {
 
     @OptionGroup var entries: QueueArguments
 
-    func run() async throws { try await entries.carryOut(.cancel, "cancelled") }
+    @Flag(help: "Do not ask before --all cancels the whole queue.")
+    var yes = false
+
+    func run() async throws {
+        var consent = BulkConsent()
+        consent.yes = yes || !entries.all
+        try await entries.carryOut(.cancel, "cancelled", consent: consent)
+    }
 }
 
 struct DownloadsFirstCommand: AsyncParsableCommand {
@@ -156,12 +163,19 @@ struct QueueArguments: ParsableArguments {
 
     /// Changes the queue, and reports how many entries were changed.
     ///
-    /// - Parameter done: what they are then: `paused`.
-    func carryOut(_ act: DownloadAct, _ done: String) async throws {
+    /// - Parameters:
+    ///   - done: what they are then: `paused`.
+    ///   - consent: asks before the whole queue is changed; nil if that needs no question.
+    func carryOut(_ act: DownloadAct, _ done: String, consent: BulkConsent? = nil) async throws {
         let names = try titles.map { try TitleName($0) }
         let finder = try await access.finder(waiting)
         let result = try await Interruption.cancelling("the queue may have changed") {
             try await finder.act { vault in
+                if let consent, !consent.yes {
+                    let counts = try await vault.downloads(after: nil, limit: 1).counts
+                    let count = counts.waiting + counts.running + counts.paused + counts.failed + counts.damaged
+                    if count > 0 { try await consent.ask(to: act.rawValue, Count.of(count, "download")) }
+                }
                 let selection: DownloadSelection =
                     names.isEmpty ? .all : .titles(try await Self.ids(of: names, in: vault))
                 return try await vault.changeDownloads(act, of: selection)

@@ -75,12 +75,23 @@ struct BulkConsent: ParsableArguments {
     /// - Parameter act: what would be done with the titles: `remove`.
     /// - Throws: ``UsageError`` if there is no terminal to ask at, or the answer is no.
     func ask(to act: String, _ titles: [ListedDocument]) async throws {
-        guard !yes, !titles.isEmpty else { return }
+        guard !titles.isEmpty else { return }
         let size = ByteCount.text(titles.reduce(0) { $0 + $1.bytes })
+        try await ask(to: act, "\(Count.of(titles.count, "title")), \(size)")
+    }
+
+    /// Asks whether to go on, unless the option says so.
+    ///
+    /// - Parameters:
+    ///   - act: what would be done: `remove`.
+    ///   - what: what it would be done with: `3 titles, 5 MB`.
+    /// - Throws: as ``ask(to:_:)-([ListedDocument])``.
+    func ask(to act: String, _ what: String) async throws {
+        guard !yes else { return }
         guard Terminal.shared.canPrompt else {
-            throw UsageError("\(act) would change \(Count.of(titles.count, "title")); use --yes, or name them")
+            throw UsageError("\(act) would change \(what); use --yes, or name them")
         }
-        await Terminal.shared.say("\(act) \(Count.of(titles.count, "title")), \(size)? type y and press Enter")
+        await Terminal.shared.say("\(act) \(what)? type y and press Enter")
         let answer = try await Self.questions.run { readLine() }
         guard answer?.lowercased().hasPrefix("y") == true else { throw UsageError("nothing was changed") }
     }

@@ -255,7 +255,12 @@ extension LocalVault {
     }
 
     package func shred(_ references: [MediaReference], quick: Bool) async throws -> ShredDocument {
-        ShredDocument(try await vault.keys.shred(references, quick: quick))
+        var titles: [TitleID] = []
+        for reference in references { titles.append(try await vault.titleID(of: reference)) }
+        let report = try await vault.keys.shred(references, quick: quick)
+        // A queue that still named a shredded title would fetch it again.
+        for title in titles { try await vault.downloads.forget(title) }
+        return ShredDocument(report)
     }
 
     package func audit() async throws -> AuditReport { try await vault.keys.audit() }

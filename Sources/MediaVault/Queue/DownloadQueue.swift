@@ -337,6 +337,20 @@ package final class DownloadQueue: Sendable {
         wake()
     }
 
+    /// Lets those run again that wait because nothing could be requested: the mode or the network has changed.
+    func retryRequests() {
+        tell { state in
+            let waiting = state.list?.inOrder.map(\.download) ?? []
+            for var download in waiting where download.notBefore != nil && download.state == .waiting {
+                let code = download.failure.flatMap { VaultError.Code(name: $0.code) }
+                guard code == .notHeld || code == .unreachable || code == .storage else { continue }
+                download.notBefore = nil
+                state.list?.put(download, revision: state.revision)
+            }
+        }
+        wake()
+    }
+
     /// Lets the queue decide again what runs.
     func wake() { waking.yield() }
 }

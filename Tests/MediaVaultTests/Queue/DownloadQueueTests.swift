@@ -200,6 +200,25 @@ struct DownloadQueueTests {
         await vault.close()
     }
 
+    @Test("What waits because the mode forbids requests runs as soon as it allows them")
+    func mode() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: length))
+        var options = VaultOptions()
+        options.retry = .unhurried
+        let vault = try await Vault.open(fixture.place, unlock: fixture.unlock, options: options)
+        try await vault.setMode(.offline)
+        vault.downloads.start()
+        try await vault.downloads.add([order(fixture, "a")])
+        try await wait(vault) { try await $0.page(limit: 1).downloads.first?.nextAttempt != nil }
+        let waiting = try #require(try await vault.downloads.page(limit: 1).downloads.first)
+        #expect(waiting.state == .waiting && waiting.attempts == 1 && waiting.failure?.code == .notHeld)
+        #expect(fixture.origin.exchanges.isEmpty)
+        try await vault.setMode(nil)
+        try await wait(vault) { try await $0.counts() == DownloadCounts() }
+        #expect(fixture.bytesSent == length)
+        await vault.close()
+    }
+
     @Test("Readers see the queue, and cannot change it")
     func reader() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: length))

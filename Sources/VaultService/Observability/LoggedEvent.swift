@@ -1,0 +1,88 @@
+import Logging
+import MediaVault
+import VaultModel
+
+/// An event as the log shows it: a constant message, and fields that contain neither keys nor names of titles.
+struct LoggedEvent {
+    let level: Logger.Level
+    let message: Logger.Message
+    let fields: Logger.Metadata
+
+    init(_ event: StoreEvent) {
+        switch event {
+        case .passingThrough(let reason, let sentence):
+            level = .warning
+            message = "media is passed through without being stored"
+            fields = ["reason": "\(reason.rawValue)", "detail": "\(sentence)"]
+        case .storing(let passed):
+            level = .notice
+            message = "media is stored again"
+            fields = ["passedThrough": .number(passed)]
+        case .evicted(let titles, let segments, let bytes):
+            level = .notice
+            message = "media was evicted"
+            fields = ["bytes": .number(bytes), "segments": .number(segments), "titles": .number(titles)]
+        }
+    }
+
+    /// A download has failed.
+    ///
+    /// - Parameter id: the id of its resource: a URL would be readable on the disk that has the log.
+    init(failed error: VaultError, id: ResourceID?) {
+        level = .notice
+        message = "a download failed"
+        var fields: Logger.Metadata = ["reason": "\(error.code)"]
+        if let id { fields["id"] = "\(id.hex)" }
+        if let status = error.originStatus { fields["originStatus"] = .number(status) }
+        self.fields = fields
+    }
+
+    /// A download of the queue has failed, for good or for now.
+    init(_ failed: FailedDownload) {
+        let event = LoggedEvent(failed: failed.error, id: failed.resource)
+        guard failed.snapshot.state != .failed else {
+            self = event
+            return
+        }
+        level = .info
+        message = "a download waits to be tried again"
+        var fields = event.fields
+        fields["attempts"] = .number(failed.snapshot.attempts)
+        self.fields = fields
+    }
+
+    init(_ receipt: Receipt) {
+        level = .notice
+        message = "\(Self.sentence(of: receipt.act))"
+        var fields: Logger.Metadata = [
+            "act": "\(receipt.act.rawValue)", "outcome": "\(receipt.outcome.rawValue)",
+            "generation": .number(receipt.generation), "receipt": .number(receipt.sequence),
+        ]
+        if let resources = receipt.resources { fields["resources"] = .number(resources) }
+        self.fields = fields
+    }
+
+    private static func sentence(of act: Receipt.Act) -> String {
+        switch act {
+        case .rotate: "a new generation of keys is in use"
+        case .rotateRoot: "the root key was replaced, and all playback links and tokens were revoked"
+        case .changeLocator: "the locator was replaced"
+        case .rewrap: "the keys of the titles were rewrapped"
+        case .reseal: "titles were resealed with new keys"
+        case .retire: "a generation of keys was retired"
+        case .shred: "a title was shredded"
+        case .destroy: "the vault was destroyed"
+        case .revokeLinks: "all playback links and tokens were revoked"
+        case .addSlot: "a slot was added to the keyring"
+        case .removeSlot: "a slot was removed from the keyring"
+        case .changeSlot: "a slot of the keyring was changed"
+        case .backup: "a backup of the keyring was counted"
+        default: "a key operation was done"
+        }
+    }
+}
+
+extension Logger {
+    /// Logs an event of the vault.
+    func log(_ event: LoggedEvent) { log(level: event.level, event.message, metadata: event.fields) }
+}
