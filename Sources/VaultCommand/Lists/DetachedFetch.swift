@@ -41,7 +41,8 @@ struct DetachedFetch: Sendable {
                 let reference = try await naming.adding(content.fields).reference(to: content.name, in: vault)
                 downloads.append((reference, options.naming(content)))
             } catch let error as VaultError {
-                failed = failed ?? (await order.failed(error, number: index + 1, of: orders.count)).status
+                let record = await order.failed(error, number: index + 1, of: orders.count)
+                failed = failed ?? record.status
             }
         }
         let queued = downloads.isEmpty ? [] : try await vault.queue(downloads, first: isFirst)

@@ -38,6 +38,7 @@ package struct LocalVault: VaultClient {
         return cursor
     }
 
+    /// Returns the size of a page.
     private static func checked(_ limit: Int?) throws -> Int {
         let limit = limit ?? pageSize
         guard (1...maxPageSize).contains(limit) else {
@@ -103,12 +104,7 @@ extension LocalVault {
     }
 
     package func downloads(after: String?, limit: Int?) async throws -> DownloadsDocument {
-        let cursor = try after.map { text in
-            guard let cursor = DownloadCursor(text) else {
-                throw VaultError(.invalidArgument, "after is invalid; use the value of next from the previous page")
-            }
-            return cursor
-        }
+        let cursor = try after.map { try Self.read($0, DownloadCursor.init) }
         let queue = vault.downloads
         let page = try await queue.page(after: cursor, limit: Self.checked(limit))
         // What left the queue follows its end.
@@ -122,15 +118,6 @@ extension LocalVault {
         _ act: DownloadAct, of selection: DownloadSelection
     ) async throws -> DownloadChangeDocument {
         DownloadChangeDocument(changed: try await vault.downloads.change(act, of: selection))
-    }
-
-    /// Returns the size of a page.
-    private static func checked(_ limit: Int?) throws -> Int {
-        let limit = limit ?? pageSize
-        guard (1...maxPageSize).contains(limit) else {
-            throw VaultError(.invalidArgument, "limit must be between 1 and \(maxPageSize)")
-        }
-        return limit
     }
 }
 
