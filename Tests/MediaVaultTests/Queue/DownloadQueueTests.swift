@@ -205,6 +205,7 @@ struct DownloadQueueTests {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
         var options = VaultOptions()
         options.retry = .unhurried
+        options.retry.firstQueueDelay = .seconds(600)
         let vault = try await Vault.open(fixture.place, unlock: fixture.unlock, options: options)
         try await vault.setMode(.offline)
         vault.downloads.start()
