@@ -114,7 +114,14 @@ extension DownloadQueue {
             // A download that was told to stop may end with any error; it is no failure.
             let (entry, running) = state.withLock { ($0.list?[id], $0.running[id]) }
             let isEnding = running?.isEnding ?? true
-            defer { tell { $0.running[id] = nil } }
+            defer {
+                tell { state in
+                    state.running[id] = nil
+                    // Those who follow the queue learn that it runs no longer.
+                    let progress = state.list?[id]?.progress
+                    state.list?.note(progress, of: id, revision: state.revision)
+                }
+            }
             guard let entry else { return nil }
             switch result {
             case .success:

@@ -210,7 +210,14 @@ struct DownloadQueueTests {
         try await vault.setMode(.offline)
         vault.downloads.start()
         try await vault.downloads.add([order(fixture, "a")])
-        try await wait(vault) { try await $0.page(limit: 1).downloads.first?.nextAttempt != nil }
+        var (states, revision) = ([DownloadSnapshot.State](), 0)
+        try await wait(vault) { queue in
+            let news = queue.changes(since: revision)
+            states += news.downloads?.map(\.state) ?? []
+            revision = news.revision
+            guard states.last == .waiting else { return false }
+            return try await queue.page(limit: 1).downloads.first?.nextAttempt != nil
+        }
         let waiting = try #require(try await vault.downloads.page(limit: 1).downloads.first)
         #expect(waiting.state == .waiting && waiting.attempts == 1 && waiting.failure?.code == .notHeld)
         #expect(fixture.origin.exchanges.isEmpty)
