@@ -25,7 +25,9 @@ import Testing
     @Test(
         "An invalid command line is a usage error that points to the help",
         arguments: [
-            (["fetch"], "missing expected argument '<title> ...'; see mediavault fetch --help"),
+            (["fetch"], "no title given; give URLs or ids, or --list with a file; see mediavault fetch --help"),
+            (["info"], "missing expected argument '<title>'; see mediavault info --help"),
+            (["fetch", "--parallel", "17", "-"], "--parallel must be between 1 and 16; see mediavault fetch --help"),
             (["list", "--frob"], "unknown option '--frob'; did you mean '--json'? see mediavault list --help"),
             (
                 ["frobnicate"],

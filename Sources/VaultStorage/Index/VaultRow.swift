@@ -84,7 +84,12 @@ struct VaultRow: Sendable {
 
     /// Writes the row as it is, so that the transaction is not empty.
     static func touch(_ db: Database) throws {
-        try db.execute(sql: "UPDATE vault SET keyringRevision = keyringRevision")
+        // SQLite writes no page if a statement leaves it as it was.
+        try db.execute(
+            sql: """
+                UPDATE vault SET keyringRevision = keyringRevision + 1;
+                UPDATE vault SET keyringRevision = keyringRevision - 1
+                """)
     }
 
     private static func settingsData(_ id: VaultID) -> [UInt8] {

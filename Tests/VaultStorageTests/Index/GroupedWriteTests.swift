@@ -23,6 +23,8 @@ struct GroupedWriteTests {
             vault = try TemporaryVault()
             disk = vault.simulatedFileSystem(seesIndex: true)
             store = try vault.open(fileSystem: disk)
+            // The first write to a log syncs its header, too.
+            try store.index.synchronize()
         }
 
         var syncs: Int { disk.count(.synchronize, of: "index.sqlite-wal") }
@@ -78,6 +80,16 @@ struct GroupedWriteTests {
         }
         #expect(results.map { (try? $0.get()) ?? -1 } == [0, 1, 2, -1, 4, 5])
         #expect(try stage.added == 5)
+    }
+
+    @Test("What was written without a sync is durable after one")
+    func synchronized() throws {
+        let stage = try Stage()
+        let before = stage.syncs
+        _ = try stage.store.index.writeWithoutSync { db in try stage.add(1, db) }
+        #expect(stage.syncs == before)
+        try stage.store.index.synchronize()
+        #expect(stage.syncs == before + 1)
     }
 
     @Test("If the sync fails, every one of them fails, and nothing is written")
