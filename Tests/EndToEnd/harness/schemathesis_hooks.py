@@ -22,12 +22,28 @@ def before_call(context, case, kwargs):
         body["limitRate"] = 10_000_000
     if isinstance(authorities, str) and "-----BEGIN CERTIFICATE-----" in authorities:
         body["caFile"] = ""
+    if case.operation.path.endswith("/links"):
+        limit_links(body)
     name_once(case)
 
 
+def limit_links(body):
+    """Gives links a time that is still to come, and those without a name at most a year: both depend on more than one
+    member, or on the clock."""
+    body.pop("expires", None)
+    if body.get("name") is None and isinstance(body.get("lifetime"), int):
+        body["lifetime"] = min(max(1, body["lifetime"]), 31_536_000)
+
+
 def name_once(case):
-    """Names a resource by either id or url in a query, which a description cannot demand of parameters."""
+    """Names a resource by either id or url in a query, and what is revoked by id or all, which a description cannot
+    demand of parameters."""
     names = {item.name for item in case.operation.query}
+    if {"id", "all"} <= names:
+        query = case.query = dict(case.query or {})
+        query.pop("all" if "id" in query else "", None)
+        if not query:
+            query["all"] = "true"
     if not {"id", "url"} <= names:
         return
     query = case.query = dict(case.query or {})
