@@ -48,7 +48,9 @@ extension TokenIssuer {
     ///
     /// The time does not depend on how much of the token is correct.
     ///
-    /// - Parameter now: seconds since 1970.
+    /// - Parameters:
+    ///   - text: the token.
+    ///   - now: seconds since 1970.
     public func scope(ofToken text: String, now: Int64) -> AccessScope? { access(byToken: text, now: now)?.scope }
 
     /// Does the same as ``scope(ofToken:now:)``, and records that the token was used.

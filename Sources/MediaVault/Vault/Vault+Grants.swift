@@ -81,7 +81,9 @@ extension Vault {
     /// Revokes tokens or named links: from now on they open nothing, also after a restart. Responses that have begun
     /// continue, except for feeds of events.
     ///
-    /// - Parameter isAll: whether these are all of their kind; then records that cannot be read are deleted, too.
+    /// - Parameters:
+    ///   - revoked: the tokens or links.
+    ///   - isAll: whether these are all of their kind; then records that cannot be read are deleted, too.
     /// - Returns: the number of those that were not revoked before.
     /// - Throws: ``VaultError`` with code `owned` if this process is not the owner; `storage`, `diskFull`.
     @discardableResult
