@@ -96,7 +96,8 @@ struct GrantTests {
                 )
                 let client = try service.client()
                 await client.send(
-                    "GET /api/v1/events HTTP/1.1\r\nHost: \(service.host)\r\nAuthorization: Bearer \(own.text)\r\n\r\n")
+                    "GET /api/v1/events HTTP/1.1\r\nHost: \(service.host)\r\nConnection: close\r\n"
+                        + "Authorization: Bearer \(own.text)\r\n\r\n")
                 #expect(await client.readHead()?.status == 200)
                 try await service.vault.revoke([other.grant])
                 if isAll {
