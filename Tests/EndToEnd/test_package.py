@@ -183,4 +183,4 @@ class Installed(VaultCase):
         inside("mediavault", "fetch", self.origin.url("film.mp4"))
         self.assertEqual(json.loads(inside("mediavault", "status", "--json"))["resources"], 1)
         shown = json.loads(buildah("inspect", container))["OCIv1"]["config"]
-        self.assertEqual((shown["Entrypoint"], shown["Cmd"]), (["/usr/bin/mediavault"], ["serve"]))
+        self.assertEqual((shown["Entrypoint"], shown["Cmd"]), (["/usr/bin/mediavault"], ["serve", "--insecure", "--host", "localhost"]))
