@@ -32,6 +32,9 @@ package final class BlockingPool: TaskExecutor, Sendable {
     /// wait for it together share its syncs.
     package static let shared = BlockingPool(threads: max(32, ProcessInfo.processInfo.activeProcessorCount))
 
+    /// For reading and writing manifests, each of which may take much memory: no more at a time than there are threads.
+    package static let manifests = BlockingPool(threads: 4)
+
     package func enqueue(_ job: consuming ExecutorJob) { add(.job(UnownedJob(job))) }
 
     /// Runs a call that may block: in place if this is a thread of the pool, otherwise on one of its threads.

@@ -223,7 +223,7 @@ struct ManifestOpening: Sendable {
         -> Manifest
     {
         let (url, limits, variables) = (base(of: information), limits, scope.variables)
-        return try await loader.pool.run {
+        return try await BlockingPool.manifests.run {
             do throws(ManifestError) {
                 return try Manifest(bytes, kind: kind, url: url, variables: variables, limits: limits)
             } catch {
@@ -259,7 +259,7 @@ struct ManifestOpening: Sendable {
         let (tokens, revision) = (TokenIssuer(keyring: loader.store.keyring), loader.store.keyring.revision)
         // Players take a DASH base that begins at the root for one below the manifest.
         let prefix = manifest.kind == .dash ? service : ""
-        let text = try await loader.pool.run {
+        let text = try await BlockingPool.manifests.run {
             var writer = ManifestLinkWriter(linker, tokens, service: prefix)
             return RewrittenManifest(kind: manifest.kind, bytes: manifest.rewritten { writer.text(for: $0) })
         }
