@@ -113,7 +113,7 @@ enum DownloadRetry: Hashable, Sendable {
         switch error.code {
         // The title was removed, or its id is being recomputed; the vault closes.
         case .removed, .busy, .closed: self = .soon
-        case .unreachable, .notHeld, .changed, .diskFull, .quotaExceeded, .storage:
+        case .unreachable, .notHeld, .changed, .diskFull, .quotaExceeded, .storage, .owned, .invalidResponse:
             self = .after(policy.queueDelay(attempts: attempts, chance: chance))
         case .refused where Self.isPassing(error.originStatus):
             let asked = min(Int64(max(0, error.retryAfter ?? 0)), Self.longestWait)

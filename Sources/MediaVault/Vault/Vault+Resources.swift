@@ -128,11 +128,10 @@ extension Vault {
     public func remove(_ reference: MediaReference) async throws -> Int64 {
         try requireOwner(to: "removes titles")
         let resource = try await name(reference)
-        let title = try? await titleID(of: reference)
-        let bytes = try await loaders.remove(resource) { store, id in try store.remove(id) }
-        // What was removed is not fetched again.
-        if let title { try? await downloads.forget(title) }
-        return bytes
+        // What was removed is not fetched again: it leaves the queue first, which would take the removal for a failure.
+        // A title whose row is damaged has no id to leave it by, and is removed all the same.
+        if let title = try? await titleID(of: reference) { try await downloads.forget(title) }
+        return try await loaders.remove(resource) { store, id in try store.remove(id) }
     }
 
     /// Returns whether the key of a removed resource may still be in the index, its log or `catalog.backup`.

@@ -242,12 +242,9 @@ extension LocalVault {
     }
 
     package func shred(_ references: [MediaReference], quick: Bool) async throws -> ShredDocument {
-        var titles: [TitleID] = []
-        for reference in references { titles.append(try await vault.titleID(of: reference)) }
-        let report = try await vault.keys.shred(references, quick: quick)
-        // A queue that still named a shredded title would fetch it again.
-        for title in titles { try await vault.downloads.forget(title) }
-        return ShredDocument(report)
+        // A queue that still named a title would take its removal for a failure, and fetch it again.
+        for reference in references { try await vault.downloads.forget(vault.titleID(of: reference)) }
+        return ShredDocument(try await vault.keys.shred(references, quick: quick))
     }
 
     package func audit() async throws -> AuditReport { try await vault.keys.audit() }

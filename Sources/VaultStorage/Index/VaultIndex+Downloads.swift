@@ -72,8 +72,8 @@ extension VaultIndex {
                         """, arguments: [last])
                 for row in rows {
                     let bytes: Data = try row.column("id")
-                    guard let id = DownloadID(bytes) else { throw IndexError.damaged }
                     last = bytes
+                    guard let id = DownloadID(bytes) else { continue }
                     let record: Data? = try? row.column("record")
                     if let record, let opened = DownloadRow(id: id, record: record.array).open(under: key.secret) {
                         found.downloads.append(opened)

@@ -119,10 +119,13 @@ struct DownloadScheduleTests {
         for status in [408, 425, 429, 500, 502, 503, 504, 520] {
             #expect(retry(Self.refusal(status)) == .after(5), "\(status)")
         }
-        for code in [VaultError.Code.unreachable, .notHeld, .changed, .diskFull, .quotaExceeded, .storage] {
+        let passing: [VaultError.Code] = [
+            .unreachable, .notHeld, .changed, .diskFull, .quotaExceeded, .storage, .owned, .invalidResponse,
+        ]
+        for code in passing {
             #expect(retry(VaultError(code, "no")) == .after(5), "\(code)")
         }
-        for code in [VaultError.Code.notMedia, .invalidResponse, .invalidURL, .invalidArgument, .integrity] {
+        for code in [VaultError.Code.notMedia, .invalidURL, .invalidArgument, .integrity] {
             #expect(retry(VaultError(code, "no")) == .no, "\(code)")
         }
         for code in [VaultError.Code.removed, .busy, .closed] {
