@@ -57,7 +57,7 @@ extension TokenIssuer {
     package func access(byToken text: String, now: Int64) -> TokenAccess? {
         guard let token = AccessToken(text), let grant = grants?.grant(token.grant),
             case .token(let scope) = grant.kind,
-            ConstantTime.areEqual(mac(of: grant, scope), token.mac), grant.isCurrent(at: now)
+            ConstantTime.areEqual(mac(of: grant, scope), token.mac), grant.era == era, grant.isCurrent(at: now)
         else { return nil }
         grants?.noteUse(of: grant, now: now)
         return TokenAccess(grant: grant.id, scope: scope)

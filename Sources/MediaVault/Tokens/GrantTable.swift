@@ -64,12 +64,12 @@ final class GrantTable: Sendable {
     /// Returns a grant; nil if it was revoked, or never issued.
     func grant(_ id: GrantID) -> AccessGrant? { state.withLock { $0.grants[id] } }
 
-    /// Returns whether the links of a grant are valid, and records that one was used: named links, or those that were
-    /// created with a token.
-    func useLinks(of id: GrantID, now: Int64) -> Bool {
-        guard let grant = grant(id), grant.isCurrent(at: now) else { return false }
+    /// Returns until when the links of a grant are valid, and records that one was used: named links, or those that were
+    /// created with a token; nil if they are not.
+    func useLinks(of id: GrantID, era: [UInt8], now: Int64) -> Int64? {
+        guard let grant = grant(id), grant.era == era, grant.isCurrent(at: now) else { return nil }
         noteUse(of: grant, now: now)
-        return true
+        return min(grant.expires ?? .max, Self.endOfDay(at: now))
     }
 
     /// Records that something was used today.

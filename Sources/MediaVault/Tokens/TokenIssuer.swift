@@ -142,12 +142,15 @@ public struct TokenIssuer: Sendable {
             }
             opened = opened.leading(to: inner)
         }
-        if let grant = opened.grant { guard grants?.useLinks(of: grant, now: now) == true else { return nil } }
+        var end = opened.expires
+        if let grant = opened.grant {
+            guard let last = grants?.useLinks(of: grant, era: era, now: now) else { return nil }
+            end = min(end, last)
+        }
         let scope = LinkScope(
             url: opened.reference.url, capability: opened.folder == nil ? nil : opened.capability,
             folder: opened.folder, variables: opened.variables, expires: opened.expires, grant: opened.grant,
             isDerived: opened.reference.isDerived)
-        let end = opened.grant == nil ? opened.expires : min(opened.expires, GrantTable.endOfDay(at: now))
         return Admission(
             reference: opened.reference, scope: scope, end: end, revision: revision,
             grantRevision: opened.grant == nil ? nil : grantRevision)

@@ -35,7 +35,9 @@ extension Vault {
         let (grants, tokens) = (grants, tokens)
         return try await pool.run {
             let grant = try grants.issue(.token(scope), name: name, expires: expires, era: tokens.era)
-            return IssuedToken(grant: grant, text: tokens.token(of: grant, scope))
+            let text = tokens.token(of: grant, scope)
+            try Self.requireInForce(grant, grants, tokens)
+            return IssuedToken(grant: grant, text: text)
         }
     }
 
@@ -65,6 +67,7 @@ extension Vault {
             let paths = try targets.map {
                 try tokens.playbackPath(for: $0, expires: expires ?? Capability.never, grant: grant.id)
             }
+            try Self.requireInForce(grant, grants, tokens)
             return IssuedLinks(grant: grant, paths: paths)
         }
     }
@@ -119,6 +122,13 @@ extension Vault {
         let (grants, era) = (grants, tokens.era)
         // What cannot be deleted now is deleted when something is issued, or by the next owner.
         _ = try? await pool.run { try grants.removeVoid(era: era) }
+    }
+
+    /// Takes a grant back if all were revoked while it was issued. Blocks.
+    private static func requireInForce(_ grant: AccessGrant, _ grants: GrantTable, _ tokens: TokenIssuer) throws {
+        guard tokens.era != grant.era else { return }
+        _ = try grants.revoke([grant.id])
+        throw VaultError(.busy, "all tokens and links were revoked meanwhile; try again")
     }
 
     private func requireFuture(_ expires: Int64?) throws {

@@ -14,8 +14,15 @@ struct APIRequest: Sendable {
 
     private let request: Request
     private let route: APIRoute
+    /// Whether the token of the request is still valid.
+    private let isAllowed: @Sendable () -> Bool
 
-    init(_ request: Request, about route: APIRoute) { (self.request, self.route) = (request, route) }
+    /// Thrown if the token of a request ended while its body arrived.
+    struct TokenEnded: Error {}
+
+    init(_ request: Request, about route: APIRoute, isAllowed: @escaping @Sendable () -> Bool = { true }) {
+        (self.request, self.route, self.isAllowed) = (request, route, isAllowed)
+    }
 
     /// The decoded value of a query parameter; nil if it is absent.
     subscript(name: String) -> String? {
@@ -90,9 +97,11 @@ struct APIRequest: Sendable {
     func body<Value: Decodable>(_ type: Value.Type = Value.self, upTo limit: Int = maxBytes) async throws -> Value {
         do {
             let buffer = try await request.body.collect(upTo: limit)
+            // A body may take its time, and the token may have been revoked meanwhile.
+            guard isAllowed() else { throw TokenEnded() }
             let bytes = Array(buffer.readableBytesView)
             let value = try JSONText.read(type, from: bytes)
-            if let member = try RequestSchema(route, request.method.rawValue)?.unknownMember(in: bytes) {
+            if let member = RequestSchema(route, request.method.rawValue)?.unknownMember(in: bytes) {
                 throw VaultError(
                     .invalidArgument,
                     "the body has \(member), which this request does not know; see the API description")

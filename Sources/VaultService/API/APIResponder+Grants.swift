@@ -81,9 +81,11 @@ struct PlayableReferences: Sendable {
                 "a token with the scope play names titles by id or url alone, without contentID, fields and credentials"
             )
         }
-        guard try await vault.summary(of: reference) != nil else {
+        guard let id = try await vault.summary(of: reference)?.id else {
             throw VaultError(.notHeld, "the vault has no record of \(reference); fetch it first")
         }
-        return reference
+        // As it is stored: another spelling of its URL would be requested from the origin, and what a manifest named may
+        // not be asked for as what the operator named.
+        return try await vault.reference(of: id, fields: HeaderFields())
     }
 }

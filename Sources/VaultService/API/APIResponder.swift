@@ -25,7 +25,13 @@ struct APIResponder: Sendable {
                 ErrorAnswer.methodNotAllowed(route.methods.joined(separator: ", ")), isHead: isHead, context: context)
         }
         do {
-            return try await answer(APIRequest(request, about: route), to: request, about: route, context)
+            let (tokens, access) = (vault.vault.tokens, context.access)
+            let asked = APIRequest(request, about: route) {
+                access.map { tokens.isValid($0, now: Int64(Date().timeIntervalSince1970)) } ?? true
+            }
+            return try await answer(asked, to: request, about: route, context)
+        } catch is APIRequest.TokenEnded {
+            return Response(ErrorAnswer.unauthorized(isGiven: true), isHead: isHead, context: context)
         } catch let error as VaultError {
             context.failed(error)
             return Response(ErrorAnswer.answer(APIProblem.document(error)), isHead: isHead, context: context)

@@ -25,6 +25,29 @@ struct AccessTokenTests {
         ] { #expect(AccessToken(wrong) == nil, "\(wrong)") }
     }
 
+    @Test("What was issued in an era that has ended opens nothing, even with a mac of the one in force")
+    func otherEra() async throws {
+        let vault = try await fixture().open()
+        let era = [UInt8](repeating: 7, count: 16)
+        let grant = try vault.grants.issue(.token(.admin), name: nil, expires: nil, era: era)
+        #expect(vault.tokens.scope(ofToken: vault.tokens.token(of: grant, .admin), now: now) == nil)
+        #expect(vault.grants.useLinks(of: grant.id, era: vault.tokens.era, now: now) == nil)
+        #expect(vault.grants.useLinks(of: grant.id, era: era, now: now) != nil, "premise")
+        await vault.close()
+    }
+
+    @Test("The links of a token are kept as valid no longer than the token")
+    func linkOfToken() async throws {
+        let vault = try await fixture().open()
+        let grant = try vault.grants.issue(.token(.play), name: nil, expires: now + 4, era: vault.tokens.era)
+        #expect(vault.grants.useLinks(of: grant.id, era: vault.tokens.era, now: now) == now + 4)
+        let path = try vault.tokens.playbackPath(
+            for: MediaReference(MediaURL("http://a.example/f")), expires: now + 86_400, grant: grant.id)
+        let admission = try #require(vault.tokens.admission(ofTarget: path, now: now))
+        #expect(vault.tokens.isValid(admission, now: now + 3) && !vault.tokens.isValid(admission, now: now + 4))
+        await vault.close()
+    }
+
     @Test("Epoch, grant, scope and expiry of a token yield different inputs of its mac, however they are divided")
     func message() throws {
         func grant(_ id: UInt8, _ expires: Int64?) throws -> AccessGrant {

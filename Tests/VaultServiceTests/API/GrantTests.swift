@@ -111,6 +111,29 @@ struct GrantTests {
         }
     }
 
+    @Test("A request whose token is revoked while its body arrives does nothing", arguments: [false, true])
+    func slowBody(isAll: Bool) async throws {
+        try await RunningService.run(over: try await TestVault()) { service in
+            let token = try await service.vault.createToken(.admin)
+            let body = #"{"scope":"admin"}"#
+            let client = try service.client()
+            await client.send(
+                "POST /api/v1/tokens HTTP/1.1\r\nHost: \(service.host)\r\nContent-Type: application/json\r\n"
+                    + "Authorization: Bearer \(token.text)\r\nContent-Length: \(body.utf8.count)\r\n"
+                    + "Expect: 100-continue\r\n\r\n")
+            #expect(await client.readHead()?.status == 100, "premise: the head was accepted")
+            if isAll {
+                try await service.vault.keys.revokeLinks()
+            } else {
+                try await service.vault.revoke([token.grant])
+            }
+            let before = service.vault.issuedTokens.count
+            await client.send(body)
+            #expect(await client.readHead()?.status == 401)
+            #expect(service.vault.issuedTokens.count == before)
+        }
+    }
+
     @Test("A named link ends at once on an open connection that plays from memory, with the links behind it")
     func namedLink() async throws {
         let list = "#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXTINF:4,\n../b/s.ts\n#EXT-X-ENDLIST\n"
