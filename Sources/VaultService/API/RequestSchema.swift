@@ -12,15 +12,12 @@ struct RequestSchema: Sendable {
         self.schema = schema
     }
 
-    private static let description =
-        (try? JSONText.read(JSONShape.self, from: PackageResources.openapi_json)) ?? .other
+    private static let description = JSONShape(PackageResources.openapi_json)
 
     /// Returns a member that the description does not know, as a message may repeat it; nil if there is none.
     ///
-    /// - Throws: `DecodingError` if the body is not JSON.
-    func unknownMember(in body: [UInt8]) throws -> String? {
-        Self.unknownMember(in: try JSONText.read(JSONShape.self, from: body), schema)
-    }
+    /// - Parameter body: JSON.
+    func unknownMember(in body: [UInt8]) -> String? { Self.unknownMember(in: JSONShape(body), schema) }
 
     private static func unknownMember(in value: JSONShape, _ schema: JSONShape) -> String? {
         if case .text(let reference)? = schema["$ref"] {
@@ -57,22 +54,26 @@ struct RequestSchema: Sendable {
 }
 
 /// JSON of any form, as far as schemas are concerned.
-private indirect enum JSONShape: Decodable, Hashable, Sendable {
+private indirect enum JSONShape: Hashable, Sendable {
     case object([String: JSONShape])
     case array([JSONShape])
     case text(String)
     case isFalse
     case other
 
-    init(from decoder: any Decoder) throws {
-        if let members = try? decoder.singleValueContainer().decode([String: JSONShape].self) {
-            self = .object(members)
-        } else if let elements = try? decoder.singleValueContainer().decode([JSONShape].self) {
-            self = .array(elements)
-        } else if let text = try? decoder.singleValueContainer().decode(String.self) {
-            self = .text(text)
-        } else {
-            self = (try? decoder.singleValueContainer().decode(Bool.self)) == false ? .isFalse : .other
+    /// Reads JSON; anything else is ``other``.
+    init(_ json: [UInt8]) {
+        // Not by a decoder, which throws for each value of another type, and is slow in deep arrays.
+        self.init((try? JSONSerialization.jsonObject(with: Data(json), options: .fragmentsAllowed)) ?? NSNull())
+    }
+
+    private init(_ value: Any) {
+        switch value {
+        case let members as [String: Any]: self = .object(members.mapValues { JSONShape($0) })
+        case let elements as [Any]: self = .array(elements.map { JSONShape($0) })
+        case let text as String: self = .text(text)
+        case let isTrue as Bool where !isTrue: self = .isFalse
+        default: self = .other
         }
     }
 

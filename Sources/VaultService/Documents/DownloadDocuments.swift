@@ -139,6 +139,14 @@ struct DownloadChange: Codable, Sendable {
     /// Whether it is for all entries.
     var all: Bool?
 
+    init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        act = try members.decode(DownloadAct.self, forKey: .act)
+        // A member that is there has a value: null is neither all nor a list.
+        if members.contains(.ids) { ids = try members.decode([TitleID].self, forKey: .ids) }
+        if members.contains(.all) { all = try members.decode(Bool.self, forKey: .all) }
+    }
+
     init(_ act: DownloadAct, of selection: DownloadSelection) {
         self.act = act
         switch selection {

@@ -89,7 +89,7 @@ struct LinkOrder: Codable, Sendable {
     var documents: [ReferenceDocument] {
         get throws {
             guard let resources else { return [reference] }
-            guard reference.id == nil, reference.url == nil else {
+            guard reference.id == nil, reference.url == nil, reference.contentID == nil, reference.fields == nil else {
                 throw VaultError(
                     .invalidArgument, "the request names a resource beside resources; leave out one of them")
             }

@@ -120,6 +120,18 @@ struct ResourceRouteTests {
         }
     }
 
+    @Test("A body of very deep arrays is refused like any other")
+    func deepBody() async throws {
+        try await serving { service, _ in
+            for depth in [20, 400, 5000] {
+                let deep = String(repeating: "[", count: depth) + "0,0" + String(repeating: "]", count: depth)
+                let body = #"{"url":"http://a.example/f","junk":\#(deep)}"#
+                let answer = try await service.control("POST", "/api/v1/resource", body: body)
+                #expect(answer.head.status == 400, "\(depth)")
+            }
+        }
+    }
+
     @Test("Members with names of the client's own are no unknown members")
     func freeMembers() async throws {
         try await serving { service, _ in
