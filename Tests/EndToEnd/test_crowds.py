@@ -43,7 +43,7 @@ class Crowd(VaultCase):
         """Returns the number of answers that the service has sent."""
         told = client.get(
             f"http://127.0.0.1:{self.service.port}/metrics",
-            headers={"Authorization": f"Bearer {self.vault.result('token').decode().strip()}"}).body.decode()
+            headers={"Authorization": f"Bearer {self.vault.token()}"}).body.decode()
         return sum(int(float(line.split()[-1])) for line in told.splitlines() if line.startswith("mediavault_http_requests_total"))
 
     def processor_time(self):

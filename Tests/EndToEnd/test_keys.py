@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 
-from harness import client, many_titles
+from harness import client, written_index
 from harness.case import KILLS, ROOT, SEED, VaultCase
 from harness.control import KEYLESS
 from harness.waiting import eventually

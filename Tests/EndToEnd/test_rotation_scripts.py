@@ -200,9 +200,11 @@ class RotationScripts(VaultCase):
         """A title whose key does not open prevents only its own generation from being retired: exit code 4 until the
         title is removed by verify --repair, as all messages say, then 0"""
         self.fetch()
-        with sqlite3.connect(os.path.join(self.vault.folder, "index.sqlite")) as connection:
-            connection.execute("UPDATE resourceKey SET wrapped = randomblob(60)")
-        connection.close()
+        # In the backup, too: what opens there could be restored.
+        for name in ("index.sqlite", "catalog.backup"):
+            with sqlite3.connect(os.path.join(self.vault.folder, name)) as connection:
+                connection.execute("UPDATE resourceKey SET wrapped = randomblob(60)")
+            connection.close()
         self.vault.result("keys", "rotate")
         self.fetch()
         done = self.script("rotate-keys", "--min-age", "0", "--sample", "0", "--keep", "1")
