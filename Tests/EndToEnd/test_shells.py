@@ -105,5 +105,5 @@ class Shells(VaultCase):
         shown = subprocess.run(
             ["mandoc", "-Tutf8", os.path.join(folder, "mediavault-fetch.1")], capture_output=True, text=True).stdout
         plain = re.sub(".\b", "", shown)
-        for text in ("--limit-rate=rate", "MEDIAVAULT_KEY_FILE", "40Mbit/s", "mediavault fetch [option ...] title ..."):
+        for text in ("--limit-rate=rate", "MEDIAVAULT_KEY_FILE", "40Mbit/s", "mediavault fetch [option ...] [title ...]"):
             self.assertIn(text, plain)
