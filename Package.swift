@@ -34,6 +34,9 @@ let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "sw
 let signals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
+let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
+let systemPackage = Target.Dependency.product(
+    name: "SystemPackage", package: "swift-system", condition: .when(platforms: [.linux]))
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 
 let package = Package(
@@ -56,6 +59,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
         .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
         .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
+        .package(url: "https://github.com/swiftlang/swift-subprocess", exact: "1.0.2", traits: []),
+        .package(url: "https://github.com/apple/swift-system", exact: "1.8.1"),
     ],
     targets: [
         // The C libraries, each imported by exactly one target.
@@ -83,7 +88,7 @@ let package = Package(
             name: "VaultService",
             dependencies: [
                 "MediaVault", "VaultModel", hummingbird, hummingbirdCore, nioCore, nioHTTP1, nioHTTPTypes,
-                nioPosix, nioSSL, httpTypes, logging, metrics, lifecycle, signals,
+                nioPosix, nioSSL, httpTypes, logging, metrics, lifecycle, signals, subprocess, systemPackage,
             ],
             // In the code, because the installed command is one file and must not look for a bundle.
             resources: [.embedInCode("OpenAPI/openapi.json")], swiftSettings: settings),

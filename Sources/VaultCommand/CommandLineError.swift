@@ -23,7 +23,8 @@ struct CommandLineError {
         }
         self.names = names
         known = command.configuration.subcommands.map { Self.name(of: $0) }
-        unknown = known.isEmpty ? nil : rest.first.flatMap { $0.hasPrefix("-") ? nil : $0 }
+        let isArgument = known.isEmpty || !asksForHelp && command.usualTakesArguments
+        unknown = isArgument ? nil : rest.first.flatMap { $0.hasPrefix("-") ? nil : $0 }
     }
 
     /// The sentence to print if help is asked for a command that does not exist, which the parser does not notice.
@@ -80,7 +81,8 @@ struct CommandLineError {
     /// similar name.
     private func likely(_ word: String) -> String? {
         if names.isEmpty, let other = Self.otherNames[word] { return other }
-        if let elsewhere = Self.paths(of: MediaVaultCommand.self).first(where: { $0.last == word }) {
+        let same = Self.paths(of: MediaVaultCommand.self).filter { $0.last == word }
+        if let elsewhere = same.first(where: { $0.starts(with: names) }) ?? same.first {
             return elsewhere.joined(separator: " ")
         }
         guard let near = known.min(by: { Self.edits(word, $0) < Self.edits(word, $1) }) else { return nil }

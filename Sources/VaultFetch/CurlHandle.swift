@@ -20,15 +20,22 @@ import Glibc
     /// The libcurl handle, which the multi handle borrows.
     let pointer: UnsafeMutableRawPointer
     private var fields: UnsafeMutablePointer<curl_slist>?
+    /// Where libcurl writes what it says of a failure.
+    private let text: UnsafeMutablePointer<CChar>
 
     init() throws(OriginFailure) {
         guard let pointer = unsafe curl_easy_init() else { throw Self.unusable }
         unsafe self.pointer = pointer
+        unsafe text = .allocate(capacity: Int(CURL_ERROR_SIZE))
+        unsafe text.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        // Without it, a failure is told by its code alone.
+        _ = unsafe ccurl_set_pointer(pointer, CURLOPT_ERRORBUFFER, text)
     }
 
     deinit {
         unsafe curl_easy_cleanup(pointer)
         unsafe curl_slist_free_all(fields)
+        unsafe text.deallocate()
     }
 
     var id: ID { unsafe ID(pointer) }
@@ -94,6 +101,9 @@ import Glibc
         let result = unsafe ccurl_get_long(pointer, CURLINFO_OS_ERRNO, &error)
         return result == CURLE_OK && error == Int(ECONNREFUSED)
     }
+
+    /// What libcurl says of the failure, which may name hosts: not for messages.
+    var message: String { unsafe String(cString: text) }
 
     /// The local port of the transfer's connection; 0 before it has one.
     var localPort: Int { number(CURLINFO_LOCAL_PORT) }

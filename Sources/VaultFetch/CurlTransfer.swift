@@ -27,6 +27,8 @@ final class CurlTransfer {
     private let proxy: ProxyAddress?
     /// What is known of where the answer comes from, if a proxy sends the request on.
     private let reach: NetworkReach
+    /// What the settings present to the hop's host.
+    private let credentials: HostCredentials
     private let connections: ConnectionNumbers
     private var url: MediaURL { hop.url }
     private var parser = HeadParser()
@@ -61,8 +63,10 @@ final class CurlTransfer {
         let policy = AddressPolicy(reach: reach, host: hop.url.host, proxy: proxy?.scheme, configuration)
         if let refusal = policy.refusal(ofProxied: hop.url) { throw refusal }
         addresses = AddressGuard(policy, sockets)
+        credentials = HostCredentials(network, for: transfer.request, at: hop, now: configuration.now())
         var handle = try CurlHandle()
-        try handle.set(fields: transfer.fields.lines(for: hop.url, hasLeftOrigin: hop.hasLeftOrigin))
+        try handle.set(
+            fields: transfer.fields.lines(for: hop.url, hasLeftOrigin: hop.hasLeftOrigin) + credentials.lines)
         self.handle = handle
         try setTarget()
         try setTrust(configuration, network)
@@ -78,9 +82,11 @@ final class CurlTransfer {
 
     private var usesHTTPProxy: Bool { proxy?.scheme == .http || proxy?.scheme == .https }
 
-    /// The hosts at private addresses that the request was sent to, on this hop and those before it; nil if a proxy
-    /// sent it to a host of which that is unknown.
+    /// The hosts that the request was sent to at private addresses or with credentials of the settings, on this hop and
+    /// those before it; nil if a proxy sent it to a host of which that is unknown.
     private var privateHosts: Set<String>? {
+        // What a host sends for the operator's credentials is for no manifest of another site, as in a private network.
+        guard credentials.isEmpty else { return hop.privateHosts?.union([url.host]) }
         guard proxy != nil else { return addresses.isPrivate ? hop.privateHosts?.union([url.host]) : hop.privateHosts }
         guard ProxiedHost.mayBePublic(url.host) else { return hop.privateHosts?.union([url.host]) }
         return reach == .publicOnly ? hop.privateHosts : nil
@@ -130,7 +136,7 @@ final class CurlTransfer {
             if let refusal = addresses.refusal, [CURLE_COULDNT_CONNECT, CURLE_ABORTED_BY_CALLBACK].contains(result) {
                 return refusal
             }
-            return proxyFailure(of: result) ?? trustFailure(of: result)
+            return proxyFailure(of: result) ?? trustFailure(of: result) ?? certificateFailure(of: result)
                 ?? CurlFailure.failure(result, headArrived: hasHead, isRefused: handle.wasRefused)
         }
         return hasHead ? nil : OriginFailure(.invalidResponse, "the response has no head")
@@ -150,6 +156,12 @@ final class CurlTransfer {
         return verdict != 0
             ? CurlFailure.untrusted(verdict, of: "the proxy's")
             : CurlFailure.untrusted(handle.number(CURLINFO_SSL_VERIFYRESULT))
+    }
+
+    private func certificateFailure(of result: CURLcode) -> OriginFailure? {
+        guard url.scheme == "https", !hasHead else { return nil }
+        return CurlFailure.failure(
+            ofClientCertificate: result, message: handle.message, isPresented: credentials.certificate != nil)
     }
 
     // MARK: Setting up
@@ -178,6 +190,11 @@ final class CurlTransfer {
             if usesTLSToProxy { try handle.clear(CURLOPT_PROXY_CAPATH) }
         }
         if let authorities = configuration.authorities { try handle.set(CURLOPT_CAINFO, authorities) }
+        if let certificate = credentials.certificate {
+            // libcurl shares neither connections nor sessions between requests whose certificates differ.
+            try handle.set(CURLOPT_SSLCERT_BLOB, Array(certificate.chain.utf8))
+            try handle.set(CURLOPT_SSLKEY_BLOB, Array(certificate.key.utf8))
+        }
         guard let added = network.authorities, url.scheme == "https" || usesTLSToProxy else { return }
         // A blob replaces the file, so it contains the file's authorities too.
         let trusted = (file.flatMap { AuthorityFiles.bytes(of: $0) } ?? []) + [0x0A] + Array(added.pem.utf8)
@@ -342,9 +359,11 @@ struct Hop {
     /// The caller's fields and credentials are then not sent any more, even if a later redirect leads back to the first
     /// origin: the other origin chose that target.
     private(set) var hasLeftOrigin = false
+    /// Whether each redirect kept to the host and port that the request names, or to the same host by TLS.
+    private(set) var isAtNamedHost = true
     /// Whether the hop must use a new connection.
     private(set) var isOnFreshConnection = false
-    /// The hosts at private addresses that redirected here.
+    /// The hosts that redirected here from private addresses, or were sent credentials of the settings.
     ///
     /// Nil if a proxy asked a host of which that is unknown.
     private(set) var privateHosts: Set<String>? = []
@@ -361,6 +380,7 @@ struct Hop {
         next.hasLeftOrigin =
             hasLeftOrigin || (target.scheme, target.host) != (url.scheme, url.host)
             || target.effectivePort != url.effectivePort
+        next.isAtNamedHost = isAtNamedHost && RedirectPolicy.isAtAuthority(of: url, target)
         return next
     }
 

@@ -1,5 +1,5 @@
 import CCurl
-import class Foundation.Thread
+import Foundation
 package import VaultModel
 
 #if canImport(Darwin)
@@ -232,6 +232,8 @@ package struct CurlConfiguration: Sendable {
     package var network: @Sendable () throws(OriginFailure) -> NetworkSettings = { () throws(OriginFailure) in
         NetworkSettings()
     }
+    /// The time, in seconds since 1970, at which cookies expire.
+    package var now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970) }
     /// The variables of the process that name proxies.
     package var environment = ProxyEnvironment()
     /// The file of certificate authorities to trust instead of the system's; nil means the system's.

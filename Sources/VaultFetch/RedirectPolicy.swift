@@ -38,8 +38,12 @@ enum RedirectPolicy {
     /// These are the addresses allowed for the request if the target has its host and port, or the same host by TLS
     /// (port 80 to 443); otherwise only public ones.
     static func reach(of target: MediaURL, named: MediaURL, _ reach: NetworkReach) -> NetworkReach {
+        isAtAuthority(of: named, target) ? reach : .publicOnly
+    }
+
+    /// Returns whether a URL has the host and port of another, or the same host by TLS (port 80 to 443).
+    static func isAtAuthority(of named: MediaURL, _ target: MediaURL) -> Bool {
         let isUpgrade = (named.scheme, named.effectivePort, target.effectivePort) == ("http", 80, 443)
         return target.host == named.host && (target.effectivePort == named.effectivePort || isUpgrade)
-            ? reach : .publicOnly
     }
 }

@@ -1,41 +1,19 @@
-package import VaultModel
+import VaultModel
 
 /// The checked header fields of a request, with the rule of which origin may receive them.
-package struct RequestFields: Sendable {
+struct RequestFields: Sendable {
     private let request: OriginRequest
 
     /// Checks the fields of a request.
     ///
-    /// - Throws: ``VaultError`` with code ``VaultError/Code/invalidArgument`` if a field cannot be sent: libcurl writes
-    ///   a line break in a value as it is, so that the text after it would be a field of its own.
+    /// - Throws: ``VaultError`` with code ``VaultError/Code/invalidArgument`` if a field cannot be sent.
     init(_ request: OriginRequest) throws(VaultError) {
-        try Self.check(request.fields)
-        guard Self.conditions(request).allSatisfy({ Self.isPrintable($0.value) }) else {
-            throw Self.unsendable("a validator contains a control character; send the request without it")
+        try request.fields.requireSendable()
+        guard Self.conditions(request).allSatisfy({ HeaderFields.isPrintable($0.value) }) else {
+            throw VaultError(
+                .invalidArgument, "a validator contains a control character; send the request without it")
         }
         self.request = request
-    }
-
-    /// Checks the fields of a caller before they are sent anywhere.
-    ///
-    /// - Throws: ``VaultError`` with code ``VaultError/Code/invalidArgument`` if one cannot be sent.
-    package static func check(_ fields: HeaderFields) throws(VaultError) {
-        for field in fields.fields {
-            guard Self.isToken(field.name) else {
-                throw Self.unsendable("a request field has a name that HTTP does not allow; correct it")
-            }
-            guard !Self.isSetByVault(field.name) else {
-                throw Self.unsendable("the request field \(field.name) is set by the vault itself; omit it")
-            }
-            guard Self.isPrintable(field.value) else {
-                throw Self.unsendable("the request field \(field.name) contains a control character; remove it")
-            }
-        }
-    }
-
-    /// Returns whether a field frames the message or selects the bytes, so that no caller may set it.
-    package static func isSetByVault(_ name: String) -> Bool {
-        ours.contains { $0.isEqualIgnoringCase(name) }
     }
 
     /// Returns the lines for a request to `url`, in libcurl's spelling.
@@ -50,8 +28,7 @@ package struct RequestFields: Sendable {
         guard !hasLeftOrigin, url.scheme == request.url.scheme, url.host == request.url.host,
             url.effectivePort == request.url.effectivePort
         else { return lines }
-        // libcurl sends a field without a value only if a semicolon replaces the colon.
-        lines += request.fields.fields.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }
+        lines += request.fields.fields.map(Self.line)
         if let userInfo = request.url.userInfo, request.fields["Authorization"] == nil {
             let credentials = userInfo.contains(":") ? userInfo : userInfo + ":"
             lines.append("Authorization: Basic \(Base64.encode(Array(credentials.utf8)))")
@@ -68,18 +45,9 @@ package struct RequestFields: Sendable {
         ].compactMap { name, value in value.map { (name, $0) } }
     }
 
-    /// The fields that frame the message or select the bytes; callers must not set them.
-    private static let ours = [
-        "Host", "Range", "If-Range", "If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since",
-        "Accept-Encoding", "Connection", "Content-Length", "Transfer-Encoding", "TE",
-        "Trailer", "Upgrade", "Expect", "Proxy-Authorization", "Proxy-Connection",
-    ]
-
-    private static func unsendable(_ message: String) -> VaultError { VaultError(.invalidArgument, message) }
-
-    private static func isPrintable(_ value: String) -> Bool {
-        value.utf8.allSatisfy { ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }
+    /// Returns the line of a field, in libcurl's spelling.
+    static func line(_ field: HeaderFields.Field) -> String {
+        // libcurl sends a field without a value only if a semicolon replaces the colon.
+        field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)"
     }
-
-    private static func isToken(_ name: String) -> Bool { !name.isEmpty && name.utf8.allSatisfy(HTTPToken.contains) }
 }

@@ -56,8 +56,13 @@ public struct AccessGrant: Hashable, Sendable {
 
     /// The length of a day in seconds.
     package static let day: Int64 = 86_400
-    /// The most characters of a name.
+    /// The most characters of a name, of which an accent may be one.
     package static let maxNameLength = 100
+    /// Characters that change the direction of a name, or cannot be seen in it.
+    private static let hidden: [ClosedRange<UInt32>] = [
+        0xAD...0xAD, 0x61C...0x61C, 0x180E...0x180E, 0x200B...0x200B, 0x200E...0x200F, 0x2028...0x202E,
+        0x2060...0x206F, 0xFEFF...0xFEFF,
+    ]
     /// The number of characters of ``shortID``.
     package static let shortIDLength = 8
 
@@ -76,19 +81,29 @@ public struct AccessGrant: Hashable, Sendable {
     /// - Parameter now: seconds since 1970.
     package func isCurrent(at now: Int64) -> Bool { expires.map { $0 > now } ?? true }
 
-    /// Checks a name.
+    /// Checks a name: two names that look the same would hide which of them is revoked.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if it is empty, too long, or has control characters.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if it is empty, longer than ``maxNameLength`` characters,
+    ///   begins or ends with a blank, or has characters that control or cannot be seen.
     package static func check(name: String) throws {
-        guard (1...maxNameLength).contains(name.count),
-            !name.unicodeScalars.contains(where: {
-                [.control, .lineSeparator, .paragraphSeparator].contains($0.properties.generalCategory)
-            })
+        let scalars = name.unicodeScalars
+        guard (1...maxNameLength).contains(scalars.count), scalars.allSatisfy(isVisible),
+            ![scalars.first, scalars.last].contains(where: { $0.map(isBlank) ?? true })
         else {
             throw VaultError(
                 .invalidArgument,
-                "a name must be one line of 1 to \(maxNameLength) characters, without control characters")
+                "a name must be one line of 1 to \(maxNameLength) characters, without blanks at its ends, and without "
+                    + "characters that control or cannot be seen")
         }
+    }
+
+    private static func isVisible(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.properties.generalCategory != .control && !hidden.contains { $0.contains(scalar.value) }
+    }
+
+    /// Returns whether a name does not begin or end with it: a blank, or a joiner, which joins nothing there.
+    private static func isBlank(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.properties.isWhitespace || (0x200C...0x200D).contains(scalar.value)
     }
 }
 

@@ -10,7 +10,7 @@ import Darwin
 package struct FileStamp: Hashable, Sendable {
     package let device: UInt64
     package let number: UInt64
-    let size: Int64
+    package let size: Int64
     /// When its contents or permissions last changed: seconds and nanoseconds since 1970.
     let changed: [Int]
 
@@ -34,6 +34,13 @@ extension FileStamp {
     package init?(socketAt path: String) {
         var facts = stat()
         guard unsafe lstat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFSOCK else { return nil }
+        self.init(facts)
+    }
+
+    /// Reads the stamp of an open file; nil if it is no regular file.
+    package init?(regularFile descriptor: Int32) {
+        var facts = stat()
+        guard unsafe fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else { return nil }
         self.init(facts)
     }
 

@@ -174,6 +174,8 @@ struct HostAuthority: Hashable, Sendable, CustomStringConvertible {
     /// Nil means the default port of the scheme in use.
     let port: Int?
 
+    init(host: String, port: Int?) { (self.host, self.port) = (host, port) }
+
     /// - Throws: ``VaultError`` with code `invalidArgument` if the text is anything else.
     init(_ text: String) throws {
         var name = text[...]

@@ -17,6 +17,8 @@ public struct ContentInformation: Hashable, Sendable {
     /// The hosts of the bytes that came from addresses that are not public; nil if that is unknown, as in vaults that
     /// an older version wrote.
     package var privateHosts: Set<String>?
+    /// Whether the bytes were imported from a file, and the origin has not shown yet that it has the same ones.
+    package var isImported = false
 
     /// Creates content information from what an origin sent.
     public init(
@@ -146,9 +148,21 @@ extension MediaType {
 
     /// Returns whether bytes begin like a web page, whatever their type says.
     package static func beginsPage(_ bytes: some Sequence<UInt8>) -> Bool {
-        let text = bytes.prefix(pageBeginningByteCount).drop { $0 <= 0x20 || $0 == 0xEF || $0 == 0xBB || $0 == 0xBF }
-        return ["<!doctype html", "<html"].contains { text.starts(with: $0.utf8) { $0.asciiLowercased == $1 } }
+        let isBlank: (UInt8) -> Bool = { $0 <= 0x20 || $0 == 0xEF || $0 == 0xBB || $0 == 0xBF }
+        let text = Array(bytes.prefix(pageBeginningByteCount).drop(while: isBlank))
+        return pageBeginnings.contains(where: { beginning in
+            guard text.starts(with: beginning.utf8, by: { $0.asciiLowercased == $1 }) else { return false }
+            // After its name, a tag ends or has attributes.
+            let next = text.dropFirst(beginning.utf8.count).first
+            return beginning == "<!--" || next.map { $0 <= 0x20 || $0 == UInt8(ascii: ">") } ?? false
+        })
     }
+
+    /// What pages begin with, as browsers recognize them.
+    private static let pageBeginnings = [
+        "<!--", "<!doctype html", "<html", "<head", "<title", "<meta", "<script", "<style", "<body", "<iframe", "<h1",
+        "<div", "<font", "<table", "<a", "<b", "<br", "<p",
+    ]
 
     /// The number of bytes in which the beginning of a page shows, with the blanks before it.
     package static let pageBeginningByteCount = 64

@@ -1,4 +1,4 @@
-/// How a vault reaches origins: by which proxies, trusting whom, over which addresses, and under which name.
+/// How a vault reaches origins: by which proxies, trusting whom, over which addresses, and with which credentials.
 ///
 /// These are sealed settings of the vault. They apply to each request that begins after they were changed.
 public struct NetworkSettings: Hashable, Sendable {
@@ -26,7 +26,14 @@ public struct NetworkSettings: Hashable, Sendable {
     /// The IP addresses that connections use, those to proxies included.
     public var addressFamily: AddressFamily = .any
 
-    /// The most hosts with a proxy of their own.
+    /// The header fields that are added to requests to single hosts.
+    public var headers = HostHeaders()
+    /// The cookies that are sent to the hosts, and by the rules, that they belong to; nil means none.
+    public var cookies: CookieFile?
+    /// The certificates by which origins with TLS know the vault.
+    public var clientCertificates = ClientCertificates()
+
+    /// The most hosts with a proxy of their own, and the most with headers of their own.
     public static let maxHosts = 256
     /// The longest value of `User-Agent`, in bytes.
     public static let maxUserAgentLength = 256
@@ -80,62 +87,27 @@ public struct AuthorityCertificates: Hashable, Sendable {
     /// The number of certificates.
     public let count: Int
 
-    /// The largest PEM file, in bytes. The settings are sealed again whenever bytes are stored.
+    /// The largest PEM file, in bytes.
     public static let maxLength = 64 << 10
-    private static let begin = "-----BEGIN CERTIFICATE-----"
-    private static let end = "-----END CERTIFICATE-----"
 
     /// Reads the certificates of a PEM file.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument` if it is too large, has no certificate, or has a damaged one.
     public init(pem text: String) throws {
-        guard text.utf8.count <= Self.maxLength else {
-            throw Self.tooLong
+        guard text.utf8.count <= Self.maxLength else { throw Self.tooLong }
+        guard let certificates = PEM.blocks(["CERTIFICATE"], of: text) else {
+            throw VaultError(.invalidArgument, "a certificate in the file is damaged; export it again as PEM")
         }
-        var certificates: [String] = []
-        var lines: [Substring]?
-        for line in text.split(whereSeparator: \.isNewline).map({ $0.trimmed }) {
-            switch (line, lines) {
-            case (Self.begin[...], nil): lines = []
-            case (Self.end[...], let body?):
-                guard Self.isCertificate(body.joined()) else { throw Self.damaged }
-                certificates.append(([Self.begin[...]] + body + [Self.end[...]]).joined(separator: "\n") + "\n")
-                lines = nil
-            case (_, .some): lines?.append(line)
-            default: break
-            }
-        }
-        guard lines == nil else { throw Self.damaged }
         guard !certificates.isEmpty else {
             throw VaultError(
                 .invalidArgument,
                 "the file has no certificate; give a PEM file, with lines from BEGIN CERTIFICATE to END CERTIFICATE")
         }
-        (pem, count) = (certificates.joined(), certificates.count)
+        (pem, count) = (certificates.map(\.text).joined(), certificates.count)
         // What is stored must be read again.
         guard pem.utf8.count <= Self.maxLength else { throw Self.tooLong }
     }
 
-    /// Whether the text is base64 of one DER sequence that ends where the text ends.
-    private static func isCertificate(_ text: String) -> Bool {
-        guard let bytes = Base64.decode(text), bytes.count > 4, bytes[0] == 0x30, bytes[1] & 0x80 != 0 else {
-            return false
-        }
-        let digits = Int(bytes[1] & 0x7F)
-        guard (1...3).contains(digits), bytes.count > 2 + digits else { return false }
-        return bytes[2..<(2 + digits)].reduce(0) { $0 << 8 | Int($1) } == bytes.count - 2 - digits
-    }
-
     private static let tooLong = VaultError(
         .invalidArgument, "the file of certificate authorities is longer than 64 KiB; name only those you need")
-    private static let damaged = VaultError(
-        .invalidArgument, "a certificate in the file is damaged; export it again as PEM")
-}
-
-extension Substring {
-    /// The text without white space at its ends.
-    fileprivate var trimmed: Substring {
-        let start = drop { $0.isWhitespace }
-        return start.lastIndex { !$0.isWhitespace }.map { start[...$0] } ?? ""
-    }
 }

@@ -99,7 +99,7 @@ public struct OriginHead: Sendable {
     public var location: MediaURL?
 
     /// The hosts among the one that answered and those that redirected to it whose address is not one of the public
-    /// Internet.
+    /// Internet, or that were sent credentials of the vault's settings.
     ///
     /// Nil if the transport does not know them. A manifest of another origin never leads to what came from there,
     /// unless the operator has allowed each of them by name.

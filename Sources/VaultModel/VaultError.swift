@@ -97,7 +97,7 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
             case listSlots, removeSlot, dropSlots, allowLooseFile
             case listGenerations, rewrap, retire, rotate, backUpKeyring, findKeyring, ownKeyring
             case anyType, useTLS, allowHost, allowPage, passSecret, rotateRootLocally
-            case writablePath
+            case writablePath, importUnasked
         }
 
         private let name: Name
@@ -161,6 +161,8 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let rotateRootLocally = Hint(name: .rotateRootLocally)
         /// Make the path writable for this process: mount it so, or let the unit of a service write there.
         public static let writablePath = Hint(name: .writablePath)
+        /// Import the file without asking the origin.
+        public static let importUnasked = Hint(name: .importUnasked)
 
         /// The hint's name, as problem documents show it.
         public var description: String { name.rawValue }

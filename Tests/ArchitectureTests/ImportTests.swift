@@ -22,7 +22,8 @@ struct ImportTests {
         "VaultService": [
             "VaultModel", "MediaVault", "Hummingbird", "HummingbirdCore", "NIOCore", "NIOHTTP1",
             "NIOHTTPTypes", "NIOPosix", "NIOSSL", "HTTPTypes", "Logging", "CoreMetrics",
-            "ServiceLifecycle", "UnixSignals", "Synchronization", "Foundation", "Glibc", "Musl", "Darwin",
+            "ServiceLifecycle", "UnixSignals", "Subprocess", "System", "SystemPackage", "Synchronization",
+            "Foundation", "Glibc", "Musl", "Darwin",
         ],
         "VaultCommand": [
             "VaultModel", "MediaVault", "VaultService", "CProcess", "CRevision", "ArgumentParser", "Logging",

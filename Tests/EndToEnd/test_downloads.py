@@ -209,11 +209,15 @@ class Queue(VaultCase):
         self.assertGreaterEqual(took, 3.5)
 
     def test_list_of_many(self):
-        """A list is queued as a whole, in its order, and one malformed title does not keep the others out"""
+        """A list is queued as a whole, in its order; one malformed title is named, and keeps all of them out"""
         vault, (_, urls) = self.new_vault(), self.films(30)
         listed = "\n".join([*urls[:10], "ftp://a.example/", *urls[10:]])
         done = vault.run("fetch", "--detach", "-", input=listed.encode())
         self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("standard input:11: not a URL", done.stderr.decode())
+        self.assertIn("nothing was queued", done.stderr.decode())
+        self.assertEqual(self.downloads(vault)["downloads"], [])
+        done = vault.run("fetch", "--detach", "-", input="\n".join(urls).encode())
         self.assertIn("queued 30 titles", done.stderr.decode())
         document = self.downloads(vault)
         self.assertEqual([item["url"] for item in document["downloads"]], urls)

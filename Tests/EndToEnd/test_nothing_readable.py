@@ -38,9 +38,16 @@ class NothingReadable(VaultCase):
         with open(fields, "w", encoding="ascii") as file:
             os.fchmod(file.fileno(), 0o600)
             file.write("Cookie: a-secret-of-the-queue\n")
+        cookies = os.path.join(cls.scratch, "cookies.txt")
+        with open(cookies, "w", encoding="ascii") as file:
+            file.write("settings.example\tFALSE\t/\tFALSE\t0\tname\ta-secret-of-the-settings\n")
+        cls.vault.result("config", "set", "cookie-file", cookies)
+        cls.vault.result("config", "set", "header-for", "settings.example", "X-Key: a-secret-of-the-settings")
         cls.vault.result("config", "set", "download-hours", cls.later())
         cls.vault.result("fetch", "--detach", "--title", "A name in the queue", "--content-id", "the-queued-one",
                          "--header-file", fields, "http://queued.example/film.mp4?token=a-secret-of-the-queue")
+        cls.vault.result("sync", "add", "http://user:a-secret-of-the-feed@feeds.example/x?token=a-secret-of-the-feed",
+                         "--name", "A name of a feed")
         cls.vault.stop()
 
     @staticmethod
@@ -52,6 +59,8 @@ class NothingReadable(VaultCase):
         """Returns every string that the search must not find."""
         yield from (TITLE, HOST, f"{HOST}:{self.origin.port}", "token=a-secret-of-the-query")
         yield from ("a-secret-of-the-queue", "A name in the queue", "the-queued-one", "queued.example")
+        yield from ("a-secret-of-the-settings", "settings.example")
+        yield from ("a-secret-of-the-feed", "A name of a feed", "feeds.example")
         for name, headers in zip(FILMS, self.heads):
             yield from (name, self.origin.url(name), headers["etag"].strip('"'), headers["last-modified"])
             yield headers["content-type"]
@@ -90,6 +99,8 @@ class NothingReadable(VaultCase):
         self.assertEqual((queued["url"], queued["name"], queued["contentID"], queued["fields"]),
                          ("http://queued.example/film.mp4?token=a-secret-of-the-queue", "A name in the queue",
                           "the-queued-one", ["Cookie"]))
+        followed, = report["subscriptions"]
+        self.assertEqual((followed["name"], followed["interval"]), ("A name of a feed", 21_600))
         resources = {item["url"]: item for item in report["resources"]}
         for name in FILMS:
             found, size = resources[self.origin.url(name)], self.media.size(name)

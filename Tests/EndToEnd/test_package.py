@@ -149,7 +149,7 @@ class Installed(VaultCase):
         succeed_inside("dpkg", "--remove", "mediavault")
         self.assertNotEqual(self.inside("mediavault", "--version").returncode, 0)
         left = succeed_inside("dpkg", "--purge", "mediavault")
-        self.assertIn("were left where they are", left)
+        self.assertIn("was left where it is", left)
         for path in ("usr/bin/mediavault", "usr/lib/systemd/system/mediavault.service", "usr/libexec/mediavault"):
             self.assertFalse(os.path.exists(os.path.join(self.system, path)), path)
         self.assertTrue(os.path.exists(os.path.join(self.system, "var/lib/mediavault/vault/index.sqlite")))
@@ -184,3 +184,19 @@ class Installed(VaultCase):
         self.assertEqual(json.loads(inside("mediavault", "status", "--json"))["resources"], 1)
         shown = json.loads(buildah("inspect", container))["OCIv1"]["config"]
         self.assertEqual((shown["Entrypoint"], shown["Cmd"]), (["/usr/bin/mediavault"], ["serve", "--insecure", "--host", "localhost"]))
+        # The command that the image runs of itself, at another port of this machine.
+        port = free_port()
+        service = subprocess.Popen(
+            ["buildah", "run", "--isolation", "chroot", "--volume", f"{secrets}:/run/secrets",
+             "--env", f"MEDIAVAULT_LISTEN=0.0.0.0:{port}", container, "--", *shown["Entrypoint"], *shown["Cmd"]],
+            env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(service.wait, 60)
+        self.addCleanup(service.terminate)
+        up = ["curl", "--silent", "--fail", f"http://localhost:{port}/healthz"]
+        self.assertTrue(eventually(lambda: service.poll() is None and run(*up).returncode == 0))
+        address = inside("mediavault", "url", self.origin.url("film.mp4"))
+        self.assertTrue(address.startswith("http://"), address)
+        path = address.partition("//")[2].partition("/")[2]
+        played = subprocess.run(
+            ["curl", "--silent", "--fail", f"http://localhost:{port}/{path}"], capture_output=True, timeout=60)
+        self.assertTrue(played.stdout == self.origin.film("film.mp4").content)

@@ -100,7 +100,8 @@ class Tokens(VaultCase):
         vault.result("url", self.origin.url(NAME), "--name", "tv", "--expires", "never", **KEYLESS)
         link, = json.loads(vault.result("links", "list", "--json", **KEYLESS))["links"]
         self.assertEqual((link["name"], link["expires"], link["url"]), ("tv", None, self.origin.url(NAME)))
-        vault.result("links", "revoke", link["id"], **KEYLESS)
+        twice = vault.run("links", "revoke", link["id"], "tv", link["id"], "--json", **KEYLESS)
+        self.assertEqual((twice.returncode, json.loads(twice.stdout)), (0, {"revoked": 1}), "named twice, one link")
         vault.result("token", "revoke", "--all", **KEYLESS)
         self.assertEqual((vault.result("links", "list"), vault.result("token", "list")), (b"", b""))
         self.assertEqual(vault.run("token", "revoke", "dash", **KEYLESS).returncode, 6)
@@ -186,6 +187,20 @@ class Tokens(VaultCase):
             vault.serve()
             self.assertEqual(self.status_of(vault, token), 200)
             self.assertEqual(client.get(address, "bytes=0-9").status, 206)
+
+    def test_lost_index(self):
+        """A revoked token stays revoked if the service is killed at once and the index is lost, and others stay valid"""
+        vault = self.new_vault()
+        tokens = [vault.token("read", "--name", name) for name in ("gone", "kept")]
+        vault.serve()
+        vault.result("token", "revoke", "gone", **KEYLESS)
+        vault.service.process.send_signal(signal.SIGKILL)
+        vault.service.process.wait()
+        for path in glob.glob(os.path.join(vault.folder, "index.sqlite*")):
+            os.remove(path)
+        vault.result("index", "rebuild")
+        vault.serve()
+        self.assertEqual([self.status_of(vault, token) for token in tokens], [401, 200])
 
     def test_nothing_readable(self):
         """No name, token or link can be read in the vault's files; the independent reader finds each record, and makes
@@ -287,6 +302,9 @@ class Tokens(VaultCase):
         self.assertEqual(link["count"], 2)
         vault.result("links", "revoke", "tv")
         self.assertEqual({client.get(address).status for address in entries.values()}, {404})
+        plain = vault.result("url", "--m3u", "--all", **KEYLESS).decode().splitlines()
+        self.assertEqual(len(plain), 5, "beside a service no key is needed without a name either")
+        self.assert_whole(plain[2], NAME if "Tone" in plain[1] else FILM)
         several = vault.result("url", *urls.values()).decode().split()
         self.assertEqual([re.sub(".*/", "", address) for address in several], list(urls))
         prefixed = vault.result("url", "--m3u", "--prefix", self.origin.url("moov")).decode().splitlines()

@@ -6,8 +6,8 @@
 
 Prints one JSON object: `vault`, `grants` (tokens and named links), `resources` (with the held ranges and the SHA-256 of
 each one's plaintext), `downloads` (the queue in its order, with the names of request fields but not their values),
-`damage` (each deviation of the vault from the format, one sentence each) and `notices` (missing segment folders, files
-without a row, modes). With --extract, NAME (a URL, or `content-id:` and an id) is written to OUT, with its gaps as holes. Every
+`subscriptions` (with the ids of their titles), `damage` (each deviation of the vault from the format, one sentence
+each) and `notices` (missing segment folders, files without a row, modes). With --extract, NAME (a URL, or `content-id:` and an id) is written to OUT, with its gaps as holes. Every
 block is opened in either case. Nothing in the vault is changed; a service may be running.
 
 Exit codes: 0 sound, 1 cannot be read, 2 usage, 3 wrong key, 4 damage, 6 the resource is missing or incomplete.
@@ -128,6 +128,9 @@ def report(contents, resources, damage, options):
         "resources": resources, "downloads": [
             {name: item.get(name) for name in ("title", "url", "contentID", "name", "state", "added", "attempts")}
             | {"fields": [name for name, _ in item.get("fields") or []]} for item in contents.downloads],
+        "subscriptions": [
+            {name: item.get(name) for name in ("url", "list", "name", "newest", "interval", "added", "wanted", "brought")}
+            for item in contents.subscriptions],
         "damage": damage, "notices": list(unknown_files(options.vault, known))},
         sys.stdout, indent=2)
     print()

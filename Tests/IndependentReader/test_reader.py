@@ -206,6 +206,73 @@ class GoldenVault(unittest.TestCase):
         self.assertEqual(printed["downloads"][1]["fields"], ["Cookie"])
         self.assertNotIn("value-of-the-cookie", json.dumps(printed))
 
+    def set_network(self, record, revision):
+        """Adds the tables of the latest version, and the row of the network settings; None for none."""
+        self.queue()
+        with open(self.path("keyring.json"), "rb") as file:
+            keys = keyring.unlock_keys(keyring.read(file.read()), golden.KEY_FILE)
+        connection = sqlite3.connect(self.path("vault", "index.sqlite"))
+        with connection:
+            (vault, locator, before), = connection.execute("SELECT id, locator, settings FROM vault").fetchall()
+            key, associated = derivation.index_key(keys.locators[locator]), sealed.settings_associated(vault)
+            settings = sealed.unpadded(sealed.open_value(key, associated, before)) | {"networkRevision": revision}
+            connection.execute(
+                "UPDATE vault SET settings = ?", (sealed.seal_value(key, associated, sealed.padded(settings)),))
+            for statement in schema.NETWORKED:
+                connection.execute(statement)
+            if record is not None:
+                connection.execute("INSERT INTO network VALUES (?, ?)", (vault, sealed.seal_value(
+                    key, sealed.network_associated(vault), sealed.padded(record))))
+        connection.execute(f"PRAGMA user_version = {schema.NETWORK_VERSION}")
+        connection.close()
+
+    def test_the_network_settings_are_read_from_their_row(self):
+        self.set_network({"revision": 3, "headers": [], "cookies": "value-of-the-cookie"}, 3)
+        code, printed = self.read()
+        self.assertEqual((code, printed["damage"]), (0, []))
+        self.assertNotIn("value-of-the-cookie", json.dumps(printed))
+
+    def test_a_row_of_the_network_with_a_wrong_member_is_damage(self):
+        self.set_network({"revision": 3, "cookies": []}, 3)
+        self.assert_damage("cookies")
+
+    def test_an_older_row_of_the_network_is_damage(self):
+        self.set_network({"revision": 2}, 3)
+        self.assert_damage("network")
+
+    def test_a_missing_row_of_the_network_is_damage(self):
+        self.set_network(None, 3)
+        self.assert_damage("network")
+
+    def subscribe(self, record):
+        """Adds a row of a subscription; returns its id."""
+        self.set_network(None, 0)
+        with open(self.path("keyring.json"), "rb") as file:
+            keys = keyring.unlock_keys(keyring.read(file.read()), golden.KEY_FILE)
+        id = bytes([7]) * 16
+        connection = sqlite3.connect(self.path("vault", "index.sqlite"))
+        (locator,), = connection.execute("SELECT locator FROM vault").fetchall()
+        connection.close()
+        self.sql("INSERT INTO subscription VALUES (?, ?)", id, sealed.seal_value(
+            derivation.index_key(keys.locators[locator]), sealed.subscription_associated(id), sealed.padded(record)))
+        return id
+
+    SUBSCRIPTION = {"url": "http://a.example/feed", "added": 7, "wanted": ["k3v7q2ma"], "brought": []}
+
+    def test_a_subscription_is_read(self):
+        self.subscribe(self.SUBSCRIPTION)
+        code, printed = self.read()
+        self.assertEqual((code, printed["damage"]), (0, []))
+        self.assertEqual(printed["subscriptions"][0]["wanted"], ["k3v7q2ma"])
+
+    def test_a_subscription_with_two_sources_is_damage(self):
+        self.subscribe({**self.SUBSCRIPTION, "list": "b"})
+        self.assert_damage("source")
+
+    def test_a_subscription_with_an_odd_title_is_damage(self):
+        self.subscribe({**self.SUBSCRIPTION, "brought": ["no id"]})
+        self.assert_damage("brought")
+
     def test_an_entry_of_the_queue_in_another_row_is_damage(self):
         one, two = self.queue(self.RECORD, {**self.RECORD, "position": 4})
         self.sql("UPDATE download SET record = (SELECT record FROM download WHERE id = ?) WHERE id = ?", one, two)

@@ -63,6 +63,16 @@ import Testing
         try await expectNothingLost()
     }
 
+    @Test("A file of certificates in DER form is refused with the way to convert it, and others without")
+    func certificates() async throws {
+        let file = lab.folder.path + "/authority"
+        try Data([0x30, 0x82, 0x01, 0x0A, 0x02, 0x82, 0xFF, 0x00]).write(to: URL(filePath: file))
+        try await expect(2, of: "config", "set", "ca-file", file, saying: file, "DER", "openssl x509 -inform der")
+        try Data("0 certificates".utf8).write(to: URL(filePath: file))
+        try await expect(2, of: "config", "set", "ca-file", file, saying: "no certificate")
+        try await expect(2, of: "config", "set", "ca-file", file + ".none", saying: file, "cannot be read")
+    }
+
     @Test("A vault with another owner gives exit code 1, and the message names the owner")
     func owned() async throws {
         let (gate, title) = (Gate(), resource)
@@ -83,6 +93,7 @@ import Testing
 
     @Test("A malformed URL and a range outside the title give exit code 2") func usage() async throws {
         try await expect(2, of: "fetch", "film.mp4", saying: "URL")
+        try await expect(2, of: "fetch", "--list", "/", saying: "is a folder", "a title on each line")
         try await expect(2, of: "cat", "https:///film.mp4", saying: "URL")
         try await expect(2, of: "cat", title, "--range", "200000-", saying: "200000")
         try await expect(2, of: "cat", title, "--range", "-0")

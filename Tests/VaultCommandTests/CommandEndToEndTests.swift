@@ -71,7 +71,8 @@ import VaultTestSupport
         #expect(
             try await lab.info(title)
                 == InfoAnswer(
-                    url: title, size: Self.length, held: [[0, Self.length]], bytes: Self.length, type: "video/mp4",
+                    id: String(id), url: title, size: Self.length, held: [[0, Self.length]], bytes: Self.length,
+                    type: "video/mp4",
                     etag: "\"v1\"",
                     class: "download", generation: 1))
         #expect(try await lab.status().bytesFetched == Self.length)

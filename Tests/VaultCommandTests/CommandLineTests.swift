@@ -13,7 +13,8 @@ import Testing
         let help = try await lab.run("--help")
         #expect(help.status == 0 && help.errors.isEmpty)
         for name in [
-            "init", "fetch", "cat", "list", "info", "status", "serve", "url", "links", "token", "remove", "pin",
+            "init", "fetch", "cat", "list", "info", "status", "ready", "serve", "url", "links", "token", "remove",
+            "pin",
             "unpin",
             "prune",
             "config", "keys", "verify", "export",
@@ -37,7 +38,9 @@ import Testing
             ["token", "create"], ["token", "create", "--scope", "root"], ["token", "revoke"],
             ["token", "revoke", "a", "--all"], ["links", "revoke"], ["url"], ["url", "--all", "http://a.example/b"],
             ["url", "http://a.example/b", "--m3u", "--json"], ["url", "http://a.example/b", "--expires", "never"],
-            ["token", "create", "--scope", "read", "--expires", "2y"],
+            ["token", "create", "--scope", "read", "--expires", "2y"], ["ready", "--until", "2y"],
+            ["ready", "--until", "2001-01-01"], ["ready", "--verified-within", "0"],
+            ["import", "film.mp4"], ["import", "film.mp4", "--as", "no-url"],
         ])
     func usage(_ arguments: [String]) async throws {
         let result = try await lab.start(arguments).result
@@ -62,7 +65,8 @@ import Testing
     @Test(
         "Without a vault, a command says so before it asks for a key, and following its advice helps",
         arguments: [
-            "list", "status", "serve", "fetch http://a.example/b", "url http://a.example/b", "token list", "config get",
+            "list", "status", "ready", "serve", "fetch http://a.example/b", "url http://a.example/b", "token list",
+            "config get",
             "token create --scope read", "token revoke a", "links list", "url http://a.example/b --name a",
             "config set max-size 1G", "keys list", "keys slot list", "keys slot add", "keys rotate", "keys audit",
             "keys backup b", "keys destroy", "verify", "prune", "pin http://a.example/b", "info http://a.example/b",

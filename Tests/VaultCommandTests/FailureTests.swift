@@ -70,8 +70,9 @@ import Testing
                 ["config", "get", "max-sizes"],
                 "the value 'max-sizes' is invalid for '<key>'; give one of max-size, max-age, min-free, "
                     + "evict-downloads, ignore-query, map-host, allow-host, ignore-etag, immutable, proxy, proxy-for, "
-                    + "proxy-from-environment, ca-file, user-agent, address-family, parallel-downloads, "
-                    + "downloads-per-host, download-hours, download-rate, mode; "
+                    + "proxy-from-environment, ca-file, user-agent, address-family, header-for, cookie-file, "
+                    + "client-certificate, parallel-downloads, downloads-per-host, download-hours, download-rate, "
+                    + "notify-command, refresh-command, mode; "
                     + "see mediavault config get --help"
             ),
             (
@@ -109,6 +110,10 @@ import Testing
             (
                 ["help", "nonsense"],
                 "there is no command nonsense; the commands are \(FailureTests.commands); see mediavault --help"
+            ),
+            (
+                ["help", "sync", "lits"],
+                "there is no command sync lits; did you mean sync list? see mediavault sync --help"
             ),
             (["help", "lits"], "there is no command lits; did you mean list? see mediavault --help"),
             (

@@ -184,6 +184,26 @@ struct ThroughServiceTests {
         #expect(try await served.lab.run("cat", served.url, "--offline").output == served.media)
     }
 
+    @Test(
+        "--detach queues all titles of a list or none, and names the line that cannot be used",
+        arguments: [false, true])
+    func wholeLists(isServed: Bool) async throws {
+        let service = isServed ? try await served.serve() : nil
+        let list = served.lab.folder.path + "/list.txt"
+        try "\(served.url)\nftp://a.example/film\n\(served.url)2\n"
+            .write(toFile: list, atomically: true, encoding: .utf8)
+        let refused = try await served.act(isServed, "fetch", "--detach", "--list", list)
+        #expect(refused.status == 2)
+        #expect(refused.errors.contains { $0.contains("list.txt:2: not a URL") }, "\(refused.errors)")
+        #expect(refused.errors.last?.contains("nothing was queued") == true, "\(refused.errors)")
+        let queue = try await served.act(isServed, "downloads", "--json")
+        #expect(String(decoding: queue.output, as: UTF8.self).contains(#""downloads":[]"#))
+        try "\(served.url)\n\(served.url)2\n".write(toFile: list, atomically: true, encoding: .utf8)
+        let queued = try await served.act(isServed, "fetch", "--detach", "--list", list)
+        #expect(queued.status == 0 && queued.errors.last?.contains("queued 2 titles") == true)
+        _ = service
+    }
+
     @Test("--detach leaves a download to the service, or to the next one if none is running")
     func detached() async throws {
         let queued = try await served.lab.run("fetch", served.url, "--detach")

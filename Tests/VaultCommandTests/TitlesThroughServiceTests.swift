@@ -18,16 +18,18 @@ struct TitlesThroughServiceTests {
         let pinned = try await served.act(isServed, "pin", served.url)
         #expect(pinned.status == 0 && pinned.text == "\(served.url): pinned\n")
         #expect(try await served.lab.info(served.url).class == "pinned")
+        let id = try #require(try await served.lab.info(served.url).id)
         #expect(
             try await served.act(isServed, "unpin", served.url, "--json").text
-                == #"{"error":null,"url":"\#(served.url)"}"# + "\n")
+                == #"{"error":null,"id":"\#(id)","url":"\#(served.url)"}"# + "\n")
         #expect(try await served.lab.info(served.url).class == "download")
         let removed = try await served.act(isServed, "remove", other, "no-url", served.url, "--json")
         #expect(removed.status == 6)
         let lines = removed.text.split(separator: "\n")
         #expect(
             lines.count == 3 && lines[0].contains(#""code":"notHeld""#) && lines[1].contains(#""code":"invalidURL""#))
-        #expect(lines[2].hasPrefix(#"{"bytes":10"#) && lines[2].contains(#""error":null"#))
+        #expect(lines[2].hasPrefix(#"{"bytes":10"#) && lines[2].contains(#""error":null,"id":"\#(id)""#))
+        #expect(lines.prefix(2).allSatisfy { $0.contains(#""id":null"#) })
         #expect(removed.errors.count == 2 && removed.errors.allSatisfy { !$0.contains("hunter2") })
         #expect(try await served.lab.run("info", served.url).status == 6)
         for command in ["remove", "pin", "unpin"] {

@@ -69,6 +69,57 @@ struct TrustTests {
         await #expect(throws: OriginFailure.self) { try await client.send(OriginRequest(url: stranger.url)) }
     }
 
+    /// A client that trusts an authority, with a certificate of its own.
+    private static func client(trusting authority: TestAuthority, presenting pem: String?) throws -> CurlOrigin {
+        var settings = NetworkSettings()
+        try settings.clientCertificates.set(pem: pem, for: nil)
+        var configuration = CurlConfiguration(userAgent: "MediaVault/test", connectTimeout: .seconds(20))
+        configuration.authorities = authority.path
+        configuration.network = { [settings] () throws(OriginFailure) in settings }
+        configuration.allowsPrivate = { _ in true }
+        return CurlOrigin(configuration: configuration)
+    }
+
+    @Test("An origin that requires a client certificate gets it for what the operator named, and for nothing else")
+    func clientCertificate() async throws {
+        let authority = try TestAuthority()
+        let server = try TLSOrigin(authority.certificate("good", for: "IP:127.0.0.1"), clientsOf: authority)
+        let client = try Self.client(
+            trusting: authority, presenting: authority.certificate("client", for: "DNS:client.example").pem())
+        #expect(try await client.send(OriginRequest(url: server.url)).head.status == 200)
+        // Neither the connection nor the TLS session of the first request serves the second.
+        let refused = await #expect(throws: OriginFailure.self) {
+            try await client.send(OriginRequest(url: server.url, reach: .publicOnly))
+        }
+        #expect(refused?.reason == "it requires a client certificate")
+        #expect(refused?.remedy?.contains("client-certificate") == true)
+        #expect(try await client.send(OriginRequest(url: server.url)).head.status == 200)
+    }
+
+    @Test("A certificate that the origin does not accept, or whose key is another one, is named as the cause")
+    func wrongClientCertificate() async throws {
+        let (authority, stranger) = (try TestAuthority(), try TestAuthority())
+        let server = try TLSOrigin(authority.certificate("good", for: "IP:127.0.0.1"), clientsOf: authority)
+        let (own, other) = (
+            try authority.certificate("client", for: "DNS:client.example"),
+            try authority.certificate("other", for: "DNS:other.example")
+        )
+        for (pem, reason) in [
+            (try stranger.certificate("client", for: "DNS:client.example").pem(), "it refused the client certificate"),
+            (
+                try own.pem(withKeyOf: other),
+                "the client certificate in the settings cannot be used, or its key does not belong to it"
+            ),
+        ] {
+            let client = try Self.client(trusting: authority, presenting: pem)
+            let failure = await #expect(throws: OriginFailure.self) {
+                try await client.send(OriginRequest(url: server.url))
+            }
+            #expect(failure?.reason == reason)
+            #expect(failure?.remedy == "correct the setting client-certificate")
+        }
+    }
+
     @Test("The system's authorities are used if no others are given")
     func system() async throws {
         let authority = try TestAuthority()
@@ -87,6 +138,12 @@ private final class TestAuthority {
         let key: String
         /// Keeps the folder alive.
         let authority: TestAuthority
+
+        /// Returns the certificate followed by its key, or by another one, as PEM.
+        func pem(withKeyOf other: Files? = nil) throws -> String {
+            try String(contentsOfFile: certificate, encoding: .utf8)
+                + String(contentsOfFile: (other ?? self).key, encoding: .utf8)
+        }
     }
 
     private let folder: URL
@@ -144,7 +201,8 @@ private final class TestAuthority {
     }
 }
 
-/// An origin that speaks TLS on a loopback port, and answers every request with a page.
+/// An origin that speaks TLS on a loopback port, and answers every request with a page. It may require certificates of
+/// its clients.
 private final class TLSOrigin {
     let url: MediaURL
     private let process = Process()
@@ -152,13 +210,14 @@ private final class TLSOrigin {
     /// Kept open, because the server ends with its standard input.
     private let input = Pipe()
 
-    init(_ files: TestAuthority.Files) throws {
+    init(_ files: TestAuthority.Files, clientsOf clients: TestAuthority? = nil) throws {
         authority = files.authority
         let output = Pipe()
         process.executableURL = URL(filePath: "/usr/bin/openssl")
         process.arguments = [
             "s_server", "-accept", "127.0.0.1:0", "-cert", files.certificate, "-key", files.key, "-www",
         ]
+        if let clients { process.arguments? += ["-Verify", "1", "-verify_return_error", "-CAfile", clients.path] }
         process.standardInput = input
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice

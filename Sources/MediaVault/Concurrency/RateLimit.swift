@@ -25,23 +25,62 @@ struct RateLimit {
 
 /// A rate limit that several takers share; without a rate it never delays.
 final class SharedRateLimit: Sendable {
-    private let limit: Locked<RateLimit?>
+    private struct State {
+        var limit: RateLimit?
+        /// The pauses that have begun under this rate.
+        var pauses = NumberedSet<Task<Void, Never>>()
+    }
+
+    private let state: Locked<State>
     /// A limit that further takers share, too.
     private let wider: SharedRateLimit?
 
     init(bytesPerSecond: Int64?, within wider: SharedRateLimit? = nil) {
-        limit = Locked(bytesPerSecond.map { RateLimit(bytesPerSecond: $0, now: .now) })
+        state = Locked(State(limit: bytesPerSecond.map { RateLimit(bytesPerSecond: $0, now: .now) }))
         self.wider = wider
     }
 
-    /// Changes the rate; what was taken before counts no more.
+    /// The number of takers that wait.
+    var waiting: Int { state.withLock(\.pauses.all.count) }
+
+    /// Changes the rate, at once also for those who wait; what was taken before counts no more.
     func use(bytesPerSecond: Int64?) {
-        limit.withLock { $0 = bytesPerSecond.map { RateLimit(bytesPerSecond: $0, now: .now) } }
+        let pauses = state.withLock { state in
+            state.limit = bytesPerSecond.map { RateLimit(bytesPerSecond: $0, now: .now) }
+            return state.pauses.removeAll()
+        }
+        for pause in pauses { pause.cancel() }
     }
 
-    /// Notes that bytes were taken, and returns how long to wait before taking more.
-    func take(_ bytes: Int64) -> Duration {
-        max(limit.withLock { $0?.take(bytes, now: .now) ?? .zero }, wider?.take(bytes) ?? .zero)
+    /// Notes that bytes were taken, and waits until more may be.
+    ///
+    /// - Throws: `CancellationError`.
+    func take(_ bytes: Int64) async throws {
+        // All limits note the bytes before the first wait, which is part of the others.
+        var pauses: [(limit: SharedRateLimit, number: Int, task: Task<Void, Never>)] = []
+        var next: SharedRateLimit? = self
+        while let limit = next {
+            if let (number, task) = limit.beginPause(after: bytes) { pauses.append((limit, number, task)) }
+            next = limit.wider
+        }
+        for pause in pauses {
+            await withTaskCancellationHandler {
+                await pause.task.value
+            } onCancel: {
+                pause.task.cancel()
+            }
+            pause.limit.state.withLock { $0.pauses.remove(pause.number) }
+        }
+        try Task.checkCancellation()
+    }
+
+    /// Begins the pause that bytes make necessary, if any; a new rate ends it.
+    private func beginPause(after bytes: Int64) -> (number: Int, task: Task<Void, Never>)? {
+        state.withLock { state in
+            guard let delay = state.limit?.take(bytes, now: .now), delay > .zero else { return nil }
+            let task = Task<Void, Never> { try? await Task.sleep(for: delay) }
+            return (state.pauses.add(task), task)
+        }
     }
 }
 

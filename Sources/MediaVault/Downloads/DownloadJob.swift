@@ -118,6 +118,7 @@ final class DownloadJob: Sendable {
         guard options.requiresMedia, let type = information.type, !MediaType.mayBeMedia(type),
             ManifestDetection.kind(type: type, path: loader.url.path) == nil
         else { return }
+        guard !MediaType.isPage(type) else { throw loader.page(ofType: type) }
         throw VaultError(.notMedia, "\(loader.url) is no media: its type is \(type)", hint: .anyType)
     }
 
@@ -196,12 +197,10 @@ final class DownloadJob: Sendable {
 
     private func note(_ fetch: FetchState.ID) { work.withLock { _ = $0.fetches.insert(fetch) } }
 
-    /// Sleeps so that bytes that were not held before arrive no faster than the rate limit.
+    /// Waits so that bytes that were not held before arrive no faster than the rate limit.
     private func keepToRate(_ passed: ByteRange) async throws {
-        let delay = work.withLock { work in
-            rate.take(work.heldBefore.gaps(in: passed).reduce(0) { $0 + $1.length })
-        }
-        if delay > .zero { try await Task.sleep(for: delay) }
+        let new = work.withLock { $0.heldBefore.gaps(in: passed).reduce(0) { $0 + $1.length } }
+        try await rate.take(new)
     }
 
     // MARK: Progress

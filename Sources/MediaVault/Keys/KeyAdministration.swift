@@ -7,6 +7,8 @@ import VaultStorage
 /// Each change is one key operation, and one runs at a time. ``Vault/keys`` is the administration of an open vault.
 public final class KeyAdministration: Sendable {
     let loaders: LoaderTable
+    /// The download queue, which forgets what is shredded.
+    let downloads: DownloadQueue
     /// The receipts of key operations.
     let log: AuditLog
     /// Work that must end before the store closes.
@@ -16,8 +18,9 @@ public final class KeyAdministration: Sendable {
     /// The schedule for key operations that a previous owner left unfinished.
     private let resumeSchedule = Locked(ResumeSchedule())
 
-    init(loaders: LoaderTable, log: AuditLog, tasks: BackgroundTasks) {
+    init(loaders: LoaderTable, downloads: DownloadQueue, log: AuditLog, tasks: BackgroundTasks) {
         self.loaders = loaders
+        self.downloads = downloads
         self.log = log
         self.tasks = tasks
     }

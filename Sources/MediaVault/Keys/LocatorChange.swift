@@ -20,11 +20,17 @@ extension KeyAdministration {
         return try await lock.exclusively(.changeLocator) {
             await loaders.end(with: Self.renamed, refusing: ResourceNames.renaming)
             defer { loaders.resume() }
-            let (unopened, report) = try await pool.run {
-                let unopened = try store.changeLocator(noting: log) {
-                    try Self.principals(in: store, from: $0, to: $1)
+            let names = loaders.environment.names
+            let (unopened, report) = try await downloads.rereading {
+                try await pool.run {
+                    let unopened = try store.changeLocator(
+                        noting: log,
+                        queued: { order, locator in
+                            try? names.id(of: order.reference(), locator: locator)
+                        },
+                        principals: { try Self.principals(in: store, from: $0, to: $1) })
+                    return (unopened, try KeyReport(store, act: nil))
                 }
-                return (unopened, try KeyReport(store, act: nil))
             }
             try await loaders.environment.names.reload()
             guard unopened == 0 else { throw Self.unreadableTitles(unopened) }

@@ -207,8 +207,11 @@ struct Resealer {
         case .full(let error): throw error
         case .failed(let error): throw error
         }
+        let delay = pace?.take(task.segment.length, now: .now)
+        // What a long wait would keep from being told is told before it.
+        if let delay, delay > Self.interval { lastReport = nil }
         progress()
-        if let delay = pace?.take(task.segment.length, now: .now) { try await Task.sleep(for: delay) }
+        if let delay { try await Task.sleep(for: delay) }
     }
 
     /// Runs a call on the blocking pool.

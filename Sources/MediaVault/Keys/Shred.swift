@@ -5,7 +5,8 @@ import VaultStorage
 extension KeyAdministration {
     /// Removes resources, and titles with all their parts, so that no key of the keyring opens what is left of them.
     ///
-    /// Their keys are deleted, their segments removed, and their readers end with code `removed`. Then the generation
+    /// They leave the download queue. Their keys are deleted, their segments removed, and their readers end with code
+    /// `removed`. Then the generation
     /// is replaced: a new one is created, every other key is rewrapped under it, and the generations that wrapped the
     /// deleted keys are destroyed. A wrapped key that remains in freed blocks of the drive, or in a copy of the index,
     /// can then no longer be opened with the keyring.
@@ -42,6 +43,8 @@ extension KeyAdministration {
         do {
             let (log, resource) = (log, try await loaders.name(reference))
             let subject = log.subject(of: resource.id)
+            // First, so that the queue does not fetch again what is shredded.
+            try await downloads.forget(resource)
             let bytes = try await loaders.remove(resource) { store, id in
                 try store.shred(id, isQuick: quick, noting: log)
             }
@@ -74,7 +77,9 @@ extension KeyAdministration {
             await loaders.end(with: destroyed, refusing: destroyed)
             let (store, log) = (store, log)
             do {
-                return try await pool.run { try Self.destroy(store, noting: log) }
+                return try await downloads.rereading {
+                    try await pool.run { try Self.destroy(store, noting: log) }
+                }
             } catch {
                 // The vault is still usable, so that destroying it can be tried again.
                 loaders.resume()

@@ -54,6 +54,8 @@ extension ResourceLoader {
     var isBound: Bool { look { $0.information }.map(isBound) ?? false }
 
     private func isBound(_ information: ContentInformation) -> Bool {
+        // Nothing shows that the origin has what was imported, whatever is known of its host.
+        guard !information.isImported else { return true }
         guard information.validators.lastModified == nil else { return false }
         guard information.validators.strongTag == nil || ignoresTags else { return false }
         return !names.isImmutable(host: url.host)

@@ -119,6 +119,7 @@ struct Fetch {
     private func accept(
         _ head: OriginHead, _ body: PeekableBody, asked: OriginRequest, at time: Int64
     ) async throws {
+        try await loader.awaitBeginning(of: body, head, asked: asked)
         // One answer at a time is processed, so that two first answers, or two that bring the same change, do not count
         // as two changes. The representation of the bytes is recorded before the next answer may begin another.
         try await loader.answers.exclusively {

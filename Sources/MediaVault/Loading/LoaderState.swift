@@ -77,8 +77,13 @@ struct LoaderState {
         information = representation.info.information
         map = SegmentMap(representation)
         writtenFreshness = representation.info.freshness
-        // A representation stored before freshness was recorded gets the default for answers that state none.
-        freshness = writtenFreshness ?? Freshness(HeaderFields(), asked: representation.info.retrieved)
+        // A representation stored before freshness was recorded gets the default for answers that state none. One that
+        // was imported unasked was never current: its origin has not been asked.
+        let retrieved = representation.info.retrieved
+        freshness =
+            writtenFreshness
+            ?? (information?.isImported == true
+                ? Freshness(checked: retrieved, lifetime: 0) : Freshness(HeaderFields(), asked: retrieved))
     }
 
     /// Takes over what the index has now; another process changes it.

@@ -44,7 +44,8 @@ final class LoaderTable: Sendable {
     var resourcesInUse: Set<ResourceID> {
         state.withLock { state in
             state.entries.reduce(into: []) { ids, entry in
-                guard entry.value.isInUse else { return }
+                // What is played of a title is requested segment by segment: between two, the title is in use, too.
+                guard entry.value.isInUse || entry.value.loader.record.isPlayedPart else { return }
                 ids.insert(entry.key)
                 if let pack = entry.value.loader.record.place?.pack { ids.insert(pack) }
             }
@@ -99,6 +100,10 @@ final class LoaderTable: Sendable {
             return entry.loader
         }
         loader.addresses.give(environment.principalFields.completing(resource.reference))
+        if resource.reference.isNamedByManifest {
+            let titles = environment.playedParts.titles(naming: resource.reference.url)
+            if !titles.isEmpty { loader.record.playedTitles.withLock { $0 = titles } }
+        }
         return (loader, LoaderLease { [weak self, weak loader] in self?.release(id, loader) })
     }
 
@@ -210,6 +215,26 @@ final class LoaderTable: Sendable {
         // The title is gone, whatever comes of this.
         try? await leave(resource)
         return bytes
+    }
+
+    /// Ends all use of a resource, and runs work that replaces its bytes in the store.
+    ///
+    /// - Parameter act: may block.
+    func replace(_ resource: NamedResource, _ act: @escaping @Sendable () throws -> Void) async throws {
+        let ids: Set = [resource.id]
+        let ending = begin(removing: ids, reading: ids)
+        defer { end(removing: ids, ending) }
+        let ended = VaultError(.changed, "\(resource.reference.url) was replaced while it was read; open it again")
+        for loader in ending { loader.end(with: ended) }
+        for loader in ending {
+            try? await loader.ready()
+            await loader.settle()
+            await loader.settleJoining()
+        }
+        try await environment.pool.run {
+            for loader in ending { loader.record.retire() }
+            try act()
+        }
     }
 
     /// Gives out no more leases for resources.
@@ -338,7 +363,10 @@ struct LoaderEnvironment: Sendable {
     let playbackPriority: PlaybackPriority
     let mode: ModeInForce
     let principalFields = PrincipalFields()
+    let playedParts = PlayedParts()
     let originErrors = OriginErrors()
+    let damage = DamageListeners()
+    let refresher = LinkRefresherInForce()
 }
 
 /// The mode of a vault: that of the run, else that of the settings, else ``VaultMode/online``.

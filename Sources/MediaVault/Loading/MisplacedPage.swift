@@ -22,8 +22,11 @@ extension ResourceLoader {
         MediaType.beginsPage(bytes) ? page(ofType: "text/html") : nil
     }
 
-    private func page(ofType type: String) -> VaultError {
-        VaultError(.notMedia, "\(url) is a web page, not media: its type is \(type)", hint: .anyType)
+    func page(ofType type: String) -> VaultError {
+        VaultError(
+            .notMedia,
+            "\(url) is a web page, not media: its type is \(type); a login or the portal of a network may have sent it",
+            hint: .anyType)
     }
 
     /// Whether the type of an answer shows that it came in place of what is held, which then stays: a page in place of
@@ -34,6 +37,18 @@ extension ResourceLoader {
         }
         return MediaType.isPage(type)
             || (MediaType.isDocument(type) && known.type.map(MediaType.isKnownMedia) ?? false)
+    }
+
+    /// Waits for the first bytes of an answer that would replace what is held, so that ``isPage(_:_:inPlaceOf:)`` keeps
+    /// no other answer waiting for them.
+    func awaitBeginning(of body: PeekableBody, _ head: OriginHead, asked: OriginRequest) async throws {
+        guard let known, mayLose(known),
+            let decision = try? ResponseCheck.judge(
+                heard(head), asked: asked,
+                known: KnownRepresentation(validators: known.validators, length: known.length)),
+            case .changed(.whole) = decision
+        else { return }
+        _ = try await body.peek(atLeast: MediaType.pageBeginningByteCount)
     }
 
     /// Whether the first bytes of an answer show a page that came in place of what is held, whatever its type says.

@@ -39,10 +39,15 @@ final class OriginURLs: Sendable {
         addresses.withLock { $0.recall(source.url, fields: source.fields, reach: source.reach) }
     }
 
-    /// Records that the origin refused a URL.
+    /// Records that the origin refused a URL that was requested with these fields.
     ///
-    /// - Returns: whether another URL is left to request.
-    func refuse(_ url: MediaURL) -> Bool { addresses.withLock { $0.refuse(url) } }
+    /// - Returns: whether another URL, or the same with other fields, is left to request.
+    func refuse(_ source: Source) -> Bool {
+        addresses.withLock { $0.refuse(source.url, sentWith: source.fields) }
+    }
+
+    /// Whether a URL is left that was not refused.
+    var isLeft: Bool { addresses.withLock { $0.isLeft } }
 
     /// Records that the origin accepted a URL.
     func grant(_ url: MediaURL) { addresses.withLock { $0.grant(url) } }
@@ -132,8 +137,16 @@ struct OriginURLList {
     /// - Returns: whether another URL is left to request.
     mutating func refuse(_ url: MediaURL) -> Bool {
         mark(url, isRefused: true)
-        return addresses.contains { !$0.isRefused }
+        return isLeft
     }
+
+    /// Records the same for a request with these fields: with those that were given since, it may be accepted.
+    mutating func refuse(_ url: MediaURL, sentWith fields: OriginFields?) -> Bool {
+        fields == self.fields ? refuse(url) : true
+    }
+
+    /// Whether a URL is left that was not refused.
+    var isLeft: Bool { addresses.contains { !$0.isRefused } }
 
     /// Records that the origin accepted a URL.
     mutating func grant(_ url: MediaURL) { mark(url, isRefused: false) }

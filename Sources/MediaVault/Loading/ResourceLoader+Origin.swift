@@ -5,7 +5,8 @@ import VaultStorage
 extension ResourceLoader {
     /// Sends a request to the current URL.
     ///
-    /// If the origin refuses a URL with 401 or 403, as it does for expired signed URLs, the other known ones are tried.
+    /// If the origin refuses a URL with 401, 403 or 410, as it does for expired signed URLs, the other known ones are
+    /// tried, then a new one that the vault's refresher finds.
     ///
     /// - Returns: nil if there is nothing to request any more.
     func ask(
@@ -18,12 +19,31 @@ extension ResourceLoader {
             request.reach = reach
             if let answered = takeAnswer(to: request) { return answered }
             let response = try await origin.send(request)
-            guard [401, 403].contains(response.head.status) else {
+            let status = response.head.status
+            guard RefusedLink.statuses.contains(status) else {
                 addresses.grant(url)
                 return (request, response)
             }
-            guard addresses.refuse(url) else { return (request, response) }
+            let refused = (url, fields, reach)
+            if !addresses.refuse(refused), await !refresh(refused, status) {
+                guard Task.isCancelled else { return (request, response) }
+                // A caller that left while the refresher worked was not refused.
+                response.cancel()
+                throw CancellationError()
+            }
             response.cancel()
+        }
+    }
+
+    /// Finds a new link in place of one that the origin refused; returns whether there is one to try now.
+    private func refresh(_ refused: OriginURLs.Source, _ status: Int) async -> Bool {
+        let (key, addresses) = (record.key, addresses)
+        guard let refresher,
+            let link = RefusedLink(contentID: key.contentID, status: status, isPrivate: key.principal != nil)
+        else { return false }
+        return await refreshes.refresh(link, by: refresher, isRenewed: { addresses.refuse(refused) }) { fresh in
+            addresses.give(try fresh.reference(for: link, isDerived: refused.reach == .publicOnly))
+            return addresses.isLeft
         }
     }
 
@@ -178,6 +198,10 @@ extension ResourceLoader {
     /// If the origin has another one, that one begins. Some origins answer HEAD carelessly: an answer that would
     /// discard what is held is checked with a GET of the first byte.
     private func askOriginIfSame() async throws -> Revalidation.Verdict {
+        if let imported = look({ $0.information }), imported.isImported {
+            if let verdict = try await compareImport(imported) { return verdict }
+            return try await askOriginIfSame(by: .get, isOther: true)
+        }
         guard contact.answersHead else { return try await askOriginIfSame(by: .get) }
         do {
             let verdict = try await contact.within(look { $0.retry.policy.headTimeLimit }) { [self] in
@@ -193,7 +217,11 @@ extension ResourceLoader {
     }
 
     /// Asks with one method. An answer to HEAD changes nothing but the freshness.
-    private func askOriginIfSame(by method: OriginRequest.Method) async throws -> Revalidation.Verdict {
+    ///
+    /// - Parameter isOther: whether it is known already that the origin has another representation.
+    private func askOriginIfSame(
+        by method: OriginRequest.Method, isOther: Bool = false
+    ) async throws -> Revalidation.Verdict {
         let validators = known?.validators
         let asked = store.now()
         let exchange = try await ask { url in
@@ -203,6 +231,8 @@ extension ResourceLoader {
         }
         guard let (request, response) = exchange else { return .stale(.unreachable) }
         defer { response.cancel() }
+        let body = PeekableBody(response)
+        if method == .get { try await awaitBeginning(of: body, response.head, asked: request) }
         return try await answers.exclusively {
             guard let information = known, information.validators == validators else {
                 // Another answer has brought news meanwhile.
@@ -214,7 +244,7 @@ extension ResourceLoader {
             guard method == .head || !isMisplaced(head, inPlaceOf: information) else {
                 return .stale(.invalidResponse, status: head.status)
             }
-            if try ValidationCheck.isSame(head, asked: request, known: known) {
+            if try ValidationCheck.isSame(head, asked: request, known: known), !isOther {
                 guard information.validators != Validators() else {
                     return .stale(.unverifiable, status: head.status)
                 }
@@ -223,7 +253,7 @@ extension ResourceLoader {
             }
             guard method == .get else { return .changed }
             let content = try ResponseCheck.judge(head, asked: request, known: known).content
-            guard try await !isPage(PeekableBody(response), content, inPlaceOf: information) else {
+            guard try await !isPage(body, content, inPlaceOf: information) else {
                 return .stale(.invalidResponse, status: head.status)
             }
             if try await isFromOtherNode(head, content) {

@@ -18,6 +18,7 @@ final class ResourceLoader: Sendable {
     let answers = AsyncLock()
     let contact = OriginReachability()
     let revalidator = Revalidator()
+    let refreshes = LinkRefreshes()
     let joining = Locked(Joining())
     /// An answer to a request that is about to be sent again.
     private let early = Locked<(request: OriginRequest, response: any OriginResponse)?>(nil)
@@ -99,6 +100,7 @@ final class ResourceLoader: Sendable {
     var pool: BlockingPool { environment.pool }
     var playbackPriority: PlaybackPriority { environment.playbackPriority }
     var names: ResourceNames { environment.names }
+    var refresher: LinkRefresher? { environment.refresher.current }
 
     // MARK: State
 
@@ -192,6 +194,7 @@ final class ResourceLoader: Sendable {
         // The bytes are not served even if the index cannot be updated; the next reader finds the same failure.
         try? await pool.run { try store.invalidate(segment, for: failure) }
         store.changes.note(record.id)
+        environment.damage.note(record.id)
     }
 
     // MARK: Fetches

@@ -17,6 +17,8 @@ final class ResourceRecord: Sendable {
     /// Where the bytes lie in a pack, if they do. It has a lock of its own for the same reason.
     private let packed = Locked<PackPlace?>(nil)
     let isRetired = Locked(false)
+    /// The cache keys of the titles whose manifests name the resource to players; what is stored first joins them.
+    let playedTitles = Locked<[[UInt8]]>([])
 
     init(id: ResourceID, key: CacheKey, store: VaultStore) {
         self.id = id
@@ -55,6 +57,9 @@ final class ResourceRecord: Sendable {
 
     /// The mode set for this resource alone; nil also if this version does not know it.
     var mode: VaultMode? { stored.withLock { $0?.metadata.mode } }
+
+    /// Whether a player was led to the resource by a manifest. It waits for no call to the store, which may ask for it.
+    var isPlayedPart: Bool { !playedTitles.withLock(\.isEmpty) }
 
     /// Whether the resource was pinned when it was loaded.
     var isPinned: Bool { stored.withLock { $0?.resourceClass } == .pinned }
@@ -125,7 +130,8 @@ final class ResourceRecord: Sendable {
     ) throws -> StoredResource {
         try store.addResource(
             id, url: source.url.absoluteString, cacheKey: key.bytes, resourceClass: .cache, fields: source.fields,
-            isDerived: source.reach == .publicOnly, unpacking: packed, beginning: first)
+            isDerived: source.reach == .publicOnly, partOf: playedTitles.withLock(\.self), unpacking: packed,
+            beginning: first)
     }
 
     /// Marks the resource as removed: nothing is written for it any more.

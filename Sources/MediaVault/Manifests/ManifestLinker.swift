@@ -94,6 +94,8 @@ struct ManifestLinkWriter {
     /// What stands before the path of a link that is not relative.
     private let service: String
     private var capabilities: [Folder: String] = [:]
+    /// What the links lead to.
+    private(set) var names = PlayedParts.Names()
 
     /// - Parameter service: scheme, host and port of the service; nothing, if a path from the root is enough.
     init(_ linker: ManifestLinker, _ tokens: TokenIssuer, service: String) {
@@ -105,8 +107,18 @@ struct ManifestLinkWriter {
     /// Returns the link for a reference: its path and query on this service, with the origin's path byte for byte.
     mutating func text(for reference: ManifestReference) -> String {
         let url = reference.url.escaped
+        names.insert(url, isFolder: reference.isFolder)
         if linker.link(to: reference) == .inScope, let relative = linker.relative(to: url) { return relative }
         return service + target(reference, url)
+    }
+
+    /// Records that the folder of a reference belongs to the title.
+    mutating func noteFolder(of reference: ManifestReference) {
+        let url = reference.url.escaped
+        let end = url.path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? url.path.startIndex
+        let folder = MediaURL(
+            scheme: url.scheme, host: url.host, port: url.port, path: String(url.path[...end]), query: nil)
+        names.insert(folder, isFolder: true)
     }
 
     private mutating func target(_ reference: ManifestReference, _ url: MediaURL) -> String {

@@ -259,14 +259,29 @@ struct ManifestOpening: Sendable {
         let (tokens, revision) = (TokenIssuer(keyring: loader.store.keyring), loader.store.keyring.revision)
         // Players take a DASH base that begins at the root for one below the manifest.
         let prefix = manifest.kind == .dash ? service : ""
-        let text = try await BlockingPool.manifests.run {
+        let (text, names) = try await BlockingPool.manifests.run {
             var writer = ManifestLinkWriter(linker, tokens, service: prefix)
-            return RewrittenManifest(kind: manifest.kind, bytes: manifest.rewritten { writer.text(for: $0) })
+            let text = RewrittenManifest(kind: manifest.kind, bytes: manifest.rewritten { writer.text(for: $0) })
+            // Templates name more than what stands in the text, and players round the number of segments.
+            if manifest.kind == .dash { for reference in manifest.references { writer.noteFolder(of: reference) } }
+            return (text, writer.names)
         }
+        noteParts(manifest, names)
         playback.keep(
             PlayedManifests.Text(
                 manifest: text, version: version, scope: scope, service: service, revision: revision), of: id)
         return text
+    }
+
+    /// Remembers what the manifest names: what a player requests of it is stored as parts of the title.
+    private func noteParts(_ manifest: Manifest, _ names: PlayedParts.Names) {
+        // A broadcast has no end.
+        guard !manifest.isLive else { return }
+        let record = loader.record
+        // It may not be stored yet. What never is becomes no title.
+        let stored = record.metadata?.partOf ?? []
+        let titles = stored.isEmpty ? record.playedTitles.withLock(\.self) : stored
+        playback.playedParts.note(id, of: titles.isEmpty ? [resource.key.bytes] : titles, names)
     }
 
     private var tooLarge: VaultError {

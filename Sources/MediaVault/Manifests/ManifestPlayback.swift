@@ -11,6 +11,7 @@ final class ManifestPlayback: Sendable {
     let room = ManifestRoom()
     private let played = Locked(PlayedManifests())
     private let versions = Atomic(0)
+    var playedParts: PlayedParts { loaders.environment.playedParts }
 
     init(_ loaders: LoaderTable, limits: ManifestLimits = .standard) {
         self.loaders = loaders
@@ -119,6 +120,7 @@ final class ManifestPlayback: Sendable {
     func end() {
         played.withLock { $0.removeAll() }
         loaders.environment.principalFields.removeAll()
+        playedParts.removeAll()
     }
 
     private func lock(of id: ResourceID, _ loader: ResourceLoader) -> AsyncLock {

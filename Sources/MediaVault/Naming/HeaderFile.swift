@@ -1,4 +1,3 @@
-import VaultFetch
 import VaultModel
 import VaultStorage
 
@@ -39,7 +38,7 @@ public enum HeaderFile {
             }
             fields.append(name: String(line[..<colon]), value: String(line[line.utf8.index(after: colon)...]))
         }
-        try RequestFields.check(fields)
+        try fields.requireSendable()
         return fields
     }
 
@@ -48,13 +47,13 @@ public enum HeaderFile {
     /// - Throws: ``VaultError`` with code `invalidArgument` if one cannot be sent. The message has at most its name.
     public static func fields(ofProgram named: [String: String]) throws -> HeaderFields {
         var fields = HeaderFields()
-        for (name, value) in named.sorted(by: { $0.key < $1.key }) where !RequestFields.isSetByVault(name) {
+        for (name, value) in named.sorted(by: { $0.key < $1.key }) where !HeaderFields.isSetByVault(name) {
             fields.append(name: name, value: value)
         }
         guard fields.fields.reduce(0, { $0 + $1.name.utf8.count + $1.value.utf8.count }) <= maxBytes else {
             throw VaultError(.invalidArgument, "the request fields are larger than 64 KiB; leave some out")
         }
-        try RequestFields.check(fields)
+        try fields.requireSendable()
         return fields
     }
 }

@@ -1,4 +1,3 @@
-import VaultFetch
 import VaultModel
 import VaultStorage
 
@@ -22,6 +21,9 @@ public struct MediaReference: Hashable, Sendable, CustomStringConvertible {
     package var excludesPrincipals = false
     /// Whether a manifest or a redirect named it, not the operator: then its bytes come from public addresses only.
     package var isDerived = false
+
+    /// Whether a link of a manifest may have led to it. The link that the operator made for it alone does not.
+    var isNamedByManifest: Bool { isDerived || excludesPrincipals || principal != nil }
 
     /// The id that names the resource in place of URL and content id; a service is asked by it, too.
     package var titleID: TitleID?
@@ -70,7 +72,7 @@ extension MediaReference {
                     name: "Authorization", value: "Basic \(Base64.encode(Array(credentials.utf8)))")
             }
         }
-        try RequestFields.check(settled.fields)
+        try settled.fields.requireSendable()
         return settled
     }
 

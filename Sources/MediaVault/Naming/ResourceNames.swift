@@ -121,6 +121,15 @@ final class ResourceNames: Sendable {
         return [plain] + known.principals.map { CacheKey(name: plain.name, principal: $0) }
     }
 
+    /// Returns the id that a settled reference by URL has under a locator, held or not.
+    ///
+    /// - Throws: ``VaultError`` with code `foreignKeyring` if the keyring lacks the locator.
+    func id(of reference: MediaReference, locator: Int) throws -> ResourceID {
+        let policy = known.withLock(\.policy)
+        return try CacheKey(reference, policy: policy, keyring: store.keyring, locator: locator)
+            .id(keyring: store.keyring, locator: locator)
+    }
+
     /// Returns the name that a settled reference has by itself, and the principals for one of whom its resource may be
     /// stored instead.
     private func plainName(of reference: MediaReference) throws -> (plain: NamedResource, principals: [[UInt8]]) {

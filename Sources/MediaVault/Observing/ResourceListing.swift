@@ -1,3 +1,4 @@
+import VaultCrypto
 import VaultManifest
 import VaultModel
 import VaultStorage
@@ -73,8 +74,24 @@ public struct ResourceListing: AsyncSequence, Sendable {
     private func open(_ rows: ArraySlice<SealedResource>) async throws -> [ResourceSummary] {
         let store = store
         return try await pool.run {
-            try rows.compactMap { try store.index.openIfSound($0).map { ResourceSummary($0) } }
+            try store.index.summaries(of: rows.compactMap { try store.index.openIfSound($0) })
         }
+    }
+}
+
+extension VaultIndex {
+    /// Returns what the vault holds of resources. Blocks.
+    func summaries(of resources: [StoredResource]) throws -> [ResourceSummary] {
+        var summaries = resources.map { ResourceSummary($0) }
+        let played = summaries.indices.filter { summaries[$0].title == nil && summaries[$0].isManifest }
+        let bytes = try partBytes(of: played.map { resources[$0].id })
+        for index in played { summaries[index].partBytes = bytes[resources[index].id] }
+        return summaries
+    }
+
+    /// Returns what the vault holds of a resource; nil if it has no such resource. Blocks.
+    func summary(of id: ResourceID) throws -> ResourceSummary? {
+        try resource(id).flatMap { try summaries(of: [$0]).first }
     }
 }
 
@@ -102,6 +119,9 @@ public struct ResourceSummary: Hashable, Codable, Sendable {
     public let held: [ByteRange]
     /// The number of bytes held.
     public let bytes: Int64
+    /// The number of bytes held of the resources that were played of it; nil unless it is the manifest of a title that
+    /// was not fetched.
+    @OrNull public internal(set) var partBytes: Int64?
     /// The media type, if known.
     @OrNull public internal(set) var type: String?
     /// The origin's entity tag, in HTTP syntax.
@@ -125,10 +145,14 @@ public struct ResourceSummary: Hashable, Codable, Sendable {
     public let accessed: Timestamp
 
     private enum CodingKeys: String, CodingKey {
-        case id, contentID, added, accessed, url, size, held, bytes, type, etag, generation, mode, name, title
+        case id, contentID, added, accessed, url, size, held, bytes, partBytes, type, etag, generation, mode, name
+        case title
         case resourceClass = "class"
         case isPart = "part"
     }
+
+    /// Whether every byte of the resource, or of its title, is held. A title that was only played is never complete.
+    package var isWhole: Bool { isManifest ? title.map { $0.isComplete && isComplete } ?? false : isComplete }
 
     /// Whether it is the manifest of a title of several resources, as far as its type and URL tell.
     package var isManifest: Bool {
@@ -149,6 +173,7 @@ public struct ResourceSummary: Hashable, Codable, Sendable {
         size = information?.length
         self.held = Array(held.ranges)
         bytes = held.byteCount
+        partBytes = nil
         type = information?.type
         etag = information?.validators.entityTag?.description
         resourceClass = resource.resourceClass.rawValue

@@ -34,6 +34,8 @@ struct DownloadList: Sendable {
     private var titles: [TitleID: Set<DownloadID>] = [:]
     /// In ascending order.
     private var places: [Place] = []
+    /// The number of entries of each host.
+    private var hosts: [String: Int] = [:]
 
     init(_ downloads: [QueuedDownload] = []) {
         for download in downloads { add(download) }
@@ -41,6 +43,8 @@ struct DownloadList: Sendable {
     }
 
     var count: Int { places.count }
+    /// The number of hosts that have entries.
+    var hostCount: Int { hosts.count }
 
     /// The entries in their order.
     var inOrder: some Sequence<Entry> { places.lazy.compactMap { [entries] in entries[$0.id] } }
@@ -63,24 +67,49 @@ struct DownloadList: Sendable {
 
     // MARK: Changes
 
+    /// Does the same as ``put(_:revision:)-(QueuedDownload,_)`` with several entries.
+    mutating func put(_ downloads: [QueuedDownload], revision: Int) {
+        // Each that is put by itself moves all places behind it.
+        guard downloads.count > Self.mostByThemselves else {
+            for download in downloads { put(download, revision: revision) }
+            return
+        }
+        for download in downloads {
+            drop(download.id)
+            add(download)
+            entries[download.id]?.revision = revision
+        }
+        places = entries.values.map(\.download.place).sorted()
+    }
+
+    /// The most entries that are put one by one.
+    private static let mostByThemselves = 64
+
     /// Adds an entry, or gives an entry another content; its progress stays.
     mutating func put(_ download: QueuedDownload, revision: Int) {
         if let known = entries[download.id] {
             remove(known.download.place)
-            titles[known.download.title]?.remove(download.id)
+            drop(download.id)
         }
         add(download)
         entries[download.id]?.revision = revision
         places.insert(download.place, at: index(after: download.place))
     }
 
+    /// Replaces all entries; the progress of those that stay stays, too.
+    mutating func replace(with downloads: [QueuedDownload], revision: Int) {
+        let former = entries
+        self = DownloadList(downloads)
+        for id in entries.keys { note(former[id]?.progress, of: id, revision: revision) }
+    }
+
     /// Removes an entry; returns it.
     @discardableResult
     mutating func remove(_ id: DownloadID) -> Entry? {
-        guard let entry = entries.removeValue(forKey: id) else { return nil }
+        guard let entry = entries[id] else { return nil }
         remove(entry.download.place)
-        titles[entry.download.title]?.remove(id)
-        if titles[entry.download.title]?.isEmpty == true { titles[entry.download.title] = nil }
+        drop(id)
+        entries[id] = nil
         return entry
     }
 
@@ -96,6 +125,17 @@ struct DownloadList: Sendable {
             download: download, host: host, progress: entries[download.id]?.progress,
             revision: entries[download.id]?.revision ?? 0)
         titles[download.title, default: []].insert(download.id)
+        hosts[host, default: 0] += 1
+    }
+
+    /// Forgets the title and the host of an entry, which is removed or added again.
+    private mutating func drop(_ id: DownloadID) {
+        guard let entry = entries[id] else { return }
+        let title = entry.download.title
+        titles[title]?.remove(id)
+        if titles[title]?.isEmpty == true { titles[title] = nil }
+        hosts[entry.host, default: 1] -= 1
+        if hosts[entry.host] == 0 { hosts[entry.host] = nil }
     }
 
     private mutating func remove(_ place: Place) {

@@ -72,7 +72,7 @@ extension DownloadQueue {
     }
 
     /// Returns a time as clocks on the wall show it here.
-    private static func moment(_ time: Int64) -> DownloadSchedule.Moment {
+    static func moment(_ time: Int64) -> DownloadSchedule.Moment {
         let local = time + Int64(TimeZone.current.secondsFromGMT(for: Date(timeIntervalSince1970: Double(time))))
         return DownloadSchedule.Moment(time: time, secondOfDay: Int(((local % 86_400) + 86_400) % 86_400))
     }
@@ -131,7 +131,13 @@ extension DownloadQueue {
             case .failure(let error as VaultError) where !isEnding && error.code != .closed:
                 return await note(error, of: entry, heldBefore: running?.heldBefore)
             case .failure:
-                tell { $0.list?.note(entry.progress, of: id, revision: $0.revision) }
+                // What stops by itself, because the vault closes, does not begin again at once.
+                var waiting = entry.download
+                if !isEnding { waiting.notBefore = store.now() + 1 }
+                tell { state in
+                    state.list?.put(waiting, revision: state.revision)
+                    state.list?.note(entry.progress, of: id, revision: state.revision)
+                }
                 return nil
             }
         }

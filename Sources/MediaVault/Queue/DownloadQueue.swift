@@ -9,8 +9,8 @@ package final class DownloadQueue: Sendable {
     struct State {
         /// Nil until the queue is read from the index.
         var list: DownloadList?
-        /// Rows that no key opens.
-        var damaged: [DownloadID] = []
+        /// How many rows do not open.
+        var damaged = 0
         var running: [DownloadID: Running] = [:]
         /// What left the queue most recently, the latest last.
         var ended: [(snapshot: DownloadSnapshot, revision: Int)] = []
@@ -44,11 +44,9 @@ package final class DownloadQueue: Sendable {
 
     /// How many entries that left the queue are remembered.
     package static let maxEnded = 64
-    /// How many rows are written in one transaction.
-    private static let batch = 1000
 
     var store: VaultStore { loaders.environment.store }
-    private var pool: BlockingPool { loaders.environment.pool }
+    var pool: BlockingPool { loaders.environment.pool }
 
     init(_ loaders: LoaderTable) {
         self.loaders = loaders
@@ -72,6 +70,31 @@ package final class DownloadQueue: Sendable {
         use(settings)
         state.withLock { state in
             state.list = DownloadList(found.downloads)
+            state.damaged = found.damaged
+        }
+    }
+
+    /// Does something that may change rows of the queue, while nothing else does; then reads them again.
+    func rereading<Result: Sendable>(after body: () async throws -> Result) async throws -> Result {
+        try await changing.exclusively {
+            do {
+                let result = try await body()
+                await readAgain()
+                return result
+            } catch {
+                await readAgain()
+                throw error
+            }
+        }
+    }
+
+    private func readAgain() async {
+        let store = store
+        // What cannot be read now stays as it was.
+        guard let found = try? await pool.run({ try store.index.queuedDownloads() }) else { return }
+        tell { state in
+            guard state.list != nil else { return }
+            state.list?.replace(with: found.downloads, revision: state.revision)
             state.damaged = found.damaged
         }
     }
@@ -129,193 +152,7 @@ package final class DownloadQueue: Sendable {
 
     package func stopListening(_ listener: Int) { state.withLock { $0.listeners.remove(listener) } }
 
-    // MARK: Changing
-
-    /// Adds downloads to the queue, behind all others or before them.
-    ///
-    /// One that is in the queue already keeps its place, gets the new options unless it runs, and waits again.
-    ///
-    /// - Returns: the entries, one for each download.
-    /// - Throws: ``VaultError`` with code `owned` if this process is not the owner; `busy` if the queue has
-    ///   ``QueuedDownload/most`` entries; `invalidArgument` if a reference cannot be used: then nothing is added.
-    @discardableResult
-    package func add(
-        _ downloads: [(reference: MediaReference, options: DownloadOptions)], first: Bool = false
-    ) async throws -> [DownloadSnapshot] {
-        try store.requireOwner(to: "queues downloads")
-        try await load()
-        var named: [NamedOrder] = []
-        for download in downloads { named.append(try await name(download.reference, download.options)) }
-        return try await changing.exclusively { [named] in
-            let entries = try await entries(for: named, first: first)
-            try await write(entries.filter(\.isChanged).map(\.download))
-            wake()
-            return state.withLock { state in
-                entries.compactMap { state.list?[$0.download.id] }.map { state.snapshot($0) }
-            }
-        }
-    }
-
-    /// An order, and what its title is in this vault.
-    private struct NamedOrder: Sendable {
-        let order: DownloadOrder
-        let resource: ResourceID
-        let title: TitleID
-    }
-
-    private func name(_ given: MediaReference, _ options: DownloadOptions) async throws -> NamedOrder {
-        let reference = try loaders.settled(given)
-        let resource = try await loaders.name(given)
-        let (store, id) = (store, resource.id)
-        let stored = try await pool.run { try store.index.resource(id)?.titleID }
-        // Bytes for one user are asked for as they are stored: the record of the title has the fields.
-        let isByID = given.titleID != nil || (reference.principal != nil && stored != nil)
-        return NamedOrder(
-            order: DownloadOrder(reference, options, isByID: isByID), resource: id,
-            title: given.titleID ?? stored ?? TitleID(of: id))
-    }
-
-    /// Returns the entries for some orders: those that the queue has, and new ones.
-    private func entries(
-        for orders: [NamedOrder], first: Bool
-    ) async throws -> [(download: QueuedDownload, isChanged: Bool)] {
-        let (count, before, behind) = state.withLock { state in
-            (state.list?.count ?? 0, state.list?.firstPosition ?? 0, state.list?.lastPosition ?? 0)
-        }
-        var entries: [(download: QueuedDownload, isChanged: Bool)] = []
-        var known: [ResourceID: Int] = [:]
-        var added = 0
-        for (number, order) in orders.enumerated() {
-            let position = first ? before - Int64(orders.count - 1 - number) : behind + Int64(number)
-            if let index = known[order.resource] {
-                entries.append((entries[index].download, false))
-                continue
-            }
-            known[order.resource] = entries.count
-            if let queued = try await queued(order) {
-                let isRunning = state.withLock { $0.running[queued.id] != nil }
-                var changed = queued
-                if !isRunning {
-                    changed.order = order.order
-                    (changed.state, changed.attempts, changed.notBefore, changed.failure) = (.waiting, 0, nil, nil)
-                }
-                if first { changed.position = position }
-                entries.append((changed, !isRunning || first))
-            } else {
-                added += 1
-                let download = QueuedDownload(
-                    try SecureRandom.identifier("download id"), order.order, title: order.title, added: store.now(),
-                    position: position)
-                entries.append((download, true))
-            }
-        }
-        guard added == 0 || count + added <= QueuedDownload.most else {
-            throw VaultError(
-                .busy,
-                "the queue has room for \(QueuedDownload.most) downloads, and \(count) are in it; wait until some are "
-                    + "done, or cancel some")
-        }
-        return entries
-    }
-
-    /// Returns the entry that the queue has for the resource of an order.
-    private func queued(_ order: NamedOrder) async throws -> QueuedDownload? {
-        for entry in state.withLock({ $0.list?.entries(of: order.title) ?? [] }) {
-            let reference = try? await reference(of: entry.download)
-            if let reference, try await loaders.name(reference).id == order.resource { return entry.download }
-        }
-        return nil
-    }
-
-    /// Returns the reference that an entry fetches.
-    func reference(of download: QueuedDownload) async throws -> MediaReference {
-        let names = loaders.environment.names
-        return try await pool.run { try download.order.reference(to: download.title, in: names) }
-    }
-
-    /// Does something with entries of the queue.
-    ///
-    /// - Returns: how many were changed.
-    /// - Throws: ``VaultError`` with code `notHeld` if a title is not in the queue: then nothing is changed.
-    package func change(_ act: DownloadAct, of selection: DownloadSelection) async throws -> Int {
-        try store.requireOwner(to: "changes its download queue")
-        try await load()
-        return try await changing.exclusively {
-            let (chosen, damaged) = try chosen(selection)
-            let count: Int
-            if act == .cancel {
-                count = chosen.count + damaged.count
-                try await remove(chosen.map(\.id), damaged: damaged)
-            } else {
-                let changed = moved(chosen, by: act)
-                count = changed.count
-                try await write(changed)
-                if act == .pause { stop(changed.map(\.id)) }
-            }
-            wake()
-            return count
-        }
-    }
-
-    private func chosen(_ selection: DownloadSelection) throws -> ([QueuedDownload], damaged: [DownloadID]) {
-        try state.withLock { state in
-            guard let list = state.list else { return ([], []) }
-            guard case .titles(let titles) = selection else { return (list.inOrder.map(\.download), state.damaged) }
-            let found = try titles.flatMap { title in
-                let entries = list.entries(of: title)
-                guard !entries.isEmpty else {
-                    throw VaultError(.notHeld, "no download of \(title) is in the queue; list the downloads")
-                }
-                return entries.map(\.download)
-            }
-            var seen: Set<DownloadID> = []
-            return (found.filter { seen.insert($0.id).inserted }, [])
-        }
-    }
-
-    /// Returns those entries that an act changes, changed. Their order among themselves stays.
-    private func moved(_ downloads: [QueuedDownload], by act: DownloadAct) -> [QueuedDownload] {
-        let (first, last) = state.withLock { ($0.list?.firstPosition ?? 0, $0.list?.lastPosition ?? 0) }
-        let sorted = downloads.sorted { $0.place < $1.place }
-        let start = act == .first ? first - Int64(sorted.count - 1) : last
-        return sorted.enumerated().compactMap { act.applied(to: $1, position: start + Int64($0)) }
-    }
-
-    /// Removes the entries of a title, if there are any: the title itself was removed.
-    package func forget(_ title: TitleID) async throws {
-        try await load()
-        guard state.withLock({ $0.list?.entries(of: title).isEmpty == false }) else { return }
-        _ = try await change(.cancel, of: .titles([title]))
-    }
-
-    // MARK: Writing
-
-    /// Writes entries durably, then changes them in memory. The caller holds ``changing``.
-    private func write(_ downloads: [QueuedDownload]) async throws {
-        let store = store
-        for start in stride(from: 0, to: downloads.count, by: Self.batch) {
-            let batch = Array(downloads[start..<min(start + Self.batch, downloads.count)])
-            try await pool.run { try store.write(batch, isDurable: true) }
-            tell { state in
-                for download in batch { state.list?.put(download, revision: state.revision) }
-            }
-        }
-    }
-
-    /// Removes entries, and stops those that run. The caller holds ``changing``.
-    private func remove(_ ids: [DownloadID], damaged: [DownloadID]) async throws {
-        let (store, all) = (store, ids + damaged)
-        for start in stride(from: 0, to: all.count, by: Self.batch) {
-            let batch = Array(all[start..<min(start + Self.batch, all.count)])
-            try await pool.run { try store.removeDownloads(batch, isForgotten: true) }
-            let gone = Set(batch)
-            tell { state in
-                for id in batch { state.end(id, as: .ended) }
-                if !damaged.isEmpty { state.damaged.removeAll { gone.contains($0) } }
-            }
-            stop(batch)
-        }
-    }
+    // MARK: State
 
     /// Changes the state, and notifies the listeners.
     func tell(_ body: (inout State) -> Void) {
@@ -382,7 +219,7 @@ extension DownloadQueue.State {
 
     var counts: DownloadCounts {
         var counts = DownloadCounts()
-        counts.damaged = damaged.count
+        counts.damaged = damaged
         for entry in list?.inOrder.map({ $0 }) ?? [] {
             switch snapshot(entry).state {
             case .running: counts.running += 1
@@ -398,7 +235,7 @@ extension DownloadQueue.State {
     func plan(at now: DownloadSchedule.Moment) -> DownloadSchedule.Plan {
         guard let list else { return DownloadSchedule.Plan() }
         return DownloadSchedule(settings: settings).plan(
-            list.inOrder.lazy.map(\.candidate), running: Set(running.keys),
+            list.inOrder.lazy.map(\.candidate), hosts: list.hostCount, running: Set(running.keys),
             ending: Set(running.filter(\.value.isEnding).keys), at: now)
     }
 

@@ -41,10 +41,12 @@ struct DownloadSchedule: Sendable {
     ///
     /// - Parameters:
     ///   - queue: the entries in the order in which they should run. It is read only as far as needed.
+    ///   - hosts: the number of hosts that it has, if that is known: once all are burdened, nothing more can begin.
     ///   - running: the entries that run or are ending.
     ///   - ending: those of them that were told to stop.
     func plan(
-        _ queue: some Sequence<Candidate>, running: Set<DownloadID>, ending: Set<DownloadID> = [], at now: Moment
+        _ queue: some Sequence<Candidate>, hosts: Int = .max, running: Set<DownloadID>, ending: Set<DownloadID> = [],
+        at now: Moment
     ) -> Plan {
         var plan = Plan()
         if let hours = settings.hours {
@@ -65,16 +67,18 @@ struct DownloadSchedule: Sendable {
             return true
         }
         var left = running.count
-        for candidate in queue where left > 0 && running.contains(candidate.id) {
+        for candidate in queue {
+            guard left > 0 else { break }
+            guard running.contains(candidate.id) else { continue }
             left -= 1
             if !takesPlace(candidate), !ending.contains(candidate.id) { plan.stop.insert(candidate.id) }
-            if left == 0 { break }
         }
         // Entries that were removed from the queue while they run.
         count += left
         var earliest: Int64?
+        var burdened: Set<String> = []
         for candidate in queue where candidate.isWaiting && !running.contains(candidate.id) {
-            guard count < settings.parallel else { break }
+            guard count < settings.parallel, burdened.count < hosts else { break }
             if let time = candidate.notBefore, time > now.time {
                 // A clock that was set back makes nothing wait for longer than the longest delay.
                 guard time - now.time > DownloadRetry.longestWait else {
@@ -82,7 +86,7 @@ struct DownloadSchedule: Sendable {
                     continue
                 }
             }
-            if takesPlace(candidate) { plan.start.append(candidate.id) }
+            if takesPlace(candidate) { plan.start.append(candidate.id) } else { burdened.insert(candidate.host) }
         }
         if let earliest {
             let wait = min(max(1, earliest - now.time), Self.longestWait)
@@ -104,6 +108,9 @@ enum DownloadRetry: Hashable, Sendable {
     /// The longest time that an origin may ask for with `Retry-After`, in seconds: a day.
     static let longestWait: Int64 = 86_400
 
+    /// How often in a row what is no media is tried again: for about a day.
+    private static let mostPages: Int64 = 100
+
     /// Decides what becomes of a download.
     ///
     /// - Parameters:
@@ -114,6 +121,9 @@ enum DownloadRetry: Hashable, Sendable {
         // The title was removed, or its id is being recomputed; the vault closes.
         case .removed, .busy, .closed: self = .soon
         case .unreachable, .notHeld, .changed, .diskFull, .quotaExceeded, .storage, .owned, .invalidResponse:
+            self = .after(policy.queueDelay(attempts: attempts, chance: chance))
+        // A page in place of media may be that of a network's portal, which goes as it came.
+        case .notMedia where attempts < Self.mostPages:
             self = .after(policy.queueDelay(attempts: attempts, chance: chance))
         case .refused where Self.isPassing(error.originStatus):
             let asked = min(Int64(max(0, error.retryAfter ?? 0)), Self.longestWait)

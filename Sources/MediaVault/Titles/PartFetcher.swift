@@ -153,8 +153,7 @@ final class PartFetcher: Sendable {
             work.withLock { [arrived] in $0.tally.note(number, held: arrived, length: nil) }
             report()
             try await loader.playbackPriority.yieldToPlayers(at: loader.addresses.current.url.origin)
-            let delay = rate.take(Int64(count))
-            if delay > .zero { try await Task.sleep(for: delay) }
+            try await rate.take(Int64(count))
         }
     }
 }

@@ -29,8 +29,8 @@ package final class EventTickets: Sendable {
 
     /// For how many seconds a ticket is good.
     private static let lifetime = 60
-    /// The most tickets; of more, the oldest end.
-    private static let maxCount = 256
+    /// The most tickets, and the most of one holder; of more, the oldest end.
+    private static let (maxCount, maxOfHolder) = (256, 16)
 
     package init() {}
 
@@ -45,6 +45,9 @@ package final class EventTickets: Sendable {
             text: Array(text.utf8), holder: Holder(access: access), end: now + .seconds(Self.lifetime))
         entries.withLock { entries in
             entries.removeAll { $0.end <= now }
+            // A holder that asks for very many ends its own, and not those of others.
+            let own = entries.indices.filter { entries[$0].holder == entry.holder }
+            if own.count >= Self.maxOfHolder { entries.remove(at: own[0]) }
             entries = entries.suffix(Self.maxCount - 1) + [entry]
         }
         return Ticket(text: text, lifetime: Self.lifetime)

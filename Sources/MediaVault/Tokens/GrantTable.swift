@@ -10,8 +10,8 @@ import VaultStorage
 final class GrantTable: Sendable {
     private struct State {
         var grants: [GrantID: AccessGrant] = [:]
-        /// The rows of the index that do not open.
-        var unreadable: [GrantID] = []
+        /// The number of rows of the index that do not open.
+        var unreadable = 0
         /// The days of use that the index does not have yet.
         var uses: [GrantID: Int64] = [:]
     }
@@ -92,7 +92,7 @@ final class GrantTable: Sendable {
     }
 
     /// The number of rows that do not open.
-    var unreadableCount: Int { state.withLock { $0.unreadable.count } }
+    var unreadableCount: Int { state.withLock { $0.unreadable } }
 
     // MARK: Changing
 
@@ -129,22 +129,35 @@ final class GrantTable: Sendable {
         }
     }
 
-    /// Revokes grants; from its return on, nothing accepts them. Blocks.
+    /// Revokes grants; from its return on, nothing accepts them, not even an index that is rebuilt. Blocks.
     ///
     /// - Parameter isAll: whether to delete rows that do not open, too.
     /// - Returns: the number of those that there were.
+    /// - Throws: ``VaultError`` with code `storage` or `diskFull`.
     func revoke(_ ids: [GrantID], isAll: Bool = false) throws -> Int {
+        let count = try remove(ids, isAll: isAll)
+        do {
+            try store.backUpCatalog()
+        } catch let error as VaultError {
+            throw VaultError(
+                error.code,
+                "what was revoked opens nothing any more, but catalog.backup may still have its records; a new one is "
+                    + "written within a minute: \(error.message)", hint: error.hint)
+        }
+        return count
+    }
+
+    /// Deletes grants from the index, durably, and then from the table.
+    private func remove(_ ids: [GrantID], isAll: Bool = false) throws -> Int {
         try changing.withLock { _ in
-            let (known, unreadable) = state.withLock { state in
-                (ids.filter { state.grants[$0] != nil }, isAll ? state.unreadable : [])
-            }
-            try store.removeGrants(known + unreadable)
+            let known = state.withLock { state in ids.filter { state.grants[$0] != nil } }
+            try store.removeGrants(known, withUnreadable: isAll)
             state.withLock { state in
                 for id in known {
                     state.grants[id] = nil
                     state.uses[id] = nil
                 }
-                state.unreadable.removeAll { unreadable.contains($0) }
+                if isAll { state.unreadable = 0 }
             }
             noteChange()
             return known.count
@@ -165,7 +178,8 @@ final class GrantTable: Sendable {
     func removeVoid(era: [UInt8]) throws {
         let now = store.now()
         let void = state.withLock { Array($0.grants.values) }.filter { Self.isVoid($0, era: era, now: now) }
-        if !void.isEmpty { _ = try revoke(void.map(\.id)) }
+        // In an older backup they are as void.
+        if !void.isEmpty { _ = try remove(void.map(\.id)) }
     }
 
     private static func isVoid(_ grant: AccessGrant, era: [UInt8], now: Int64) -> Bool {

@@ -8,7 +8,7 @@ extension Vault {
     /// - Throws: ``VaultError`` with code `integrity` if the settings cannot be read.
     public func networkSettings() async throws -> NetworkSettings {
         let store = store
-        return try await pool.run { try store.index.settings().network() }
+        return try await pool.run { try store.index.settings().networkSettings() }
     }
 
     /// Changes how origins are reached, for each request that begins from now on.
@@ -27,7 +27,7 @@ final class NetworkInForce: Sendable {
     private let settings: Locked<NetworkSettings?>
 
     /// Reads the settings. Blocks.
-    init(_ store: VaultStore) { settings = Locked(try? store.index.settings().network()) }
+    init(_ store: VaultStore) { settings = Locked(try? store.index.settings().networkSettings()) }
 
     /// Returns the settings.
     ///

@@ -14,7 +14,7 @@ extension Vault {
         let store = store
         let id = try await name(reference).id
         return try await pool.run {
-            try store.index.resource(id).map { ResourceSummary($0) }
+            try store.index.summary(of: id)
         }
     }
 
@@ -30,7 +30,7 @@ extension Vault {
             let rows = try store.index.resources(after: last, limit: limit, parts: false)
             let known = rows.compactMap(\.resource)
             return ResourcePage(
-                resources: known.map { ResourceSummary($0) }, damagedCount: rows.count - known.count,
+                resources: try store.index.summaries(of: known), damagedCount: rows.count - known.count,
                 next: rows.count < limit ? nil : rows.last?.id)
         }
     }
@@ -48,7 +48,7 @@ extension Vault {
     /// Returns what the vault holds of the resource with this id; nil if it has none.
     package func summary(of id: ResourceID) async throws -> ResourceSummary? {
         let store = store
-        return try await pool.run { try store.index.resource(id).map { ResourceSummary($0) } }
+        return try await pool.run { try store.index.summary(of: id) }
     }
 
     /// Returns a reference to the title with an id, for every call that takes one.
@@ -117,20 +117,20 @@ extension Vault {
     ///
     /// A title goes with all its parts, except for those that another title needs, too.
     ///
-    /// Its readers and downloads end with code `removed`; it can be opened again as a new resource. Its key is erased
+    /// Its readers and downloads end with code `removed`, and it leaves the download queue, also if the vault holds
+    /// nothing of it yet. It can be opened again as a new resource. Its key is erased
     /// from the index and from `catalog.backup` at once, or together with those of resources that were removed within
     /// the last minute: ``hasPendingErasure()``.
     ///
     /// - Returns: the size of the removed files in bytes.
-    /// - Throws: ``VaultError`` with code `notHeld` if the vault does not know the resource; `storage` if it was
-    ///   removed but a copy of its sealed key may remain: erasing the key is tried again until it succeeds.
+    /// - Throws: ``VaultError`` with code `notHeld` if the vault does not hold the resource; `storage` or `diskFull` if
+    ///   the queue cannot be changed: then nothing is removed; `storage` if it was removed but a copy of its sealed key may remain: erasing the key is tried again until it succeeds.
     @discardableResult
     public func remove(_ reference: MediaReference) async throws -> Int64 {
         try requireOwner(to: "removes titles")
         let resource = try await name(reference)
-        // What was removed is not fetched again: it leaves the queue first, which would take the removal for a failure.
-        // A title whose row is damaged has no id to leave it by, and is removed all the same.
-        if let title = try? await titleID(of: reference) { try await downloads.forget(title) }
+        // First, so that what was removed is not fetched again, whatever happens in between.
+        try await downloads.forget(resource)
         return try await loaders.remove(resource) { store, id in try store.remove(id) }
     }
 
@@ -147,14 +147,15 @@ extension Vault {
     /// - Throws: ``VaultError`` with code `notHeld` if the vault does not know the resource.
     public func pin(_ reference: MediaReference) async throws { try await setClass(.pinned, of: reference) }
 
-    /// Makes a resource subject to limits again. If it is complete, it is treated as a download
-    /// (``StorageLimits/evictsDownloads``), otherwise as merely played. A resource that is not pinned is not changed.
+    /// Makes a resource subject to limits again. If it is complete, or a title that was fetched, it is treated as a
+    /// download (``StorageLimits/evictsDownloads``), otherwise as merely played. A resource that is not pinned is not changed.
     ///
     /// - Throws: ``VaultError`` with code `notHeld` if the vault does not know the resource.
     public func unpin(_ reference: MediaReference) async throws {
         try requireOwner(to: "pins and unpins titles")
         guard let summary = try await summary(of: reference) else { throw reference.notHeld }
-        let isDownload = summary.isComplete || summary.title != nil
+        // That a manifest is complete says nothing of its title.
+        let isDownload = summary.isManifest ? summary.title != nil : summary.isComplete
         try await setClass(isDownload ? .download : .cache, of: reference, only: .pinned)
     }
 

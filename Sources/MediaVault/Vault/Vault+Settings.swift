@@ -115,6 +115,7 @@ extension Vault {
     ///   - policy: changes which URLs name the same resource; if it throws, all settings stay unchanged.
     ///   - network: changes how origins are reached; if it throws, all settings stay unchanged.
     ///   - downloads: changes how the download queue runs; if it throws, all settings stay unchanged.
+    ///   - programs: changes which programs are run; if it throws, all settings stay unchanged.
     ///   - mode: the new mode in the settings; nil leaves it unchanged.
     /// - Throws: ``VaultError`` if the settings cannot be written; `invalidArgument` as ``setLimits(_:)``; `owned` if
     ///   this process is not the owner.
@@ -123,6 +124,7 @@ extension Vault {
         policy changePolicy: (@Sendable (_ old: () throws -> KeyPolicy) throws -> KeyPolicy)? = nil,
         network changeNetwork: (@Sendable (_ old: () throws -> NetworkSettings) throws -> NetworkSettings)? = nil,
         downloads changeDownloads: (@Sendable (inout DownloadSettings) throws -> Void)? = nil,
+        programs changePrograms: (@Sendable (inout ProgramSettings) throws -> Void)? = nil,
         mode: VaultMode?? = nil
     ) async throws {
         try requireOwner(to: "changes its settings")
@@ -149,10 +151,10 @@ extension Vault {
                     policy = changed
                 }
                 if let changeNetwork {
-                    let changed = try changeNetwork(settings.network)
+                    let changed = try changeNetwork(settings.networkSettings)
                     settings.setNetwork(changed)
                     // Settings that cannot be read again would stop every request.
-                    guard try settings.network() == changed else { throw VaultSettings.unreadableNetwork }
+                    guard try settings.networkSettings() == changed else { throw VaultSettings.unreadableNetwork }
                     network = changed
                 }
                 if let changeDownloads {
@@ -160,6 +162,11 @@ extension Vault {
                     try changeDownloads(&changed)
                     settings.setDownloads(changed)
                     downloads = changed
+                }
+                if let changePrograms {
+                    var changed = settings.programs
+                    try changePrograms(&changed)
+                    settings.setPrograms(changed)
                 }
                 if let mode { settings.mode = mode }
             }

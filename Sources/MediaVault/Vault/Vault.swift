@@ -32,6 +32,8 @@ public final class Vault: Sendable {
     let joiner: SegmentJoiner
     /// The download queue, which runs while a service has it started.
     package let downloads: DownloadQueue
+    /// Runs the subscriptions while a service has it started.
+    let subscriptionClock = SubscriptionClock()
     /// The manifests that are being played.
     let manifests: ManifestPlayback
     /// How origins are reached.
@@ -81,8 +83,8 @@ public final class Vault: Sendable {
         manifests = ManifestPlayback(loaders)
         downloads = DownloadQueue(loaders)
         keys = KeyAdministration(
-            loaders: loaders, log: AuditLog(of: store, at: KeyringPlace(keyringFile, fileSystem: store.fileSystem)),
-            tasks: tasks)
+            loaders: loaders, downloads: downloads,
+            log: AuditLog(of: store, at: KeyringPlace(keyringFile, fileSystem: store.fileSystem)), tasks: tasks)
     }
 
     var names: ResourceNames { loaders.environment.names }
@@ -130,6 +132,7 @@ public final class Vault: Sendable {
         let upkeep = upkeep.withLock { $0 }
         upkeep?.cancel()
         await upkeep?.value
+        await subscriptionClock.end()
         await downloads.end()
         await backgroundTasks.end()
         await keys.end()

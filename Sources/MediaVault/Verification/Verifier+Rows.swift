@@ -5,7 +5,7 @@ import VaultStorage
 extension Verifier {
     mutating func checkSettings() async throws {
         do {
-            _ = try await blocking { try $0.index.settings() }
+            _ = try await blocking { try $0.index.settings().networkSettings() }
         } catch let error as VaultError where [.integrity, .foreignKeyring].contains(error.code) {
             try await requireNewestKeys()
             report.note(.settings, isMended: false)
@@ -43,12 +43,34 @@ extension Verifier {
             try await requireNewestKeys()
             return try await settle(unopened: id)
         }
+        if resource.lacksServing { try await settleMissingServing(of: resource) }
         for representation in try await blocking({ try $0.index.representations(of: id) }) {
             let ledger = try await check(representation, of: resource)
             if !ledger.isSound { try await settle(ledger, of: representation, resource) }
         }
         try await checkParts(of: resource)
         try await checkLinks(of: resource)
+    }
+
+    /// Reports that the row of what is read of a resource is missing. A repair lets it be fetched again, unless a
+    /// rebuild of the index brings the row back.
+    private mutating func settleMissingServing(of resource: StoredResource) async throws {
+        let id = resource.id
+        var problem: String?
+        if try await blocking({ $0.canRestore(id) }) {
+            problem = "a row of it is missing, but can be restored; rebuild the index, even if it is otherwise sound"
+        } else if !options.repairs {
+            problem = "the row of its bytes is missing; repair it, and fetch it again"
+        } else if loaders.removeIfIdle(id) {
+            try await blocking { try $0.index.dropMissingServing(of: id) }
+        } else {
+            problem = "the row of its bytes is missing, but it is in use; repair again once nothing plays it"
+        }
+        report.note(.row, isMended: problem == nil)
+        report.name(
+            DamagedResource(
+                id: id.hex, url: (try? MediaURL(resource.metadata.url))?.description, damage: [.row: 1], ranges: [],
+                isRepaired: problem == nil, problem: problem))
     }
 
     /// Checks that the rows of the files in a pack open, and that no other resource has any; a repair deletes those

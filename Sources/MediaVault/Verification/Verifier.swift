@@ -19,6 +19,8 @@ struct Verifier {
     private var bytesTotal: Int64 = 0
     private var segmentsTotal = 0
     private var lastReport: ContinuousClock.Instant?
+    /// Whether a resource lacks the row of what is read of it; nil until that is looked up.
+    private var hasGaps: Bool?
 
     /// Rows read at a time.
     static let rowsPerPage = 256
@@ -164,7 +166,11 @@ extension Verifier {
 
     private mutating func check(orphan id: SegmentID, in byte: UInt8) async throws {
         do {
-            guard let claimed = try await intactSegment(of: id) else { return try await putAside(id.hex, in: byte) }
+            guard let claimed = try await intactSegment(of: id) else {
+                // A rebuilt index may know it again.
+                if try await lacksServingRows() { return report.orphans.strange += 1 }
+                return try await putAside(id.hex, in: byte)
+            }
             report.orphans.good += 1
             guard options.repairs, try await adopt(claimed) else { return }
             report.orphans.adopted += 1
@@ -192,6 +198,14 @@ extension Verifier {
         return claimed
     }
 
+    /// Returns whether a resource lacks the row of what is read of it; this is looked up once.
+    private mutating func lacksServingRows() async throws -> Bool {
+        if let hasGaps { return hasGaps }
+        let found = try await blocking { try $0.index.lacksServingRows() }
+        hasGaps = found
+        return found
+    }
+
     private mutating func putAside(_ name: String, in byte: UInt8) async throws {
         report.orphans.strange += 1
         guard options.repairs else { return }
@@ -215,6 +229,7 @@ extension Verifier {
         let isMended = options.repairs && problem == nil
         for (damageClass, count) in ledger.mended { report.note(damageClass, count, isMended: true) }
         for (damageClass, count) in ledger.pending { report.note(damageClass, count, isMended: isMended) }
+        loaders.environment.damage.note(resource.id)
         report.name(
             DamagedResource(
                 id: resource.id.hex, url: Self.name(of: resource),

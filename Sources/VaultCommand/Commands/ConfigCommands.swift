@@ -1,6 +1,6 @@
 import ArgumentParser
-import Foundation
 import MediaVault
+import VaultModel
 import VaultService
 
 struct ConfigCommand: AsyncParsableCommand {
@@ -66,7 +66,10 @@ struct ConfigUnsetCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("Setting.", valueName: "key"))
     var key: ConfigKey
 
-    @Argument(help: ArgumentHelp("For settings that are lists of hosts: the hosts to remove.", valueName: "value"))
+    @Argument(
+        help: ArgumentHelp(
+            "For settings that are lists of hosts: the hosts to remove. For header-for: one host, or the names of its "
+                + "headers to remove after it.", valueName: "value"))
     var values: [String] = []
 
     @OptionGroup var edit: SettingEdit
@@ -78,7 +81,8 @@ struct ConfigUnsetCommand: AsyncParsableCommand {
 struct SettingEdit: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Host that ignore-query applies to (default: every host), or one host for a list of hosts.",
+            "Host that ignore-query or client-certificate applies to (default: every host), or one host for a list "
+                + "of hosts.",
             valueName: "host"))
     var host: String?
 
@@ -116,10 +120,15 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
     case caFile = "ca-file"
     case userAgent = "user-agent"
     case addressFamily = "address-family"
+    case headerFor = "header-for"
+    case cookieFile = "cookie-file"
+    case clientCertificate = "client-certificate"
     case parallelDownloads = "parallel-downloads"
     case downloadsPerHost = "downloads-per-host"
     case downloadHours = "download-hours"
     case downloadRate = "download-rate"
+    case notifyCommand = "notify-command"
+    case refreshCommand = "refresh-command"
     case mode
 
     static let manual = """
@@ -140,11 +149,18 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         ca-file FILE: PEM file of certificate authorities to trust in addition to the system's; it is copied.
         user-agent TEXT: name that origins see (default: MediaVault and its version).
         address-family any|ipv4|ipv6: addresses that connections use (default: any).
+        header-for HOST 'NAME: VALUE'…: request headers for one host or HOST:PORT, such as Authorization; \
+        \(SecretValue.form) reads one from standard input.
+        cookie-file FILE: cookies in the Netscape form (cookies.txt) to send to their hosts; it is copied.
+        client-certificate FILE [--host HOST]: PEM file of a certificate and its private key, which identify the vault \
+        to origins with TLS: to every one that asks, or to one host; it is copied.
         parallel-downloads N: how many downloads of the queue run at a time, 1 to \(DownloadSettings.maxParallel) \
         (default: \(DownloadSettings.usualParallel)).
         downloads-per-host N: how many of them run at a time for one host (default: \(DownloadSettings.usualPerHost)).
         download-hours HH:MM-HH:MM: hours of the day in which the queue runs, in the service's local time (default: always).
         download-rate RATE: maximum rate of all downloads of the queue together: \(ByteRate.forms); 0 means no limit.
+        notify-command PROGRAM ARGUMENT…: absolute path of a program that the running service tells, as JSON on standard         input, of a full disk, a failed download, damage, and a title that max-age is about to remove. It runs without a         shell; put -- before PROGRAM if an argument begins with a hyphen.
+        refresh-command PROGRAM ARGUMENT…: absolute path of a program that gets the content id of a title whose URL was         refused, as JSON on standard input, and prints a new URL, or JSON with url and headers.
         mode MODE: what is fetched and stored: online, prefer-vault, offline or no-store; see mediavault mode --help.
         """
 
@@ -167,7 +183,7 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .evictDownloads: [settings.evictDownloads ? "yes" : "no"]
         case .ignoreQuery:
             settings.ignoreQuery.sorted { $0.key < $1.key }.map { host, names in
-                names.joined(separator: ",") + (host == SettingsDocument.everyHost ? "" : " --host \(host)")
+                names.joined(separator: ",") + Self.option(host)
             }
         case .mapHost: settings.mapHost.sorted { $0.key < $1.key }.map { "\($0) \($1)" }
         case .allowHost: settings.allowHost
@@ -177,16 +193,32 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .proxyFor: settings.proxyFor.sorted { $0.key < $1.key }.map { "\($0)=\($1)" }
         case .proxyFromEnvironment: [settings.proxyFromEnvironment ? "yes" : "no"]
         case .caFile:
-            settings.caFile.map { ["\($0.certificates) certificate\($0.certificates == 1 ? "" : "s")"] } ?? []
+            settings.caFile.map { [Self.count($0.certificates, "certificate")] } ?? []
         case .userAgent: settings.userAgent.map { [$0] } ?? []
         case .addressFamily: [settings.addressFamily]
+        case .headerFor:
+            settings.headerFor.sorted { $0.key < $1.key }.flatMap { host, names in names.map { "\(host) \($0): …" } }
+        case .clientCertificate:
+            settings.clientCertificate.sorted { $0.key < $1.key }.map { host, document in
+                Self.count(document.certificates, "certificate") + Self.option(host)
+            }
+        case .cookieFile: settings.cookieFile.map { [Self.count($0.cookies, "cookie")] } ?? []
         case .parallelDownloads: ["\(settings.parallelDownloads)"]
         case .downloadsPerHost: ["\(settings.downloadsPerHost)"]
         case .downloadHours: settings.downloadHours.map { [$0] } ?? []
         case .downloadRate: [settings.downloadRate == 0 ? "0" : SizeText.text(settings.downloadRate) + "/s"]
+        case .notifyCommand: ShellWords.lines(settings.notifyCommand)
+        case .refreshCommand: ShellWords.lines(settings.refreshCommand)
         case .mode: settings.mode.map { [$0.rawValue] } ?? []
         }
     }
+
+    /// Returns the option that names the host of a rule.
+    private static func option(_ host: String) -> String {
+        host == SettingsDocument.everyHost ? "" : " --host \(host)"
+    }
+
+    private static func count(_ count: Int, _ what: String) -> String { "\(count) \(what)\(count == 1 ? "" : "s")" }
 
     /// Returns the change that gives the setting the typed values.
     func change(_ values: [String], host: String?) throws -> SettingsChange {
@@ -211,16 +243,23 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .proxy: change.proxy = try SecretValue.read(onlyValue(values))
         case .proxyFor: change.proxyFor = try proxies(values)
         case .proxyFromEnvironment: change.proxyFromEnvironment = try yesOrNo(values)
-        case .caFile: change.caFile = try SecretValue.file(onlyValue(values))
+        case .caFile: change.caFile = try SecretValue.file(onlyValue(values), atMost: AuthorityCertificates.maxLength)
         case .userAgent:
             let name = try onlyValue(values)
             guard !name.isEmpty else { throw UsageError("user-agent must not be empty; config unset resets it") }
             change.userAgent = name
         case .addressFamily: change.addressFamily = try onlyValue(values)
+        case .headerFor: change.headerFor = try headers(values)
+        case .clientCertificate:
+            let pem = try SecretValue.file(onlyValue(values), atMost: ClientCertificates.maxLength)
+            change.clientCertificate = [host ?? SettingsDocument.everyHost: pem]
+        case .cookieFile: change.cookieFile = try SecretValue.file(onlyValue(values), atMost: CookieFile.maxLength)
         case .parallelDownloads: change.parallelDownloads = try number(values)
         case .downloadsPerHost: change.downloadsPerHost = try number(values)
         case .downloadHours: change.downloadHours = try DownloadHours(onlyValue(values)).description
         case .downloadRate: change.downloadRate = try rate(values)
+        case .notifyCommand: change.notifyCommand = try program(values)
+        case .refreshCommand: change.refreshCommand = try program(values)
         case .mode: change.mode = try NamedMode(onlyValue(values)).description
         }
         return change
@@ -244,12 +283,21 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .proxyFor: change.proxyFor = Dictionary(try some(values, are: false).map { ($0, nil as String?) }) { $1 }
         case .proxyFromEnvironment: change.proxyFromEnvironment = false
         case .caFile: change.caFile = ""
+        case .cookieFile: change.cookieFile = ""
+        case .clientCertificate: change.clientCertificate = [host ?? SettingsDocument.everyHost: nil as String?]
         case .userAgent: change.userAgent = ""
         case .addressFamily: change.addressFamily = NetworkSettings.AddressFamily.any.rawValue
+        case .headerFor:
+            let (host, names) = (try some(values, are: false)[0], values.dropFirst())
+            change.headerFor = [
+                host: names.isEmpty ? nil : Dictionary(names.map { ($0, nil as String?) }) { $1 }
+            ]
         case .parallelDownloads: change.parallelDownloads = DownloadSettings.usualParallel
         case .downloadsPerHost: change.downloadsPerHost = DownloadSettings.usualPerHost
         case .downloadHours: change.downloadHours = ""
         case .downloadRate: change.downloadRate = 0
+        case .notifyCommand: change.notifyCommand = []
+        case .refreshCommand: change.refreshCommand = []
         case .mode: change.mode = NamedMode(nil).description
         }
         guard hasValues || values.isEmpty else {
@@ -259,11 +307,20 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
     }
 
     /// Whether single values of the setting can be removed.
-    private var hasValues: Bool { [.mapHost, .allowHost, .ignoreEtag, .immutable, .proxyFor].contains(self) }
+    private var hasValues: Bool {
+        [.mapHost, .allowHost, .ignoreEtag, .immutable, .proxyFor, .headerFor].contains(self)
+    }
+
+    private func program(_ words: [String]) throws -> [String] {
+        guard !words.isEmpty else { throw UsageError("\(rawValue) needs the path of a program") }
+        return try ProgramInvocation(words).words
+    }
 
     private func check(_ host: String?) throws {
-        guard host == nil || [.ignoreQuery, .allowHost, .ignoreEtag, .immutable].contains(self) else {
-            throw UsageError("--host applies only to ignore-query, allow-host, ignore-etag and immutable")
+        let takers: [ConfigKey] = [.ignoreQuery, .allowHost, .ignoreEtag, .immutable, .clientCertificate]
+        guard host == nil || takers.contains(self) else {
+            throw UsageError(
+                "--host applies only to ignore-query, allow-host, ignore-etag, immutable and client-certificate")
         }
     }
 
@@ -307,6 +364,23 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         return Dictionary(pairs) { $1 }
     }
 
+    /// Returns the headers given as `HOST` and `NAME: VALUE`.
+    private func headers(_ values: [String]) throws -> [String: [String: String?]?] {
+        guard values.count > 1 else { throw UsageError("header-for needs HOST and 'NAME: VALUE'") }
+        let fields = try values.dropFirst().map { value in
+            let field = try SecretValue.read(value)
+            // The value is secret, so the message does not repeat it.
+            guard let colon = field.firstIndex(of: ":") else {
+                throw UsageError("a header for \(values[0]) is not of the form NAME: VALUE")
+            }
+            return (String(field[..<colon]), String(field[field.index(after: colon)...]) as String?)
+        }
+        guard Set(fields.map { $0.0.lowercased() }).count == fields.count else {
+            throw UsageError("a header for \(values[0]) is given twice; give each name once")
+        }
+        return [values[0]: Dictionary(fields) { $1 }]
+    }
+
     private func onlyValue(_ values: [String]) throws -> String {
         guard values.count == 1 else {
             throw UsageError("\(rawValue) needs exactly one value; see mediavault config set --help")
@@ -319,34 +393,5 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
             throw UsageError("no host is given; give each host to \(isListed ? "add to" : "remove from") \(rawValue)")
         }
         return values
-    }
-}
-
-/// A value of a setting that is not typed as it is: a secret from standard input, or the content of a file.
-enum SecretValue {
-    /// What stands for a value from standard input.
-    static let form = "-"
-
-    /// Returns a value; `-` is replaced by the first line of standard input.
-    static func read(_ value: String) throws -> String {
-        guard value == form else { return value }
-        guard let line = readLine(), !line.isEmpty else {
-            throw UsageError("standard input has no value; write it there as one line")
-        }
-        return line
-    }
-
-    /// Returns the text of a file of certificates.
-    static func file(_ path: String) throws -> String {
-        do {
-            let file = try FileHandle(forReadingFrom: URL(filePath: path))
-            defer { try? file.close() }
-            // One byte more shows that the file is too large.
-            let bytes = try file.read(upToCount: AuthorityCertificates.maxLength + 1) ?? Data()
-            // Only the certificates count, and they are ASCII; comments may be in any encoding.
-            return String(decoding: bytes, as: UTF8.self)
-        } catch {
-            throw UsageError("the file \(path) cannot be read; name a readable PEM file")
-        }
     }
 }

@@ -37,7 +37,7 @@ struct InfoCommand: AsyncParsableCommand {
             summary.title.map(TitleText.facts) ?? [
                 ("size", summary.size.map(String.init) ?? "unknown"), ("held", RangeText.text(summary.held)),
                 ("bytes", String(summary.bytes)),
-            ]
+            ] + (summary.partBytes.map { [("played of it", String($0))] } ?? [])
         return FactText.text(
             [
                 ("id", summary.id?.description ?? "none"), ("name", summary.name ?? "none"), ("url", summary.url),

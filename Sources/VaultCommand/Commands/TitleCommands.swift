@@ -163,10 +163,8 @@ struct TitleArguments: ParsableArguments {
                 }
                 var failed: ExitStatus?
                 for (index, title) in titles.enumerated() {
-                    let record = try await Self.record(of: title, index + 1, titles.count, isPrinted: json) {
-                        let reference = try await naming.reference(to: $0, in: vault)
-                        return (reference, try await act(vault, reference))
-                    }
+                    let record = try await Self.record(
+                        of: title, index + 1, titles.count, naming, in: vault, isPrinted: json, act)
                     if record.status != .done { failed = failed ?? record.status }
                 }
                 return failed
@@ -176,23 +174,27 @@ struct TitleArguments: ParsableArguments {
     }
 
     private static func record(
-        of text: String, _ number: Int, _ count: Int, isPrinted: Bool,
-        _ act: (TitleName) async throws -> (MediaReference, TitleRecord.Outcome)
+        of text: String, _ number: Int, _ count: Int, _ naming: TitleNaming, in vault: any VaultClient,
+        isPrinted: Bool, _ act: Act
     ) async throws -> TitleRecord {
         let record: TitleRecord
+        var (id, url) = (TitleID(text), TitleID(text) == nil ? text : nil)
         do {
             let name = try TitleName(text)
-            let (reference, outcome) = try await act(name)
+            let reference = try await naming.reference(to: name, in: vault)
+            url = url ?? reference.url.absoluteString
+            // Before the act, after which the title may be gone.
+            if isPrinted, id == nil { id = try await vault.resource(reference)?.id }
+            let outcome = try await act(vault, reference)
             if !isPrinted {
                 let shown = (name.id.map { "\($0) " } ?? "") + "\(reference)"
                 try await StandardOutput.shared.write("\(Terminal.printable(shown)): \(outcome.sentence)\n")
             }
-            record = TitleRecord(id: name.id, name.id == nil ? text : reference.url.absoluteString, outcome)
+            record = TitleRecord(id: id, url ?? text, outcome)
         } catch let error as VaultError {
             try Task.checkCancellation()
             await Terminal.shared.say(error.message(ofURL: number, of: count))
-            let id = TitleID(text)
-            record = TitleRecord(id: id, id == nil ? text : nil, failed: error)
+            record = TitleRecord(id: id, url, failed: error)
         }
         if isPrinted { try await StandardOutput.shared.write(try JSONText.of(record) + "\n") }
         return record

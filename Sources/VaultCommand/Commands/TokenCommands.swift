@@ -181,7 +181,9 @@ struct RevocationArguments: ParsableArguments {
             family == .tokens
             ? try await vault.tokens().tokens.map { ($0.id, $0.name) }
             : try await vault.links().links.map { ($0.id, Optional($0.name)) }
-        return try names.map { name in
+        // One may be named twice, by its name and by its id.
+        var chosen: [String] = []
+        for name in names {
             guard let found = known.first(where: { $0.1 == name }) ?? known.first(where: { $0.0 == name }) else {
                 let (what, group) = family == .tokens ? ("token", "token") : ("named link", "links")
                 throw VaultError(
@@ -189,8 +191,9 @@ struct RevocationArguments: ParsableArguments {
                     "there is no \(what) with this name or id, so nothing was revoked; mediavault \(group) list "
                         + "shows those that there are")
             }
-            return found.0
+            if !chosen.contains(found.0) { chosen.append(found.0) }
         }
+        return chosen
     }
 }
 

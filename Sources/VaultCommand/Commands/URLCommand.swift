@@ -88,7 +88,7 @@ struct URLCommand: AsyncParsableCommand {
                 try await finder.act { try await linked(names, naming, details, in: $0) }
             }
         }
-        if let running = try await access.keylessService() {
+        if let running = try await access.runningService() {
             return try await linked(names, naming, details, in: running)
         }
         let urls = names.compactMap { if case .url(let url) = $0 { url } else { nil } }

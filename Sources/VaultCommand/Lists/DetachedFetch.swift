@@ -1,7 +1,7 @@
 import MediaVault
 import VaultService
 
-/// Puts titles into the download queue, which the service works through.
+/// Puts titles into the download queue, which the service works through: all of them, or none.
 struct DetachedFetch: Sendable {
     let orders: [FetchOrder]
     let naming: TitleNaming
@@ -15,10 +15,14 @@ struct DetachedFetch: Sendable {
     /// The most titles that are named one by one at a terminal.
     private static let mostNamed = 20
 
-    /// Queues the titles, and reports what was queued and what could not be.
+    /// Queues the titles, and reports what was queued, or what kept all of them out of the queue.
     func run(_ finder: VaultConnector) async throws {
         let (queued, failed, isServed) = try await Interruption.cancelling("the queue may have changed") {
             try await finder.act { vault in try await queue(in: vault) }
+        }
+        if let failed {
+            if orders.count > 1 { await Terminal.shared.say("nothing was queued: correct the list, and try again") }
+            throw AlreadyReported(status: failed)
         }
         let isLong = !isJSON && StandardOutput.shared.terminalWidth != nil
         for download in isQuiet && !isJSON ? [] : queued.prefix(isLong ? Self.mostNamed : .max) {
@@ -27,7 +31,6 @@ struct DetachedFetch: Sendable {
         }
         let who = isServed ? "" : "; no service is running, and the next one downloads (mediavault serve)"
         if !isQuiet { await Terminal.shared.say("queued \(Count.of(queued.count, "title"))\(who)") }
-        if let failed { throw AlreadyReported(status: failed) }
     }
 
     private func queue(
@@ -45,7 +48,7 @@ struct DetachedFetch: Sendable {
                 failed = failed ?? record.status
             }
         }
-        let queued = downloads.isEmpty ? [] : try await vault.queue(downloads, first: isFirst)
+        let queued = failed == nil ? try await vault.queue(downloads, first: isFirst) : []
         return (queued, failed, vault is RemoteVault)
     }
 }

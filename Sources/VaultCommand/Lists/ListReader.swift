@@ -27,6 +27,9 @@ enum ListReader {
                 continue
             }
             let path = AbsolutePath.of(file, from: ProcessEnvironment.current.workingDirectory)
+            if (try? URL(filePath: path).resourceValues(forKeys: [.isDirectoryKey]))?.isDirectory == true {
+                throw UsageError("the list \(file) is a folder; give a file with a title on each line")
+            }
             guard !file.isEmpty, let handle = FileHandle(forReadingAtPath: path) else {
                 throw UsageError("the list \(file) cannot be read; give a file that exists and that you may read")
             }
@@ -34,6 +37,28 @@ enum ListReader {
         }
         guard !orders.isEmpty else { throw UsageError("the list names no title; give one on each line") }
         return orders
+    }
+
+    /// Returns the bytes of a file, or of standard input, up to slightly more than `limit` so that an excess is visible.
+    ///
+    /// - Throws: ``UsageError`` if it cannot be read.
+    static func bytes(of file: String, atMost limit: Int) async throws -> [UInt8] {
+        if file == standardInput { return try await StandardInput.read(atMost: limit) }
+        let path = AbsolutePath.of(file, from: ProcessEnvironment.current.workingDirectory)
+        guard !file.isEmpty, let handle = FileHandle(forReadingAtPath: path) else {
+            throw UsageError("the list \(file) cannot be read; give a file that exists and that you may read")
+        }
+        return try await BlockingQueue("mediavault.input").run {
+            var bytes: [UInt8] = []
+            do {
+                while bytes.count <= limit, let more = try handle.read(upToCount: pieceBytes), !more.isEmpty {
+                    bytes += more
+                }
+            } catch let error as CocoaError {
+                throw UsageError("the list \(file) cannot be read: \(error.localizedDescription)")
+            }
+            return bytes
+        }
     }
 
     private static let pieceBytes = 64 << 10

@@ -36,7 +36,8 @@ struct TitleFetch: Sendable {
         var reference: MediaReference?
         do {
             let content = try order.content.get()
-            let title = try await naming.adding(content.fields).reference(to: content.name, in: vault)
+            let named = try await naming.adding(content.fields).reference(to: content.name, in: vault)
+            let title = content.reference ?? named
             reference = title
             let options = options.naming(content)
             let (hadAll, last) = try await download(title, options, into: vault, arrived: arrived)

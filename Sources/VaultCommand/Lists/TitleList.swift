@@ -20,6 +20,8 @@ struct FetchOrder: Sendable {
         var title: String?
         /// The request fields for its origin.
         var fields = HeaderFields()
+        /// The reference, if more is known of it than a name and fields say.
+        var reference: MediaReference?
     }
 
     /// The title as it was given; of a line that is not understood, what is safe to print.
@@ -39,8 +41,22 @@ struct FetchOrder: Sendable {
         }
     }
 
+    /// A title that a subscription is to fetch.
+    init(_ entry: SyncEntry) {
+        let content = Content(name: .url(entry.reference.url), title: entry.name, reference: entry.reference)
+        (text, place, self.content) = (entry.reference.url.absoluteString, nil, .success(content))
+    }
+
     init(_ content: Content, _ text: String, at place: LinePlace) {
         (self.text, self.place, self.content) = (text, place, .success(content))
+    }
+
+    /// The bytes of its texts.
+    var byteCount: Int {
+        guard case .success(let content) = content else { return text.utf8.count }
+        return content.fields.fields.reduce(text.utf8.count + (content.title?.utf8.count ?? 0)) {
+            $0 + $1.name.utf8.count + $1.value.utf8.count
+        }
     }
 
     /// A line that cannot be used.
@@ -62,23 +78,35 @@ struct TitleList: Sendable {
     private var number = 0
     private var line: [UInt8] = []
     private var isLineTooLong = false
-    /// The bytes of the lines that are kept.
+    /// The bytes of the list that were read.
+    private var readBytes = 0
+    /// The bytes of what is kept of the lines.
     private var keptBytes = 0
+    private let mostRead: Int
+    private let mostKept: Int
 
     /// The most bytes of a line.
     static let maxLineBytes = 1 << 20
     /// The most lines of a list.
     static let maxLines = 1_000_000
-    /// The most bytes of all lines that name a title.
-    static let maxBytes = 256 << 20
+    /// The most bytes of a list, with all that is skipped.
+    static let maxBytes = 4 << 30
+    /// The most bytes of what is kept of the lines: URLs, names and request fields.
+    static let maxKeptBytes = 256 << 20
 
     /// - Parameter source: the name of the list, for messages.
-    init(_ source: String) { self.source = source }
+    init(_ source: String, mostRead: Int = maxBytes, mostKept: Int = maxKeptBytes) {
+        (self.source, self.mostRead, self.mostKept) = (source, mostRead, mostKept)
+    }
 
     /// Reads the next bytes of the list.
     ///
     /// - Throws: ``UsageError`` if the list is too long, or no text.
     mutating func take(_ bytes: some Collection<UInt8>) throws {
+        readBytes += bytes.count
+        guard readBytes <= mostRead else {
+            throw UsageError("\(source) is longer than \(ByteCount.text(Int64(mostRead))); split it into several lists")
+        }
         var rest = bytes[...]
         while let end = rest.firstIndex(of: 0x0A) {
             grow(by: rest[..<end])
@@ -121,9 +149,11 @@ struct TitleList: Sendable {
             return
         }
         guard let order = ListLine(line).order(at: place) else { return }
-        keptBytes += order.text.utf8.count
-        guard keptBytes <= Self.maxBytes else {
-            throw UsageError("\(source) names more than 256 MiB of URLs; split it into several lists")
+        keptBytes += order.byteCount
+        guard keptBytes <= mostKept else {
+            throw UsageError(
+                "\(source) has more than \(ByteCount.text(Int64(mostKept))) of URLs, names and request fields; split it "
+                    + "into several lists")
         }
         orders.append(order)
     }
@@ -186,7 +216,13 @@ enum ShownText {
     /// The most characters that are shown.
     static let most = 60
 
+    /// The request fields whose values are secrets.
+    private static let secretFields: Set = ["authorization", "cookie", "proxy-authorization", "set-cookie"]
+
     static func of(_ text: String) -> String {
+        if let colon = text.firstIndex(of: ":"), secretFields.contains(text[..<colon].lowercased()) {
+            return text[...colon] + "…"
+        }
         let mark = text.firstRange(of: "://")
         let isScheme = mark.map { text[..<$0.lowerBound].utf8.allSatisfy(isSchemeCharacter) } ?? false
         let scheme = isScheme ? mark.map { text[..<$0.upperBound] } ?? "" : ""

@@ -32,7 +32,8 @@ enum GlobalOptions {
                 options += global
             }
         }
-        if let usual = command.configuration.defaultSubcommand, rest.first?.hasPrefix("-") ?? true,
+        if let usual = command.configuration.defaultSubcommand,
+            command.usualTakesArguments || rest.first?.hasPrefix("-") ?? true,
             !rest.contains(where: ["--help", "-h", "-help"].contains)
         {
             names.append(usual.configuration.commandName ?? "")
@@ -63,7 +64,13 @@ enum GlobalOptions {
     }
 }
 
+/// A default subcommand that takes arguments: a word in place of a subcommand is one of them.
+protocol TakesArguments {}
+
 extension ParsableCommand {
+    /// Whether a word that is no subcommand is an argument of the default one.
+    static var usualTakesArguments: Bool { configuration.defaultSubcommand is any TakesArguments.Type }
+
     /// Returns the subcommand with a name or alias; nil if there is none.
     static func subcommand(named name: String) -> (any ParsableCommand.Type)? {
         configuration.subcommands.first {

@@ -27,7 +27,12 @@ struct VaultAccess: ParsableArguments {
     ///
     /// With a key the command reads the vault itself, which is faster than the service's answers.
     func keylessService() async throws -> RemoteVault? {
-        guard try unlocking.way() == .prompt, let folder = try? place.vault() else { return nil }
+        try unlocking.way() == .prompt ? try await runningService() : nil
+    }
+
+    /// Returns the running service; nil if none answers.
+    func runningService() async throws -> RemoteVault? {
+        guard let folder = try? place.vault() else { return nil }
         let client = ControlClient(folder: folder)
         return await client.isAnswered() ? RemoteVault(client) : nil
     }

@@ -50,6 +50,7 @@ struct VaultConnector: Sendable {
     ) async throws -> Value {
         do {
             return try await opener.owning(limits: limits, whenOwned: wait) { vault in
+                LinkProgram().serve(vault) { sentence in Task { await Terminal.shared.say(sentence) } }
                 do {
                     let value = try await body(LocalVault(vault))
                     await reportEvictions(of: vault)

@@ -94,16 +94,32 @@ struct DownloadMonitor: Sendable {
     mutating func follow(_ service: RemoteVault) async throws {
         var idle = 0
         while isEndless || idle < Self.patience {
-            let page = try await service.downloads(after: nil, limit: 200)
-            let running = page.downloads.filter { $0.state == .running }
+            let (running, counts) = try await Self.running { try await service.downloads(after: $0, limit: $1) }
             idle = running.isEmpty ? idle + 1 : 0
             if isEndless || !running.isEmpty || !first.isEmpty {
-                await terminal.redraw(lines: lines(running, page.counts, at: .now))
+                await terminal.redraw(lines: lines(running, counts, at: .now))
             }
             try await Task.sleep(
                 for: running.isEmpty && first.isEmpty && !isEndless ? .milliseconds(50) : Self.interval)
         }
         await terminal.wipeLines()
+    }
+
+    /// Returns the downloads that run, and the counts of the queue. What runs stands mostly on the first page; others
+    /// are read only while some of it is missing.
+    ///
+    /// - Parameter page: returns a page of the queue: behind a cursor, with at most so many entries.
+    static func running(
+        in page: (_ after: String?, _ limit: Int) async throws -> DownloadsDocument
+    ) async throws -> ([DownloadDocument], DownloadCounts) {
+        var document = try await page(nil, 200)
+        let counts = document.counts
+        var running = document.downloads.filter { $0.state == .running }
+        while let next = document.next, running.count(where: \.queued) < counts.running {
+            document = try await page(next, 1000)
+            running += document.downloads.filter { $0.state == .running }
+        }
+        return (running, counts)
     }
 
     /// Returns a line for each running download, as many as fit, and one with the total.

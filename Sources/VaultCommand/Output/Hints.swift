@@ -37,6 +37,7 @@ extension VaultError {
         case .useTLS: "--tls-certificate and --tls-key, or --insecure"
         case .passSecret: "--key-file, --passphrase-file or --credential"
         case .rotateRootLocally: "mediavault keys rotate --root"
+        case .importUnasked: "--offline"
         default: nil
         }
     }

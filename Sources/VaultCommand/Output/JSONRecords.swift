@@ -8,10 +8,10 @@ struct FetchedRecord: Encodable, Sendable {
         let message: String
     }
 
-    /// The title's id; null if the vault has nothing of it.
+    /// The title's id; null if the vault has nothing of what a URL names.
     @OrNull var id: TitleID?
-    /// The URL, or the id, as it was given.
-    let url: String
+    /// The URL as it was given, or that of the title whose id was given; null if the vault has no such title.
+    @OrNull var url: String?
     @OrNull var size: Int64?
     let bytes: Int64
     @OrNull var type: String?
@@ -24,10 +24,13 @@ struct FetchedRecord: Encodable, Sendable {
 
     private enum CodingKeys: CodingKey { case id, url, size, bytes, type, complete, error }
 
-    /// The record of a title that was fetched whole, without its id.
-    init(_ url: String, _ progress: DownloadProgress) {
-        id = nil
-        self.url = url
+    /// The record of a title that was fetched whole.
+    ///
+    /// - Parameter text: its URL, or its id.
+    init(_ text: String, _ progress: DownloadProgress) {
+        let given = TitleID(text)
+        id = given
+        url = given == nil ? text : nil
         size = progress.total
         bytes = progress.held
         type = progress.type
@@ -37,10 +40,14 @@ struct FetchedRecord: Encodable, Sendable {
         failure = nil
     }
 
-    init(_ url: String, _ summary: ResourceSummary?, failed error: VaultError? = nil, _ sentence: String? = nil) {
+    /// The record of a title of which a summary says what the vault has.
+    ///
+    /// - Parameter text: its URL, or its id.
+    init(_ text: String, _ summary: ResourceSummary?, failed error: VaultError? = nil, _ sentence: String? = nil) {
+        let given = TitleID(text)
         failure = sentence
-        id = summary?.id
-        self.url = url
+        id = summary?.id ?? given
+        url = given == nil ? text : summary?.url
         size = summary?.wholeSize
         bytes = summary?.wholeBytes ?? 0
         type = summary?.type
@@ -65,9 +72,9 @@ struct TitleRecord: Encodable, Sendable {
         let message: String
     }
 
-    /// The id that the title was named by; nil if it was named by its URL.
-    let id: TitleID?
-    /// Its URL; nil if the vault has no title with the id.
+    /// The title's id; null if the vault has nothing of what a URL names.
+    @OrNull var id: TitleID?
+    /// Its URL; null if the vault has no title with the id.
     @OrNull var url: String?
     let bytes: Int64?
     @OrNull var error: Problem?
@@ -76,7 +83,7 @@ struct TitleRecord: Encodable, Sendable {
 
     private enum CodingKeys: CodingKey { case id, url, bytes, error }
 
-    init(id: TitleID? = nil, _ url: String, _ outcome: Outcome) {
+    init(id: TitleID?, _ url: String, _ outcome: Outcome) {
         self.id = id
         self.url = url
         bytes = outcome.bytes
@@ -84,7 +91,7 @@ struct TitleRecord: Encodable, Sendable {
         status = .done
     }
 
-    init(id: TitleID? = nil, _ url: String?, failed error: VaultError) {
+    init(id: TitleID?, _ url: String?, failed error: VaultError) {
         self.id = id
         self.url = url
         bytes = nil

@@ -5,7 +5,7 @@ import NIOCore
 import NIOHTTP1
 import VaultModel
 
-/// A request to the API: the query of its target, and its body.
+/// A request to the API: the query of its target, and its body. It has no more than the API description says.
 struct APIRequest: Sendable {
     /// The longest body in bytes, enough for a URL, some header fields and a few numbers.
     static let maxBytes = 1 << 20
@@ -13,7 +13,8 @@ struct APIRequest: Sendable {
     static let maxFileBytes = 2 * AuthorityCertificates.maxLength
 
     private let request: Request
-    private let route: APIRoute
+    private let schema: RequestSchema
+    private let query: [URLQueryItem]
     /// Whether the token of the request is still valid.
     private let isAllowed: @Sendable () -> Bool
 
@@ -21,13 +22,28 @@ struct APIRequest: Sendable {
     struct TokenEnded: Error {}
 
     init(_ request: Request, about route: APIRoute, isAllowed: @escaping @Sendable () -> Bool = { true }) {
-        (self.request, self.route, self.isAllowed) = (request, route, isAllowed)
+        (self.request, self.isAllowed) = (request, isAllowed)
+        schema = RequestSchema(route, request.method.rawValue)
+        query = URLComponents(string: request.head.path ?? "")?.queryItems ?? []
+    }
+
+    /// Refuses what the request does not know: it may be another's spelling of what matters.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the query has an unknown or repeated parameter, or there
+    ///   is a body, and the request has none.
+    func check() async throws {
+        try refuse(schema.fault(inQuery: query.map(\.name)))
+        guard !schema.hasBody, request.method != .get, request.method != .head, request.head.hasBody else { return }
+        let _: EmptyDocument = try await body()
+    }
+
+    private func refuse(_ fault: String?) throws {
+        guard let fault else { return }
+        throw VaultError(.invalidArgument, "\(fault); see the API description")
     }
 
     /// The decoded value of a query parameter; nil if it is absent.
-    subscript(name: String) -> String? {
-        URLComponents(string: request.head.path ?? "")?.queryItems?.first { $0.name == name }?.value
-    }
+    subscript(name: String) -> String? { query.first { $0.name == name }.map { $0.value ?? "" } }
 
     /// Returns a query parameter that is a number; nil if it is absent.
     func number(_ name: String) throws -> Int? {
@@ -50,6 +66,25 @@ struct APIRequest: Sendable {
             return choice
         }
     }
+
+    /// What the query asks about the readiness of titles.
+    var readiness: ReadinessOptions {
+        get throws {
+            var options = ReadinessOptions()
+            options.until = try self["until"].map { text in
+                guard let time = Timestamp(text) else {
+                    throw VaultError(.invalidArgument, "the request's until is not a time such as 2027-01-31T00:00:00Z")
+                }
+                return time
+            }
+            if let age = try number("verifiedWithin") { options.verifiedWithin = Int64(age) }
+            options.hasDownloads = try choice("titles") as ReadinessScope? == .downloaded
+            return options
+        }
+    }
+
+    /// Which titles are to be ready.
+    private enum ReadinessScope: String, CaseIterable { case pinned, downloaded }
 
     /// Which resources the query selects.
     var selection: ListSelection {
@@ -100,22 +135,26 @@ struct APIRequest: Sendable {
             // A body may take its time, and the token may have been revoked meanwhile.
             guard isAllowed() else { throw TokenEnded() }
             let bytes = Array(buffer.readableBytesView)
-            let value = try JSONText.read(type, from: bytes)
-            if let member = RequestSchema(route, request.method.rawValue)?.unknownMember(in: bytes) {
-                throw VaultError(
-                    .invalidArgument,
-                    "the body has \(member), which this request does not know; see the API description")
-            }
+            let value = try decoded(type, bytes)
+            try refuse(schema.fault(inBody: bytes))
             return value
         } catch is NIOTooManyBytesError {
             throw VaultError(.invalidArgument, "the body is longer than \(limit >> 20) MiB; shorten it")
         } catch is HTTPParserError {
             throw VaultError(.invalidArgument, "the body is incomplete or not valid HTTP/1.1; send all of it")
+        }
+    }
+
+    private func decoded<Value: Decodable>(_ type: Value.Type, _ bytes: [UInt8]) throws -> Value {
+        do {
+            return try JSONText.read(type, from: bytes)
         } catch let error as DecodingError {
             // The message does not repeat the body, which may contain a token, but for the name of one of its members.
-            let what = Self.member(of: error).map { "the body's \($0)" } ?? "the body"
+            // The error for a number that is no integer does not say which it is.
+            let what = (Self.member(of: error) ?? schema.fractionalMember(in: bytes)).map { "the body's \($0)" }
             throw VaultError(
-                .invalidArgument, "\(what) is not the JSON that this request expects; see the API description")
+                .invalidArgument,
+                "\(what ?? "the body") is not the JSON that this request expects; see the API description")
         }
     }
 

@@ -29,6 +29,7 @@ struct APIResponder: Sendable {
             let asked = APIRequest(request, about: route) {
                 access.map { tokens.isValid($0, now: Int64(Date().timeIntervalSince1970)) } ?? true
             }
+            try await asked.check()
             return try await answer(asked, to: request, about: route, context)
         } catch is APIRequest.TokenEnded {
             return Response(ErrorAnswer.unauthorized(isGiven: true), isHead: isHead, context: context)
@@ -47,6 +48,7 @@ struct APIResponder: Sendable {
         guard !vault.vault.isLocked || [.locks, .openAPI].contains(route) else { throw VaultError.vaultLocked }
         switch route {
         case .status: return try json(try await vault.status())
+        case .readiness: return try json(try await vault.readiness(asked.readiness))
         case .resources:
             return try json(
                 try await vault.resources(after: asked["after"], limit: asked.number("limit"), asked.selection))
@@ -60,6 +62,7 @@ struct APIResponder: Sendable {
                 vault: vault.vault, reference: reference, context: context, arrival: .now, now: now
             ).respond(to: MediaRequest(request.method == .head ? .head : .get, request.headers, now: now))
         case .explanation, .explanationByID: return try json(try await explanation(asked.reference(in: vault.vault)))
+        case .imports: return try json(try await importFile(request, context))
         case .removals:
             return try json(try await vault.remove(asked.body(ReferenceDocument.self).reference(in: vault.vault)))
         case .pins:
@@ -111,10 +114,7 @@ struct APIResponder: Sendable {
         case .retirements:
             let order: RetirementRequest = try await asked.body()
             return try json(try await vault.retire(order.generation))
-        case .settings:
-            return try json(
-                request.method == .patch
-                    ? try await vault.change(asked.body(upTo: APIRequest.maxFileBytes)) : try await vault.settings())
+        case .settings: return try json(try await settings(asked, isChange: request.method == .patch, context))
         case .links, .tokens: return try await grants(asked, route, request, context)
         case .tickets:
             let ticket = try tickets.issue(for: context.access)
@@ -128,6 +128,8 @@ struct APIResponder: Sendable {
             case .delete: return try json(try await endDownload(asked))
             default: return try json(try await listDownloads(asked))
             }
+        case .subscriptions: return try await subscriptions(asked, request, context)
+        case .syncs: return try await sync(asked, context)
         case .events: return try await feed(asked, context)
         case .openAPI:
             let file = Answer(status: 200, type: "application/json", body: PackageResources.openapi_json)
@@ -148,6 +150,27 @@ struct APIResponder: Sendable {
             let reference = try await asked.reference(in: vault.vault)
             if isSet { try await vault.pin(reference) } else { try await vault.unpin(reference) }
         }
+    }
+
+    /// Returns the settings, after the change that the body demands if it is one.
+    private func settings(
+        _ asked: APIRequest, isChange: Bool, _ context: ServiceContext
+    ) async throws -> SettingsDocument {
+        let settings: SettingsDocument
+        if isChange {
+            let change: SettingsChange = try await asked.body(upTo: APIRequest.maxFileBytes)
+            // A token must not let a client run programs as the service's user.
+            guard context.isControl || !change.changesPrograms else {
+                throw VaultError(
+                    .invalidArgument,
+                    "notifyCommand and refreshCommand can be set only through the control socket, on the service's "
+                        + "machine")
+            }
+            settings = try await vault.change(change)
+        } else {
+            settings = try await vault.settings()
+        }
+        return context.isControl ? settings : settings.withoutPrograms
     }
 
     /// Runs a verification beside players, and reports its progress.

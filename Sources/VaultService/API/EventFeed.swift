@@ -29,6 +29,8 @@ struct EventFeed: StreamedBody {
         let watching = DisconnectWatch(channel).begin(while: { true }, onDisconnect: { news.finish() })
         defer { watching.end() }
         try await withTaskCancellationOrGracefulShutdownHandler {
+            // Its token may have been revoked since it was checked, before the feed listened.
+            guard isAllowed else { return }
             var text = Self.comment
             if let only { text += try await states(of: [only]) }
             while true {

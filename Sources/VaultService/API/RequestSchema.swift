@@ -1,30 +1,81 @@
 import Foundation
 import VaultModel
 
-/// What the API description says of the body of a request.
+/// What the API description says of the query and the body of a request.
 struct RequestSchema: Sendable {
-    private let schema: JSONShape
+    /// The names of its query parameters.
+    let parameters: Set<String>
+    /// Whether it has a body, of any type.
+    let hasBody: Bool
+    private let body: JSONShape
 
-    /// - Returns: nil if the request has no body.
-    init?(_ route: APIRoute, _ method: String) {
+    init(_ route: APIRoute, _ method: String) {
         let operation = Self.description["paths"]?[route.path]?[method.lowercased()]
-        guard let schema = operation?["requestBody"]?["content"]?["application/json"]?["schema"] else { return nil }
-        self.schema = schema
+        var parameters: Set<String> = []
+        if case .array(let all)? = operation?["parameters"] {
+            for parameter in all.map(Self.target) where parameter["in"] == .text("query") {
+                if case .text(let name)? = parameter["name"] { parameters.insert(name) }
+            }
+        }
+        self.parameters = parameters
+        let body = (operation?["requestBody"]).map(Self.target)
+        hasBody = body != nil
+        self.body = body?["content"]?["application/json"]?["schema"] ?? Self.noMembers
     }
 
     private static let description = JSONShape(PackageResources.openapi_json)
+    /// The schema of the body of a request that has none.
+    private static let noMembers = JSONShape.object(["properties": .object([:]), "additionalProperties": .isFalse])
 
-    /// Returns a member that the description does not know, as a message may repeat it; nil if there is none.
+    /// Returns what a value refers to, or the value itself.
+    private static func target(of value: JSONShape) -> JSONShape {
+        guard case .text(let reference)? = value["$ref"] else { return value }
+        // `#/components/schemas/Name`
+        return reference.split(separator: "/").dropFirst().reduce(description) { $0[String($1)] ?? .other }
+    }
+
+    // MARK: The query
+
+    /// Returns what is wrong with the names in a query, in words: one is not known, or repeated; nil if nothing is.
+    func fault(inQuery names: [String]) -> String? {
+        if let unknown = names.first(where: { !parameters.contains($0) }) {
+            return "the query has \(Self.shown(unknown, "parameter")), which this request does not know"
+        }
+        let repeated = names.enumerated().first { names[..<$0.offset].contains($0.element) }
+        return repeated.map { "the query has \(Self.shown($0.element, "parameter")) twice" }
+    }
+
+    // MARK: The body
+
+    /// Returns what is wrong with the names in a body, in words: one is not known, or repeated; nil if nothing is.
     ///
     /// - Parameter body: JSON.
-    func unknownMember(in body: [UInt8]) -> String? { Self.unknownMember(in: JSONShape(body), schema) }
-
-    private static func unknownMember(in value: JSONShape, _ schema: JSONShape) -> String? {
-        if case .text(let reference)? = schema["$ref"] {
-            // `#/components/schemas/Name`
-            let parts = reference.split(separator: "/").dropFirst().map(String.init)
-            return unknownMember(in: value, parts.reduce(description) { $0[$1] ?? .other })
+    func fault(inBody body: [UInt8]) -> String? {
+        if let unknown = Self.unknownMember(in: JSONShape(body), self.body) {
+            return "the body has \(Self.shown(unknown, "member")), which this request does not know"
         }
+        return RepeatedMember.first(in: body).map { "the body has \(Self.shown($0, "member")) twice" }
+    }
+
+    /// Returns the outermost member that has a number in place of an integer; nil if there is none.
+    func fractionalMember(in body: [UInt8]) -> String? {
+        guard case .object(let members) = JSONShape(body) else { return nil }
+        let schema = Self.target(of: self.body)
+        return members.keys.sorted().first { name in
+            guard let known = schema["properties"]?[name], !Self.takesFractions(known) else { return false }
+            return members[name]?.hasFraction ?? false
+        }
+    }
+
+    private static func takesFractions(_ schema: JSONShape) -> Bool {
+        let schema = target(of: schema)
+        if case .array(let choices)? = schema["anyOf"] { return choices.contains(where: takesFractions) }
+        return schema["type"] == .text("number")
+    }
+
+    /// Returns a member that the description does not know; nil if there is none.
+    private static func unknownMember(in value: JSONShape, _ schema: JSONShape) -> String? {
+        let schema = target(of: schema)
         // Beside properties, `oneOf` only says which of them are required.
         if case .array(let choices)? = schema["anyOf"] ?? (schema["properties"] == nil ? schema["oneOf"] : nil) {
             let found = choices.filter { $0["type"] != .text("null") }.map { unknownMember(in: value, $0) }
@@ -36,7 +87,7 @@ struct RequestSchema: Sendable {
                 if let known = schema["properties"]?[name] {
                     if let unknown = unknownMember(in: member, known) { return unknown }
                 } else if schema["additionalProperties"] == .isFalse {
-                    return Self.shown(name)
+                    return name
                 }
             }
             return nil
@@ -47,9 +98,54 @@ struct RequestSchema: Sendable {
         }
     }
 
-    private static func shown(_ name: String) -> String {
+    /// Returns a name as a message may repeat it: it is the client's own, and may be anything.
+    private static func shown(_ name: String, _ kind: String) -> String {
         let isPlain = name.utf8.allSatisfy { (0x61...0x7A).contains($0 | 0x20) || $0 == 0x5F }
-        return isPlain && (1...32).contains(name.utf8.count) ? "the member \(name)" : "a member"
+        return isPlain && (1...32).contains(name.utf8.count) ? "the \(kind) \(name)" : "a \(kind)"
+    }
+}
+
+/// A member that an object of a JSON text has twice: of two values, one reader takes the first, another the last.
+enum RepeatedMember {
+    /// Returns the name of the first one; nil if there is none.
+    ///
+    /// - Parameter json: valid JSON; Foundation's parsers accept repeated members.
+    static func first(in json: [UInt8]) -> String? {
+        // The names of each object that is open; an array has none.
+        var open: [Set<String>] = []
+        var position = 0
+        while position < json.count {
+            let first = position
+            position += 1
+            switch json[first] {
+            case UInt8(ascii: "{"), UInt8(ascii: "["): open.append([])
+            case UInt8(ascii: "}"), UInt8(ascii: "]"): _ = open.popLast()
+            case UInt8(ascii: "\""):
+                position = end(ofStringAt: first, in: json)
+                let next = json[position...].first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
+                guard next == UInt8(ascii: ":"), !open.isEmpty, let name = text(json[first..<position]) else { break }
+                guard open[open.count - 1].insert(name).inserted else { return name }
+            default: break
+            }
+        }
+        return nil
+    }
+
+    /// Returns the position behind the closing quotation mark.
+    private static func end(ofStringAt first: Int, in json: [UInt8]) -> Int {
+        var position = first + 1
+        while position < json.count, json[position] != UInt8(ascii: "\"") {
+            position += json[position] == UInt8(ascii: "\\") ? 2 : 1
+        }
+        return min(position + 1, json.count)
+    }
+
+    private static func text(_ string: ArraySlice<UInt8>) -> String? {
+        // Most names have no escapes, and need no parser.
+        guard string.contains(UInt8(ascii: "\\")) else {
+            return String(decoding: string.dropFirst().dropLast(), as: UTF8.self)
+        }
+        return try? JSONText.read(from: Array(string))
     }
 }
 
@@ -59,6 +155,8 @@ private indirect enum JSONShape: Hashable, Sendable {
     case array([JSONShape])
     case text(String)
     case isFalse
+    /// A number that is no integer of 64 bits.
+    case fraction
     case other
 
     /// Reads JSON; anything else is ``other``.
@@ -72,10 +170,21 @@ private indirect enum JSONShape: Hashable, Sendable {
         case let members as [String: Any]: self = .object(members.mapValues { JSONShape($0) })
         case let elements as [Any]: self = .array(elements.map { JSONShape($0) })
         case let text as String: self = .text(text)
-        case let isTrue as Bool where !isTrue: self = .isFalse
+        case let isTrue as Bool: self = isTrue ? .other : .isFalse
+        case let number as NSNumber: self = Int64(exactly: number) == nil ? .fraction : .other
         default: self = .other
         }
     }
 
     subscript(name: String) -> JSONShape? { if case .object(let members) = self { members[name] } else { nil } }
+
+    /// Whether it is, or has within it, a number that is no integer.
+    var hasFraction: Bool {
+        switch self {
+        case .fraction: true
+        case .object(let members): members.values.contains(where: \.hasFraction)
+        case .array(let elements): elements.contains(where: \.hasFraction)
+        case .text, .isFalse, .other: false
+        }
+    }
 }

@@ -48,6 +48,40 @@ package struct ControlClient: Sendable {
         }
     }
 
+    /// Sends a request with a long body, and returns the answer, which may come before all of the body is sent.
+    ///
+    /// - Parameter next: returns the next bytes of the body; nil at its end. If it throws, the request is broken off.
+    /// - Throws: ``ServiceGone`` if there is no answer; any error of `next`.
+    func upload(
+        _ question: ControlRequest, _ next: @escaping @Sendable () async throws -> [UInt8]?
+    ) async throws -> Uploaded {
+        try await connect().executeThenClose { inbound, outbound in
+            try await withThrowingTaskGroup(of: Uploaded?.self) { group in
+                group.addTask {
+                    do {
+                        try await outbound.write(.head(question.head))
+                        while let bytes = try await next() {
+                            try await outbound.write(.body(.byteBuffer(ByteBuffer(bytes: bytes))))
+                        }
+                        try await outbound.write(.end(nil))
+                    } catch is IOError, is ChannelError {
+                        // The answer says why.
+                    }
+                    return nil
+                }
+                group.addTask {
+                    var answer = try await ControlAnswer(inbound.makeAsyncIterator())
+                    return Uploaded(status: answer.head.status, body: try await answer.whole())
+                }
+                defer { group.cancelAll() }
+                while let end = try await group.next() {
+                    if let end { return end }
+                }
+                throw ServiceGone()
+            }
+        }
+    }
+
     private func connect() async throws -> Connection {
         guard let address = ControlAddress(folder: folder) else { throw ServiceGone() }
         defer { withExtendedLifetime(address) {} }
@@ -64,6 +98,12 @@ package struct ControlClient: Sendable {
             throw ServiceGone()
         }
     }
+}
+
+/// The answer to a request with a long body.
+struct Uploaded: Sendable {
+    let status: HTTPResponseStatus
+    let body: [UInt8]
 }
 
 /// A request to the control socket.
@@ -86,6 +126,15 @@ struct ControlRequest: Sendable {
         } else {
             self.init(.POST, route, [:], body: try JSONText.bytes(of: document), fields: fields)
         }
+    }
+
+    /// Creates a request whose body has a number of bytes and follows piece by piece.
+    init(_ method: HTTPMethod, _ route: APIRoute, bytes: Int64) {
+        var fields: HTTPHeaders = ["Host": "localhost", "Content-Length": String(bytes)]
+        fields.add(name: "Content-Type", value: "application/octet-stream")
+        fields.add(name: "User-Agent", value: "MediaVault/\(Vault.version)")
+        head = HTTPRequestHead(version: .http1_1, method: method, uri: route.path, headers: fields)
+        body = []
     }
 
     /// - Parameters:

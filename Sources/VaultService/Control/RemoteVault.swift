@@ -13,6 +13,16 @@ package final class RemoteVault: VaultClient {
 
     package func status() async throws -> StatusDocument { try await document(ControlRequest(.GET, .status)) }
 
+    package func readiness(_ options: ReadinessOptions) async throws -> ReadinessReport {
+        try await document(
+            ControlRequest(
+                .GET, .readiness,
+                [
+                    "until": options.until?.description, "verifiedWithin": String(options.verifiedWithin),
+                    "titles": options.hasDownloads ? "downloaded" : nil,
+                ]))
+    }
+
     package func resources(after: String?, limit: Int?) async throws -> PageDocument {
         try await document(ControlRequest(.GET, .resources, ["after": after, "limit": limit.map(String.init)]))
     }
@@ -80,6 +90,19 @@ package final class RemoteVault: VaultClient {
         }
     }
 
+    /// Sends a request with a long body, and returns the document in the answer, unless it is a problem.
+    func upload<Document: Decodable>(
+        _ question: ControlRequest, _ next: @escaping @Sendable () async throws -> [UInt8]?
+    ) async throws -> Document {
+        do {
+            let answer = try await client.upload(question, next)
+            guard answer.status.code < 300 else { throw Self.error(try JSONText.read(from: answer.body)) }
+            return try JSONText.read(from: answer.body)
+        } catch is DecodingError {
+            throw Self.strange
+        }
+    }
+
     /// The error of a service that could not become the owner.
     private static let readOnlyService = VaultError(
         .owned,
@@ -119,8 +142,16 @@ extension RemoteVault {
         }
         // Those that are to run first are queued from the last to the first.
         for batch in first ? batches.reversed() : batches {
-            let answer: QueuedDocument = try await document(
-                ControlRequest(.POST, .downloads, body: DownloadBatch(downloads: batch, first: first ? true : nil)))
+            let answer: QueuedDocument
+            do {
+                answer = try await document(
+                    ControlRequest(.POST, .downloads, body: DownloadBatch(downloads: batch, first: first ? true : nil)))
+            } catch var error as VaultError where !queued.isEmpty {
+                error.message =
+                    "only \(queued.count) of \(downloads.count) titles were queued; queue the others again: "
+                    + error.message
+                throw error
+            }
             queued = first ? answer.downloads + queued : queued + answer.downloads
         }
         return queued
@@ -134,6 +165,25 @@ extension RemoteVault {
         _ act: DownloadAct, of selection: DownloadSelection
     ) async throws -> DownloadChangeDocument {
         try await document(ControlRequest(.PATCH, .downloads, body: DownloadChange(act, of: selection)))
+    }
+}
+
+// Subscriptions.
+extension RemoteVault {
+    package func subscriptions() async throws -> SubscriptionsDocument {
+        try await document(ControlRequest(.GET, .subscriptions))
+    }
+
+    package func subscribe(_ order: SubscriptionOrder) async throws -> SubscriptionDocument {
+        try await document(ControlRequest(.POST, .subscriptions, body: order))
+    }
+
+    package func unsubscribe(_ id: String, titles: Bool) async throws -> UnsubscribedDocument {
+        try await document(ControlRequest(.DELETE, .subscriptions, ["id": id, "titles": titles ? "true" : nil]))
+    }
+
+    package func sync(_ order: SyncOrder) async throws -> SyncDocument {
+        try await document(ControlRequest(.POST, .syncs, body: order))
     }
 }
 

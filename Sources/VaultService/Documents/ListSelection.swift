@@ -24,42 +24,44 @@ package struct ListSelection: Sendable {
     /// - Parameters:
     ///   - titles: all titles of the vault.
     ///   - cursor: where the page before ended; nil for the first page.
-    func page(of titles: [ListedDocument], after cursor: ListCursor?, limit: Int) -> (
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the page before was of another order.
+    func page(of titles: [ListedDocument], after cursor: ListCursor?, limit: Int) throws -> (
         titles: [ListedDocument], next: ListCursor?
     ) {
         let order = order ?? .name
-        let sorted = titles.filter(admits).map { (place: order.place(of: $0), title: $0) }
-            .sorted { $0.place < $1.place }.map(\.title)
-        let start = cursor.map { $0.start(in: sorted.map(\.id)) } ?? 0
-        let page = sorted.dropFirst(start).prefix(limit)
-        guard page.endIndex < sorted.endIndex, let last = page.last else { return (Array(page), nil) }
-        return (Array(page), ListCursor(last: last.id, count: page.endIndex))
+        guard cursor == nil || cursor?.order == order else {
+            throw VaultError(
+                .invalidArgument, "after is of a list in another order; repeat the sort of the previous page")
+        }
+        var rest = titles.filter(admits).map { (place: order.place(of: $0), title: $0) }
+        if let cursor { rest.removeAll { $0.place <= cursor.place } }
+        rest.sort { $0.place < $1.place }
+        let page = rest.prefix(limit)
+        let next = page.count < rest.count ? page.last.map { ListCursor(order: order, place: $0.place) } : nil
+        return (page.map(\.title), next)
     }
 }
 
-/// Where a page of a sorted list ended: behind a title, or if that is gone, at its place.
+/// Where a page of a sorted list ended: at a place, whatever titles come and go before the next page.
 struct ListCursor: Hashable, CustomStringConvertible {
-    let last: TitleID?
-    let count: Int
+    let order: ListOrder
+    let place: ListPlace
 
-    init(last: TitleID?, count: Int) { (self.last, self.count) = (last, count) }
+    init(order: ListOrder, place: ListPlace) { (self.order, self.place) = (order, place) }
 
-    /// Parses what ``description`` writes.
+    /// Parses exactly what ``description`` writes.
     init?(_ text: String) {
-        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
-        guard parts.count == 2, let count = DecimalNumber.exact(parts[1]), count <= Int64(UInt32.max) else {
-            return nil
-        }
-        self.init(last: TitleID(String(parts[0])), count: Int(count))
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == 4, let order = ListOrder(rawValue: parts[0]), let number = Int64(parts[1]),
+            let bytes = Base64.decodeFromURL(parts[3]), bytes.count <= ListPlace.maxNameBytes,
+            let name = String(validating: bytes, as: UTF8.self)
+        else { return nil }
+        self.init(order: order, place: ListPlace(number: number, name: name, id: parts[2]))
+        guard text == description, parts[2].isEmpty || TitleID(parts[2]) != nil else { return nil }
     }
 
-    var description: String { "\(last?.description ?? "")-\(count)" }
-
-    /// Returns the index of the first title behind the cursor.
-    func start(in ids: [TitleID?]) -> Int {
-        let place = last.flatMap { last in ids.firstIndex { $0 == last } }
-        // If the title is gone, those behind it have moved up.
-        return place.map { $0 + 1 } ?? max(0, count - 1)
+    var description: String {
+        "\(order.rawValue).\(place.number).\(place.id).\(Base64.encodeForURL(Array(place.name.utf8)))"
     }
 }
 
@@ -69,7 +71,9 @@ package struct TitleSearch: Sendable {
 
     package init(text: String) { self.text = text }
 
+    /// Returns whether a title has the text; an empty one is in every title.
     package func finds(_ title: ListedDocument) -> Bool {
+        guard !text.isEmpty else { return true }
         let isEncoded = title.url.utf8.contains(UInt8(ascii: "%"))
         let places = [title.name, title.url, isEncoded ? title.url.removingPercentEncoding : nil]
         return places.compactMap(\.self).contains { place in
@@ -105,7 +109,8 @@ package enum ListOrder: String, CaseIterable, Sendable {
             case .added: -title.added.seconds
             case .played: -title.accessed.seconds
             }
-        return ListPlace(number: number, name: ListPlace.comparable(title.shownName), url: title.url)
+        return ListPlace(
+            number: number, name: ListPlace.comparable(title.shownName), id: title.id?.description ?? "")
     }
 }
 
@@ -116,18 +121,24 @@ extension ListedDocument {
     }
 }
 
-/// The place of a title in a list; titles with the same number are in the order of their names.
-package struct ListPlace: Comparable, Sendable {
+/// The place of a title in a list; titles with the same number are in the order of their names, and those with the same
+/// name in that of their ids. It is short enough for the query of a request.
+package struct ListPlace: Hashable, Comparable, Sendable {
     let number: Int64
-    /// The name in a form whose bytes are in the order that people expect.
+    /// The beginning of the name, in a form whose bytes are in the order that people expect.
     let name: String
-    let url: String
+    /// Empty for a title without an id.
+    let id: String
+
+    /// How much of a name counts, in bytes.
+    static let maxNameBytes = 512
 
     package static func < (one: ListPlace, other: ListPlace) -> Bool {
-        (one.number, one.name, one.url) < (other.number, other.name, other.url)
+        (one.number, one.name, one.id) < (other.number, other.name, other.id)
     }
 
-    /// Returns a name without capitals and accents, and with the length before each number: 9 comes before 10.
+    /// Returns the beginning of a name without capitals and accents, and with the length before each number: 9 comes
+    /// before 10.
     package static func comparable(_ name: String) -> String {
         let isPlain = name.utf8.allSatisfy { $0 < 0x80 }
         let folded = isPlain ? name : name.folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)
@@ -149,6 +160,9 @@ package struct ListPlace: Comparable, Sendable {
             }
         }
         endNumber()
-        return String(decoding: bytes, as: UTF8.self)
+        var beginning = bytes.prefix(maxNameBytes)
+        // A character that is cut in two would be another one.
+        while !beginning.isEmpty, String(validating: beginning, as: UTF8.self) == nil { beginning.removeLast() }
+        return String(decoding: beginning, as: UTF8.self)
     }
 }

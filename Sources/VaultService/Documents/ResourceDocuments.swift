@@ -34,16 +34,13 @@ package struct ListedDocument: Codable, Sendable {
 
 extension ResourceSummary {
     /// The number of bytes held of the resource, or of all resources of its title.
-    package var wholeBytes: Int64 { title?.bytes ?? bytes }
+    package var wholeBytes: Int64 { title?.bytes ?? bytes + (partBytes ?? 0) }
 
     /// The size of the resource, or of its title; nil if it is unknown, and for a title that was never complete.
     package var wholeSize: Int64? {
         guard isManifest else { return size }
         return title?.size
     }
-
-    /// Whether every byte of the resource, or of its title, is held. A title that was only played is never complete.
-    package var isWhole: Bool { isManifest ? title.map { $0.isComplete && isComplete } ?? false : isComplete }
 }
 
 /// One page of resources, as `/api/v1/resources` returns it.

@@ -1,4 +1,5 @@
 package import MediaVault
+import VaultModel
 
 /// The settings of a vault, as `/api/v1/settings` and `config get --json` report them.
 package struct SettingsDocument: Codable, Hashable, Sendable {
@@ -27,11 +28,17 @@ package struct SettingsDocument: Codable, Hashable, Sendable {
     /// Whether the service's environment may name proxies.
     package let proxyFromEnvironment: Bool
     /// The certificate authorities that are trusted in addition to the system's; null if there are none.
-    @OrNull package var caFile: AuthoritiesDocument?
+    @OrNull package var caFile: CertificatesDocument?
     /// The value of `User-Agent`; null for the usual one.
     @OrNull package var userAgent: String?
     /// The addresses that connections use.
     package let addressFamily: String
+    /// The names of the request header fields that single hosts are sent, by host.
+    package let headerFor: [String: [String]]
+    /// The cookies that are sent to their hosts; null if there are none.
+    @OrNull package var cookieFile: CookiesDocument?
+    /// The client certificates by host; the one of ``everyHost`` is for hosts without one of their own.
+    package let clientCertificate: [String: CertificatesDocument]
     /// How many downloads of the queue run at a time.
     package let parallelDownloads: Int
     /// How many of them run at a time for one host.
@@ -40,15 +47,20 @@ package struct SettingsDocument: Codable, Hashable, Sendable {
     @OrNull package var downloadHours: String?
     /// Bytes per second of the whole queue; 0 means no limit.
     package let downloadRate: Int64
+    /// The program that is told what the operator should know, and its arguments; null if there is none, and always on
+    /// the network.
+    @OrNull package var notifyCommand: [String]?
+    /// The program that finds new URLs, and its arguments; null in the same way.
+    @OrNull package var refreshCommand: [String]?
     /// The configured mode; null if none is set.
     @OrNull package var mode: VaultMode?
 
-    /// The key for every host in ``ignoreQuery``.
+    /// The key for every host in ``ignoreQuery`` and ``clientCertificate``.
     package static let everyHost = "*"
 
     package init(
         _ limits: StorageLimits, _ policy: KeyPolicy, _ network: NetworkSettings, _ downloads: DownloadSettings,
-        _ mode: VaultMode?
+        _ programs: ProgramSettings, _ mode: VaultMode?
     ) {
         maxSize = limits.maxSize ?? 0
         maxAge = limits.maxAge ?? 0
@@ -63,21 +75,42 @@ package struct SettingsDocument: Codable, Hashable, Sendable {
         proxy = network.proxy?.description
         proxyFor = network.proxyForHost.mapValues(\.description)
         proxyFromEnvironment = network.proxyFromEnvironment
-        caFile = network.authorities.map { AuthoritiesDocument(certificates: $0.count) }
+        caFile = network.authorities.map { CertificatesDocument(certificates: $0.count) }
         userAgent = network.userAgent
         addressFamily = network.addressFamily.rawValue
+        headerFor = network.headers.names
+        cookieFile = network.cookies.map { CookiesDocument(cookies: $0.count) }
+        clientCertificate = Dictionary(
+            uniqueKeysWithValues: network.clientCertificates.all.map {
+                ($0.host ?? Self.everyHost, CertificatesDocument(certificates: $0.certificate.count))
+            })
         parallelDownloads = downloads.parallel
         downloadsPerHost = downloads.perHost
         downloadHours = downloads.hours?.description
         downloadRate = downloads.bytesPerSecond ?? 0
+        notifyCommand = programs.notify?.words
+        refreshCommand = programs.refresh?.words
         self.mode = mode
+    }
+
+    /// The settings as a client on the network sees them: arguments of programs may be secrets.
+    var withoutPrograms: SettingsDocument {
+        var settings = self
+        (settings.notifyCommand, settings.refreshCommand) = (nil, nil)
+        return settings
     }
 }
 
-/// The certificate authorities in the settings.
-package struct AuthoritiesDocument: Codable, Hashable, Sendable {
+/// The certificates of a setting.
+package struct CertificatesDocument: Codable, Hashable, Sendable {
     /// The number of certificates.
     package let certificates: Int
+}
+
+/// The cookies in the settings.
+package struct CookiesDocument: Codable, Hashable, Sendable {
+    /// The number of cookies.
+    package let cookies: Int
 }
 
 /// A change to a vault's settings, the body of `PATCH /api/v1/settings`.
@@ -111,6 +144,12 @@ package struct SettingsChange: Codable, Hashable, Sendable {
     package var userAgent: String?
     /// The addresses that connections use: `any`, `ipv4` or `ipv6`.
     package var addressFamily: String?
+    /// By host, the values of its request header fields by name.
+    package var headerFor: [String: [String: String?]?]?
+    /// The content of a file of cookies in the Netscape form; empty for none.
+    package var cookieFile: String?
+    /// By host, the PEM of its client certificate with the private key.
+    package var clientCertificate: [String: String?]?
     /// How many downloads of the queue run at a time.
     package var parallelDownloads: Int?
     /// How many of them run at a time for one host.
@@ -119,6 +158,11 @@ package struct SettingsChange: Codable, Hashable, Sendable {
     package var downloadHours: String?
     /// Bytes per second of the whole queue; 0 for no limit.
     package var downloadRate: Int64?
+    /// The program that is told what the operator should know, and its arguments; empty for none. Only on the control
+    /// socket.
+    package var notifyCommand: [String]?
+    /// The program that finds new URLs, and its arguments; in the same way.
+    package var refreshCommand: [String]?
     /// The name of the vault's mode; `default` for none.
     package var mode: String?
 
@@ -136,12 +180,26 @@ package struct SettingsChange: Codable, Hashable, Sendable {
     /// Whether the change affects how origins are reached.
     var changesNetwork: Bool {
         proxy != nil || proxyFor != nil || proxyFromEnvironment != nil || caFile != nil || userAgent != nil
-            || addressFamily != nil
+            || addressFamily != nil || headerFor != nil || cookieFile != nil
+            || clientCertificate != nil
     }
 
     /// Whether the change affects the download queue.
     var changesDownloads: Bool {
         parallelDownloads != nil || downloadsPerHost != nil || downloadHours != nil || downloadRate != nil
+    }
+
+    /// Whether the change names programs that are run.
+    var changesPrograms: Bool { notifyCommand != nil || refreshCommand != nil }
+
+    /// Changes which programs are run.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument`.
+    func apply(to programs: inout ProgramSettings) throws {
+        if let notifyCommand { programs.notify = notifyCommand.isEmpty ? nil : try ProgramInvocation(notifyCommand) }
+        if let refreshCommand {
+            programs.refresh = refreshCommand.isEmpty ? nil : try ProgramInvocation(refreshCommand)
+        }
     }
 
     /// Changes how the download queue is worked through.
@@ -172,6 +230,20 @@ package struct SettingsChange: Codable, Hashable, Sendable {
                 throw VaultError(.invalidArgument, "unknown address family; use one of \(names)")
             }
             network.addressFamily = family
+        }
+        for (host, fields) in headerFor ?? [:] {
+            guard let fields else {
+                try network.headers.removeAll(for: host)
+                continue
+            }
+            guard Set(fields.keys.map { $0.lowercased() }).count == fields.count else {
+                throw VaultError(.invalidArgument, "a header for \(host) is given twice; give each name once")
+            }
+            for (name, value) in fields { try network.headers.set(name, to: value, for: host) }
+        }
+        if let cookieFile { network.cookies = cookieFile.isEmpty ? nil : try CookieFile(cookieFile) }
+        for (host, pem) in clientCertificate ?? [:] {
+            try network.clientCertificates.set(pem: pem, for: host == SettingsDocument.everyHost ? nil : host)
         }
         return network
     }

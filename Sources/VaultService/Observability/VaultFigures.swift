@@ -65,14 +65,14 @@ struct VaultFigures: Sendable {
 
     private var downloads: MetricFamily {
         let counts = status.downloads
-        let states: [(DownloadSnapshot.State, Int)] = [
-            (.failed, counts.failed), (.paused, counts.paused), (.running, counts.running),
-            (.waiting, counts.waiting),
+        let states: [(String, Int)] = [
+            ("damaged", counts.damaged), ("failed", counts.failed), ("paused", counts.paused),
+            ("running", counts.running), ("waiting", counts.waiting),
         ]
         return MetricFamily(
             name: "mediavault_downloads", kind: .gauge,
             samples: states.map { state, count in
-                let label = MetricFamily.Label("state", state.rawValue)
+                let label = MetricFamily.Label("state", state)
                 return MetricFamily.Sample(labels: [label], value: Double(count))
             })
     }

@@ -13,13 +13,17 @@ package struct LocalVault: VaultClient {
 
     package func status() async throws -> StatusDocument { StatusDocument(try await vault.status()) }
 
+    package func readiness(_ options: ReadinessOptions) async throws -> ReadinessReport {
+        try await vault.readiness(options)
+    }
+
     /// Returns a page of the resources that a selection has, in its order.
     func resources(after cursor: String?, limit: Int?, _ selection: ListSelection) async throws -> PageDocument {
         guard !selection.isAll else { return try await resources(after: cursor, limit: limit) }
         let (cursor, limit) = (try cursor.map { try Self.read($0, ListCursor.init) }, try Self.checked(limit))
         var all: [ListedDocument] = []
         let damaged = try await resources { all.append($0) }
-        let page = selection.page(of: all, after: cursor, limit: limit)
+        let page = try selection.page(of: all, after: cursor, limit: limit)
         return PageDocument(resources: page.titles, damaged: cursor == nil ? damaged : 0, next: page.next?.description)
     }
 
@@ -86,6 +90,19 @@ package struct LocalVault: VaultClient {
         }
     }
 
+    package func importFile(
+        _ source: any ImportSource & Sendable, as reference: MediaReference, _ options: ImportOptions,
+        progress: (ImportProgress) async -> Void
+    ) async throws -> ImportReport {
+        let (steps, told) = AsyncStream.makeStream(of: ImportProgress.self, bufferingPolicy: .bufferingNewest(1))
+        async let report: ImportReport = {
+            defer { told.finish() }
+            return try await vault.importFile(source, as: reference, options: options) { told.yield($0) }
+        }()
+        for await step in steps { await progress(step) }
+        return try await report
+    }
+
     private func telling(of reference: MediaReference, _ act: () async throws -> Void) async throws {
         do {
             try await act()
@@ -118,6 +135,57 @@ extension LocalVault {
         _ act: DownloadAct, of selection: DownloadSelection
     ) async throws -> DownloadChangeDocument {
         DownloadChangeDocument(changed: try await vault.downloads.change(act, of: selection))
+    }
+}
+
+// Subscriptions.
+extension LocalVault {
+    package func subscriptions() async throws -> SubscriptionsDocument {
+        let found = try await vault.subscriptions()
+        return SubscriptionsDocument(
+            subscriptions: found.subscriptions.map(SubscriptionDocument.init), damaged: found.damaged)
+    }
+
+    package func subscribe(_ order: SubscriptionOrder) async throws -> SubscriptionDocument {
+        SubscriptionDocument(try await vault.subscribe(order.source, order.choices))
+    }
+
+    package func unsubscribe(_ id: String, titles: Bool) async throws -> UnsubscribedDocument {
+        UnsubscribedDocument(removed: try await vault.unsubscribe(id, removesTitles: titles))
+    }
+
+    package func sync(_ order: SyncOrder) async throws -> SyncDocument {
+        let report = try await run(order)
+        if order.dryRun != true { try await vault.queue(report) }
+        return SyncDocument(report)
+    }
+
+    /// Runs a subscription, and leaves it to the caller to fetch what is new.
+    package func run(_ order: SyncOrder) async throws -> SyncReport {
+        var entries: [SyncEntry]?
+        var unusable = max(0, order.unusable ?? 0)
+        if let given = order.entries {
+            var usable: [SyncEntry] = []
+            for entry in given {
+                do {
+                    usable.append(
+                        SyncEntry(try await entry.reference.reference(in: vault), name: entry.details.name))
+                } catch let error as VaultError where [.invalidURL, .invalidArgument, .notHeld].contains(error.code) {
+                    unusable += 1
+                }
+            }
+            entries = usable
+        }
+        let isDryRun = order.dryRun ?? false
+        switch (order.id, order.source) {
+        case (let id?, nil):
+            return try await vault.sync(id, entries: entries, unusable: unusable, isDryRun: isDryRun)
+        case (nil, let source?):
+            return try await vault.sync(
+                source.source, source.choices, entries: entries, unusable: unusable, isDryRun: isDryRun)
+        default:
+            throw VaultError(.invalidArgument, "the request must have either id or source; give one of them")
+        }
     }
 }
 
@@ -169,7 +237,7 @@ extension LocalVault {
     package func settings() async throws -> SettingsDocument {
         SettingsDocument(
             try await vault.limits(), try await vault.keyPolicy(), try await vault.networkSettings(),
-            try await vault.downloadSettings(), try await vault.modeSetting())
+            try await vault.downloadSettings(), try await vault.programSettings(), try await vault.modeSetting())
     }
 
     package func change(_ change: SettingsChange) async throws -> SettingsDocument {
@@ -179,18 +247,23 @@ extension LocalVault {
         let limits: @Sendable (inout StorageLimits) throws -> Void = { $0 = change.limits.applied(to: $0) }
         let policy: @Sendable (() throws -> KeyPolicy) throws -> KeyPolicy = { try change.applied(to: try $0()) }
         let downloads: @Sendable (inout DownloadSettings) throws -> Void = { try change.apply(to: &$0) }
+        let programs: @Sendable (inout ProgramSettings) throws -> Void = { try change.apply(to: &$0) }
         let network: @Sendable (() throws -> NetworkSettings) throws -> NetworkSettings = {
+            let network: NetworkSettings
             do {
-                return try change.applied(to: try $0())
+                network = try change.applied(to: try $0())
             } catch let error as VaultError where error.code == .integrity && change.proxy != nil {
                 // A change of the proxy begins again: without it, what cannot be read would stay so for ever.
-                return try change.applied(to: NetworkSettings())
+                network = try change.applied(to: NetworkSettings())
             }
+            if change.clientCertificate != nil { try network.clientCertificates.requireMatchingKeys() }
+            return network
         }
         try await vault.changeSettings(
             limits: change.limits.namesAny ? limits : nil, policy: change.changesPolicy ? policy : nil,
             network: change.changesNetwork ? network : nil,
             downloads: change.changesDownloads ? downloads : nil,
+            programs: change.changesPrograms ? programs : nil,
             mode: mode.map { .some($0.mode) } ?? .none)
         return try await settings()
     }
@@ -242,9 +315,7 @@ extension LocalVault {
     }
 
     package func shred(_ references: [MediaReference], quick: Bool) async throws -> ShredDocument {
-        // A queue that still named a title would take its removal for a failure, and fetch it again.
-        for reference in references { try await vault.downloads.forget(vault.titleID(of: reference)) }
-        return ShredDocument(try await vault.keys.shred(references, quick: quick))
+        ShredDocument(try await vault.keys.shred(references, quick: quick))
     }
 
     package func audit() async throws -> AuditReport { try await vault.keys.audit() }

@@ -5,6 +5,9 @@ package protocol VaultClient: Sendable {
     /// Returns the counts and the state of the vault.
     func status() async throws -> StatusDocument
 
+    /// Returns whether titles will play without the network, and what is missing if not.
+    func readiness(_ options: ReadinessOptions) async throws -> ReadinessReport
+
     /// Returns a page of resources.
     ///
     /// - Parameters:
@@ -30,6 +33,12 @@ package protocol VaultClient: Sendable {
         _ reference: MediaReference, _ options: DownloadOptions, progress: (DownloadProgress) async throws -> Void
     ) async throws
 
+    /// Stores the bytes of a file that this process reads as those of a resource.
+    func importFile(
+        _ source: any ImportSource & Sendable, as reference: MediaReference, _ options: ImportOptions,
+        progress: (ImportProgress) async -> Void
+    ) async throws -> ImportReport
+
     /// Adds downloads to the queue, which a service works through without a client.
     ///
     /// - Parameter first: whether they run before all others.
@@ -49,6 +58,20 @@ package protocol VaultClient: Sendable {
     func changeDownloads(
         _ act: DownloadAct, of selection: DownloadSelection
     ) async throws -> DownloadChangeDocument
+
+    /// Returns the subscriptions.
+    func subscriptions() async throws -> SubscriptionsDocument
+
+    /// Adds a subscription, or changes the one of the same source.
+    func subscribe(_ order: SubscriptionOrder) async throws -> SubscriptionDocument
+
+    /// Removes a subscription by its id.
+    ///
+    /// - Parameter titles: whether the titles that only it brought are removed, too.
+    func unsubscribe(_ id: String, titles: Bool) async throws -> UnsubscribedDocument
+
+    /// Runs a subscription: removes what is gone, and puts what is new into the download queue.
+    func sync(_ order: SyncOrder) async throws -> SyncDocument
 
     /// Removes a resource, with all that is known about it.
     func remove(_ reference: MediaReference) async throws -> RemovalDocument

@@ -2,10 +2,13 @@ import VaultModel
 
 /// A route under `/api/v1/`, named by the rest of its path, in which `{id}` stands for the id of a resource.
 enum APIRoute: String, CaseIterable, Sendable {
-    case status, resources, resource, content, downloads, removals, pins, unpins, modes, names, prunes, verifications,
+    case status, readiness, resources, resource, content, downloads, imports, removals, pins, unpins, modes, names,
+        prunes,
+        verifications,
         settings
     case revocations, links, tokens, tickets, explanation, events
     case reseals, shreds, audit, destructions, keyring, locks
+    case subscriptions, syncs
     case keys, rotations, rewraps, retirements
     case resourceByID = "resources/{id}"
     case contentByID = "resources/{id}/content"
@@ -49,14 +52,14 @@ enum APIRoute: String, CaseIterable, Sendable {
     /// The methods that it supports, with HEAD for each GET whose answer has an end.
     var methods: [String] {
         switch self {
-        case .status, .resources, .audit, .keys, .contentByID, .explanationByID, .openAPI: ["GET", "HEAD"]
+        case .status, .readiness, .resources, .audit, .keys, .contentByID, .explanationByID, .openAPI: ["GET", "HEAD"]
         case .resourceByID: ["GET", "HEAD", "DELETE"]
         case .pinByID, .nameByID, .modeByID: ["PUT", "DELETE"]
-        case .reseals, .shreds, .destructions, .rotations, .rewraps, .retirements: ["POST"]
+        case .imports, .reseals, .shreds, .destructions, .rotations, .rewraps, .retirements, .syncs: ["POST"]
         case .resource, .content, .explanation: ["GET", "HEAD", "POST"]
         case .removals, .pins, .unpins, .modes, .names, .prunes, .verifications, .revocations, .locks, .tickets:
             ["POST"]
-        case .links, .tokens: ["GET", "HEAD", "POST", "DELETE"]
+        case .links, .tokens, .subscriptions: ["GET", "HEAD", "POST", "DELETE"]
         case .downloads: ["GET", "HEAD", "POST", "PATCH", "DELETE"]
         case .settings: ["GET", "HEAD", "PATCH"]
         case .keyring: ["GET", "HEAD", "POST"]
@@ -68,8 +71,9 @@ enum APIRoute: String, CaseIterable, Sendable {
     func scope(for method: String) -> AccessScope {
         let asks = ["GET", "HEAD"].contains(method)
         return switch self {
-        case .status, .resources, .resource, .explanation, .explanationByID, .events, .tickets, .openAPI: .read
-        case .settings, .downloads, .resourceByID: asks ? .read : .admin
+        case .status, .readiness, .resources, .resource, .explanation, .explanationByID, .events, .tickets, .openAPI:
+            .read
+        case .settings, .downloads, .subscriptions, .resourceByID: asks ? .read : .admin
         case .content, .contentByID: .play
         // The list says who has links. A token for playing creates links that end with it.
         case .links: method == "POST" ? .play : .admin

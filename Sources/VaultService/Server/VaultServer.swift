@@ -38,6 +38,7 @@ package final class VaultServer: Sendable {
         let (controlSettled, controlSettles) = AsyncStream.makeStream(of: Never.self)
         let (socketSettled, socketSettles) = AsyncStream.makeStream(of: Never.self)
         let metrics = ServiceMetrics()
+        LinkProgram().serve(vault) { [logger] sentence in logger.warning("\(sentence)") }
         watch = VaultWatch(vault: vault, logger: logger, metrics: metrics)
         let connections = OpenConnections(
             most: min(configuration.maxConnections, DescriptorLimit.connections),
@@ -101,6 +102,7 @@ package final class VaultServer: Sendable {
         do {
             try await watch.logging {
                 api.vault.vault.downloads.start()
+                api.startSubscriptions(watch.logger)
                 try await group.run()
             }
         } catch let failure as IOError {

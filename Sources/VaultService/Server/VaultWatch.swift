@@ -2,7 +2,7 @@ import Logging
 import MediaVault
 import VaultModel
 
-/// Logs what happens to a vault while a service runs.
+/// Logs what happens to a vault while a service runs, and notifies the operator.
 struct VaultWatch: Sendable {
     let vault: Vault
     let logger: Logger
@@ -12,11 +12,18 @@ struct VaultWatch: Sendable {
     func logging<Result>(_ body: () async throws -> Result) async throws -> Result {
         // Subscribes here, not when a task first runs, so that no event is missed.
         let (events, warnings) = (vault.storeEvents(), vault.memoryWarnings())
-        let storing = Task { for await event in events { logger.log(LoggedEvent(event)) } }
+        let notifier = Notifier(vault, logger: logger)
+        let notifying = Task { await notifier.run() }
+        let storing = Task {
+            for await event in events {
+                logger.log(LoggedEvent(event))
+                notifier.note(.store(event))
+            }
+        }
         let warning = Task { for await warning in warnings { logger.warning("\(warning)") } }
         let result: Swift.Result<Result, any Error>
         do {
-            result = .success(try await loggingReceipts(body))
+            result = .success(try await listening(for: notifier, body))
         } catch {
             result = .failure(error)
         }
@@ -24,10 +31,14 @@ struct VaultWatch: Sendable {
         vault.endStoreEvents()
         await storing.value
         warning.cancel()
+        notifying.cancel()
+        await notifying.value
         return try result.get()
     }
 
-    private func loggingReceipts<Result>(_ body: () async throws -> Result) async rethrows -> Result {
+    private func listening<Result>(
+        for notifier: Notifier, _ body: () async throws -> Result
+    ) async rethrows -> Result {
         let unlocked = vault.keys.unlocked
         logger.notice(
             "the vault was unlocked", metadata: ["method": "\(unlocked.method)", "slot": .number(unlocked.slot)])
@@ -35,10 +46,13 @@ struct VaultWatch: Sendable {
         let failures = vault.downloads.listenForFailures { [logger, metrics] failed in
             logger.log(LoggedEvent(failed))
             if failed.snapshot.state == .failed { metrics.failed(failed.error.code) }
+            notifier.note(.failed(failed))
         }
+        let damage = vault.listenForDamage { notifier.note(.damaged($0)) }
         defer {
             vault.keys.stopListening(listener)
             vault.downloads.stopListeningForFailures(failures)
+            vault.stopListeningForDamage(damage)
         }
         return try await body()
     }

@@ -27,7 +27,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
     /// Reads from the current position until the buffer is full or the file ends.
     ///
     /// - Returns: the number of bytes read.
-    borrowing func read(into buffer: UnsafeMutableRawBufferPointer) throws(FileFailure) -> Int {
+    package borrowing func read(into buffer: UnsafeMutableRawBufferPointer) throws(FileFailure) -> Int {
         var done = 0
         let number = number
         while done < buffer.count, let address = buffer.baseAddress {

@@ -102,7 +102,12 @@ package final class CatalogBackup: Sendable {
                     let hasPacks = try PackedPartRow.hasTable(of: "vaultIndex", db)
                     let hasGrants = try GrantRow.hasTable(of: "vaultIndex", db)
                     let hasQueue = try DownloadRow.hasTable(of: "vaultIndex", db)
-                    let later = [("packedPart", hasPacks), ("accessGrant", hasGrants), ("download", hasQueue)]
+                    let hasNetwork = try NetworkRow.hasTable(of: "vaultIndex", db)
+                    let hasSubscriptions = try SubscriptionRow.hasTable(of: "vaultIndex", db)
+                    let later = [
+                        ("packedPart", hasPacks), ("accessGrant", hasGrants), ("download", hasQueue),
+                        ("network", hasNetwork), ("subscription", hasSubscriptions),
+                    ]
                     for table in IndexSchema.catalogTables + later.filter(\.1).map(\.0) {
                         try db.execute(sql: "INSERT INTO main.\(table) SELECT * FROM vaultIndex.\(table)")
                     }
@@ -140,7 +145,11 @@ package final class CatalogBackup: Sendable {
                     guard let resource = ResourceID(id), (try? index.opens(resource, db)) != true,
                         (try? index.opens(resource, former)) == true
                     else { continue }
-                    try Self.copyRows(of: resource, from: former, to: db)
+                    // All of its rows or none: one that cannot be copied leaves it as it is in the index.
+                    try? db.inSavepoint {
+                        try Self.copyRows(of: resource, from: former, to: db)
+                        return .commit
+                    }
                 }
             }
         }

@@ -8,6 +8,9 @@ struct GrantRow: Sendable {
     private let id: GrantID
     private let record: [UInt8]
 
+    /// The largest sealed record, in bytes: no writer writes a larger one.
+    private static let maxBytes = 64 << 10
+
     /// Creates the row; nil if one of its values is impossible.
     private init?(_ row: Row) {
         guard let id = (try? row.column("id")).flatMap({ GrantID($0) }), let record: Data = try? row.column("record")
@@ -19,6 +22,9 @@ struct GrantRow: Sendable {
     private init(_ id: GrantID, _ object: JSONObject, under key: borrowing SecretKey) throws {
         self.id = id
         record = try SealedDocument.seal(object, key: key, associatedData: Self.recordData(id))
+        guard record.count <= Self.maxBytes else {
+            throw VaultError(.invalidArgument, "the record of a token or of named links is too long; shorten the URL")
+        }
     }
 
     /// Opens the record; nil if it does not open, or belongs to another row.
@@ -39,26 +45,40 @@ struct GrantRow: Sendable {
         return try Bool.fetchOne(statement) ?? false
     }
 
-    private static func fetchAll(_ db: Database) throws -> [GrantRow] {
+    /// Returns the ids of the rows as they are, which may be impossible, and what can be right of each.
+    private static func fetchAll(_ db: Database) throws -> [(id: DatabaseValue, row: GrantRow?)] {
         guard try hasTable(db) else { return [] }
-        return try Row.fetchAll(db, sql: "SELECT * FROM accessGrant ORDER BY id LIMIT ?", arguments: [maxCount])
-            .compactMap(GrantRow.init)
+        return try Row.fetchAll(
+            db,
+            sql: """
+                SELECT id, CASE WHEN length(record) <= \(maxBytes) THEN record END AS record FROM accessGrant
+                ORDER BY id LIMIT \(maxCount)
+                """
+        ).map { ($0["id"], GrantRow($0)) }
     }
 
     /// The most rows that are read.
     private static let maxCount = 2 * StoredGrants.maxCount
 
-    /// Returns the grants, and the ids of the rows that do not open.
+    /// Returns the grant; nil if the record does not open, or is not what this version knows.
+    private func grant(under key: borrowing SecretKey) -> AccessGrant? {
+        open(under: key).flatMap { AccessGrant(id: id, $0) }
+    }
+
+    /// Returns the grants, and the number of rows that do not open.
     static func grants(under key: borrowing SecretKey, _ db: Database) throws -> StoredGrants {
         var stored = StoredGrants()
-        for row in try fetchAll(db) {
-            if let grant = row.open(under: key).flatMap({ AccessGrant(id: row.id, $0) }) {
-                stored.grants.append(grant)
-            } else {
-                stored.unreadable.append(row.id)
-            }
+        for (_, row) in try fetchAll(db) {
+            if let grant = row?.grant(under: key) { stored.grants.append(grant) } else { stored.unreadable += 1 }
         }
         return stored
+    }
+
+    /// Deletes the rows that do not open.
+    static func deleteUnreadable(under key: borrowing SecretKey, _ db: Database) throws {
+        for (id, row) in try fetchAll(db) where row?.grant(under: key) == nil {
+            try db.execute(sql: "DELETE FROM accessGrant WHERE id = ?", arguments: [id])
+        }
     }
 
     /// Adds the row of a grant.
@@ -72,7 +92,7 @@ struct GrantRow: Sendable {
 
     /// Records the last use of grants that still have a row.
     static func note(_ uses: [GrantID: Int64], under key: borrowing SecretKey, _ db: Database) throws {
-        for row in try fetchAll(db) {
+        for case (_, let row?) in try fetchAll(db) {
             guard let used = uses[row.id], var object = row.open(under: key) else { continue }
             object["used"] = .integer(used)
             try GrantRow(row.id, object, under: key).update(db)
@@ -81,7 +101,7 @@ struct GrantRow: Sendable {
 
     /// Seals every row that opens under another key.
     static func reseal(from old: borrowing SecretKey, to new: borrowing SecretKey, _ db: Database) throws {
-        for row in try fetchAll(db) {
+        for case (_, let row?) in try fetchAll(db) {
             guard let object = row.open(under: old) else { continue }
             try GrantRow(row.id, object, under: new).update(db)
         }
@@ -103,8 +123,8 @@ struct GrantRow: Sendable {
 /// The grants of a vault, as its index has them.
 package struct StoredGrants: Sendable {
     package var grants: [AccessGrant] = []
-    /// The rows that do not open: they admit nothing.
-    package var unreadable: [GrantID] = []
+    /// The number of rows that do not open: they admit nothing.
+    package var unreadable = 0
 
     /// The most grants of a vault.
     package static let maxCount = 10_000
@@ -144,7 +164,13 @@ extension VaultIndex {
         }
     }
 
-    func removeGrants(_ ids: [GrantID]) throws { try write { db in try GrantRow.delete(ids, db) } }
+    func removeGrants(_ ids: [GrantID], withUnreadable: Bool) throws {
+        try write { db in
+            try GrantRow.delete(ids, db)
+            guard withUnreadable, let key = try grantKey(db) else { return }
+            try GrantRow.deleteUnreadable(under: key.secret, db)
+        }
+    }
 
     func note(_ uses: [GrantID: Int64]) throws {
         try changeGrants { key, db in try GrantRow.note(uses, under: key.secret, db) }

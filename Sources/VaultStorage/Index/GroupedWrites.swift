@@ -4,7 +4,7 @@ import VaultModel
 /// Writes that wait for the connection at the same time, and become durable with one sync.
 ///
 /// The first that gets the connection runs those that wait, each in a savepoint of its own, in one transaction. None
-/// returns before that is durable.
+/// returns before that is durable. If the database gives the transaction up, each runs again in one of its own.
 final class GroupedWrites: Sendable {
     /// One write, and what became of it; that is set once, on the connection.
     private final class Write: Sendable {
@@ -58,13 +58,20 @@ final class GroupedWrites: Sendable {
 
     private static func run(_ writes: [Write], _ db: Database) {
         var outcomes: [Result<Void, any Error>] = []
+        var isWriting = false
         do {
             try db.inTransaction(.immediate) {
+                isWriting = true
                 outcomes = try writes.map { write in try run(write, db) }
+                isWriting = false
                 return .commit
             }
+        } catch  where isWriting && writes.count > 1 {
+            // Nothing was written, and one of them may be to blame alone.
+            for write in writes { run([write], db) }
+            return
         } catch {
-            // Nothing was written, whichever of them failed.
+            // A sync that failed is not tried again: the next one might succeed without the pages.
             outcomes = writes.map { _ in .failure(error) }
         }
         for (write, outcome) in zip(writes, outcomes) { write.outcome.withLock { $0 = outcome } }
@@ -72,7 +79,7 @@ final class GroupedWrites: Sendable {
 
     /// Runs one write of a transaction; one that refuses leaves the others as they are.
     ///
-    /// - Throws: an error of the database, which concerns them all: it may have ended the transaction.
+    /// - Throws: an error of the database, which may have ended the transaction.
     private static func run(_ write: Write, _ db: Database) throws -> Result<Void, any Error> {
         do {
             try db.inSavepoint {

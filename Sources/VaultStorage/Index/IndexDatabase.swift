@@ -149,9 +149,9 @@ final class IndexDatabase: Sendable {
 
     /// Writes what other threads write at the same time in one transaction, with one sync.
     ///
-    /// It fails by itself if `body` throws ``VaultError``, and with all of them if the database fails.
+    /// It fails by itself if `body` throws, and with all of them if the transaction cannot begin or become durable.
     ///
-    /// - Parameter body: may run on another thread.
+    /// - Parameter body: may run on another thread, and a second time after the first was undone.
     func writeTogether<Result: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Result
     ) throws -> Result {

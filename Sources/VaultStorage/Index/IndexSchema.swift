@@ -5,8 +5,9 @@ import VaultModel
 /// The index's tables, as the vault format defines them.
 enum IndexSchema {
     static let applicationID = 0x4D56_4C54
-    /// Vaults of version 1 have no packs, and those of version 2 no grants and no download queue.
-    static let versions = 1...3
+    /// Vaults of version 1 have no packs, those of version 2 no grants and no download queue, and those of version 3 no
+    /// row for the network and no subscriptions.
+    static let versions = 1...4
 
     /// The tables whose rows `catalog.backup` keeps, in an order that satisfies the foreign keys.
     static let catalogTables = ["vault", "generation", "resource", "resourceKey", "representation"]
@@ -73,16 +74,26 @@ enum IndexSchema {
         CREATE TABLE download (id BLOB PRIMARY KEY NOT NULL CHECK (length(id) = 16), record BLOB NOT NULL) \
         WITHOUT ROWID
         """
+    static let network = """
+        CREATE TABLE network (id BLOB PRIMARY KEY NOT NULL CHECK (length(id) = 16), record BLOB NOT NULL) \
+        WITHOUT ROWID
+        """
+    static let subscription = """
+        CREATE TABLE subscription (id BLOB PRIMARY KEY NOT NULL CHECK (length(id) = 16), record BLOB NOT NULL) \
+        WITHOUT ROWID
+        """
 
     static let all = [
         vault, generation, resource, resourceKey, resourceKeyByGeneration, representation, representationByResource,
         segment, segmentByPlace, badBlock, doomed, owed, part, partByResource, packedPart, packedPartByPack,
-        accessGrant, download,
+        accessGrant, download, network, subscription,
     ]
 
     /// Tables and indices that an older vault lacks. An owner adds them when it opens the vault; readers do without
     /// them.
-    static let later = [owed, part, partByResource, packedPart, packedPartByPack, accessGrant, download]
+    static let later = [
+        owed, part, partByResource, packedPart, packedPartByPack, accessGrant, download, network, subscription,
+    ]
 
     /// The tables and indices that every vault has.
     static let first = all.filter { !later.contains($0) }
@@ -109,7 +120,7 @@ enum IndexSchema {
     ]
 
     /// What a backup of an older vault lacks.
-    static let laterCatalog = [packedPart, packedPartByPack, accessGrant, download]
+    static let laterCatalog = [packedPart, packedPartByPack, accessGrant, download, network, subscription]
 }
 
 extension Identifier {

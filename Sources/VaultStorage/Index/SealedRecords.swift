@@ -171,6 +171,7 @@ package struct RepresentationInfo: Sendable {
                 supportsRanges: try object.bool("ranges"))
             // Older vaults have none, and one that is no URL costs only the references of a redirected manifest.
             if case .string(let text)? = object["location"] { information.location = try? MediaURL(text) }
+            information.isImported = object["imported"] == .bool(true)
             if case .array(let hosts)? = object["privateHosts"] {
                 let names = hosts.compactMap { if case .string(let name) = $0 { name } else { nil } }
                 // What cannot be read counts as unknown, which gives least.
@@ -194,6 +195,7 @@ package struct RepresentationInfo: Sendable {
         object["ranges"] = .bool(information.supportsRanges)
         object["location"] = information.location.map { .string($0.absoluteString) }
         object["privateHosts"] = information.privateHosts.map { .array($0.sorted().map { .string($0) }) }
+        object["imported"] = information.isImported ? .bool(true) : nil
         object["retrieved"] = .integer(retrieved)
         freshness?.write(to: &object)
         return object

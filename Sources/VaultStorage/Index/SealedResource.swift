@@ -16,6 +16,8 @@ package struct SealedResource: Sendable {
     private(set) var isDamaged = false
 
     package var id: ResourceID { row.id }
+    /// Its class; nil if the row has an impossible one.
+    package var resourceClass: ResourceClass? { row.resourceClass }
 
     /// The most resources whose rows one statement reads.
     private static let batch = 500

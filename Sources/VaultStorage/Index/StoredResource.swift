@@ -34,6 +34,9 @@ extension StoredResource {
     /// Its id for people; nil for a file that lies in a pack.
     package var titleID: TitleID? { place == nil ? metadata.keptID ?? TitleID(of: id) : nil }
 
+    /// Whether the row of the representation that is read is missing: then nothing of it counts as held.
+    package var lacksServing: Bool { place == nil && metadata.serving != nil && serving == nil }
+
     /// Returns the same resource with another serving representation.
     func serving(_ representation: StoredRepresentation?) -> StoredResource {
         var resource = self

@@ -43,7 +43,9 @@ extension VaultIndex {
     func noteLoss(
         of bytes: Int64, from resource: ResourceID, isEverything: Bool = false, _ db: Database
     ) throws {
-        let titles = try PartRow.hasTable(db) ? PartRow.titles(of: resource, db) : []
+        // What was only played of a title does not count for its completeness.
+        let isKept = try ResourceRow.fetch(resource, db)?.resourceClass != .cache
+        let titles = try isKept && PartRow.hasTable(db) ? PartRow.titles(of: resource, db) : []
         for title in titles.union([resource]) {
             try changeRecord(of: title, db) { metadata in
                 let left = isEverything && title == resource ? 0 : metadata.titleBytes.map { $0 - bytes }
@@ -94,14 +96,19 @@ extension VaultIndex {
         return metadata
     }
 
-    /// Returns the number of resources that belong to a title: itself, its parts, and the files in its packs.
+    /// Returns the number of resources that belong to a title: itself, its parts but for those that were only played,
+    /// and the files in its packs.
     private func linkedCount(of title: ResourceID, _ db: Database) throws -> Int {
         guard try PartRow.hasTable(db) else { return 1 }
         let hasPacks = try PackedPartRow.hasTable(db)
-        let isNoPack = hasPacks ? "AND resource NOT IN (SELECT pack FROM packedPart)" : ""
+        let isNoPack = hasPacks ? "AND part.resource NOT IN (SELECT pack FROM packedPart)" : ""
         let parts =
             try Int.fetchOne(
-                db, sql: "SELECT count(*) FROM part WHERE title = ? \(isNoPack)", arguments: [title.data]) ?? 0
+                db,
+                sql: """
+                    SELECT count(*) FROM part JOIN resource ON resource.id = part.resource
+                    WHERE title = ? AND resource.class <> 'cache' \(isNoPack)
+                    """, arguments: [title.data]) ?? 0
         guard hasPacks else { return 1 + parts }
         let files =
             try Int.fetchOne(
@@ -171,7 +178,8 @@ extension VaultIndex {
         var contents = TitleContents()
         contents.add([manifest])
         var packed: [ResourceID: [StoredResource]] = [:]
-        for part in try PartRow.parts(of: manifest.id, db) {
+        for part in try PartRow.parts(of: manifest.id, db)
+        where try ResourceRow.fetch(part.id, db)?.resourceClass != .cache {
             let files = try PackedPartRow.fetch(in: part.id, db)
             for file in files { packed[file.id, default: []] += try copy(file, db).map { [$0] } ?? [] }
             if files.isEmpty { contents.add((try? resource(part.id, db)).flatMap(\.self).map { [$0] } ?? []) }

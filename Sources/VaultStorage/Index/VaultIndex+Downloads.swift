@@ -45,6 +45,9 @@ struct DownloadRow: Sendable {
         try statement.execute(arguments: [id.data, record.data])
     }
 
+    /// The SQL condition for a row whose id is possible.
+    static let hasID = "(typeof(id) = 'blob' AND length(id) = 16)"
+
     static func delete(_ id: DownloadID, _ db: Database) throws {
         let statement = try db.cachedStatement(sql: "DELETE FROM download WHERE id = ?")
         try statement.execute(arguments: [id.data])
@@ -55,37 +58,39 @@ struct DownloadRow: Sendable {
 extension VaultIndex {
     private static let downloadPage = 500
 
-    /// Returns the entries of the queue in no particular order, and the ids of those that do not open.
-    package func queuedDownloads() throws -> (downloads: [QueuedDownload], damaged: [DownloadID]) {
-        var found: (downloads: [QueuedDownload], damaged: [DownloadID]) = ([], [])
-        var last = Data()
+    /// Returns the entries of the queue in no particular order, and the number of rows that do not open.
+    package func queuedDownloads() throws -> (downloads: [QueuedDownload], damaged: Int) {
+        var downloads: [QueuedDownload] = []
+        var (rowCount, last) = (0, Data())
         // Page by page, so that other work runs in between.
-        while found.downloads.count + found.damaged.count < 2 * QueuedDownload.most {
+        while downloads.count < 2 * QueuedDownload.most {
             let isWhole = try read { db in
                 guard try DownloadRow.hasTable(db) else { return true }
+                if last.isEmpty { rowCount = try Int.fetchOne(db, sql: "SELECT count(*) FROM download") ?? 0 }
                 let key = try downloadKey(db)
-                let rows = try Row.fetchAll(
+                // A cursor holds one record at a time.
+                let rows = try Row.fetchCursor(
                     db,
                     sql: """
                         SELECT id, CASE WHEN length(record) <= \(DownloadRow.maxBytes) THEN record END AS record
-                        FROM download WHERE id > ? ORDER BY id LIMIT \(Self.downloadPage)
+                        FROM download WHERE \(DownloadRow.hasID) AND id > ? ORDER BY id LIMIT \(Self.downloadPage)
                         """, arguments: [last])
-                for row in rows {
-                    let bytes: Data = try row.column("id")
-                    last = bytes
-                    guard let id = DownloadID(bytes) else { continue }
+                var count = 0
+                while let row = try rows.next() {
+                    count += 1
+                    last = try row.column("id")
                     let record: Data? = try? row.column("record")
-                    if let record, let opened = DownloadRow(id: id, record: record.array).open(under: key.secret) {
-                        found.downloads.append(opened)
-                    } else {
-                        found.damaged.append(id)
-                    }
+                    guard let id = DownloadID(last), let record,
+                        let opened = DownloadRow(id: id, record: record.array).open(under: key.secret)
+                    else { continue }
+                    downloads.append(opened)
                 }
-                return rows.count < Self.downloadPage
+                return count < Self.downloadPage
             }
             if isWhole { break }
         }
-        return found
+        // Rows that were added meanwhile open.
+        return (downloads, max(0, rowCount - downloads.count))
     }
 
     /// Writes entries of the queue, in one transaction.
@@ -114,19 +119,43 @@ extension VaultIndex {
         if isForgotten { try write(body) } else { try writeWithoutSync(body) }
     }
 
-    /// Seals the entries of the queue under the key of another locator. One that does not open stays as it is.
-    func resealDownloads(from old: Int, to new: Int, _ db: Database) throws {
+    /// Deletes the whole queue with the rows that do not open, in one transaction; copies of them are to be erased.
+    package func removeAllDownloads() throws {
+        try write { db in
+            guard try DownloadRow.hasTable(db) else { return }
+            try db.execute(sql: "DELETE FROM download")
+            try PendingErasure.record(db)
+        }
+    }
+
+    /// Seals the entries of the queue under the key of another locator, and gives them the ids that their titles have
+    /// under it. One that does not open stays as it is.
+    ///
+    /// - Parameters:
+    ///   - stored: the resources before the change: their titles keep their ids.
+    ///   - resource: returns the resource of an order under a locator, held or not; nil if it names none.
+    func resealDownloads(
+        from old: Int, to new: Int, stored: Set<ResourceID>, resource: (DownloadOrder, _ locator: Int) -> ResourceID?,
+        _ db: Database
+    ) throws {
         guard try DownloadRow.hasTable(db), let oldKey = try keyring.indexKey(locator: old),
             let newKey = try keyring.indexKey(locator: new)
         else { return }
         // The ids first, because rows are replaced meanwhile.
-        for bytes in try Data.fetchAll(db, sql: "SELECT id FROM download") {
+        for bytes in try Data.fetchAll(db, sql: "SELECT id FROM download WHERE \(DownloadRow.hasID)") {
             guard let id = DownloadID(bytes),
-                let record = try Data.fetchOne(
+                let record = try DatabaseValue.fetchOne(
                     db, sql: "SELECT record FROM download WHERE id = ? AND length(record) <= \(DownloadRow.maxBytes)",
-                    arguments: [bytes]),
-                let opened = DownloadRow(id: id, record: record.array).open(under: oldKey.secret)
+                    arguments: [bytes]
+                ).flatMap(Data.fromDatabaseValue),
+                var opened = DownloadRow(id: id, record: record.array).open(under: oldKey.secret)
             else { continue }
+            // What is stored keeps its id; what is not will be stored under the new one.
+            if let former = resource(opened.order, old), TitleID(of: former) == opened.title,
+                !stored.contains(former), let renamed = resource(opened.order, new)
+            {
+                opened.title = TitleID(of: renamed)
+            }
             try DownloadRow.sealing(opened, under: newKey.secret).insert(db)
         }
     }

@@ -22,15 +22,16 @@ extension VaultIndex {
         return try open(sealed)
     }
 
-    /// Returns whether keys, metadata and served information of a resource open, whatever its plain columns hold.
+    /// Returns whether keys, metadata and served information of a resource are there and open, whatever its plain columns hold.
     ///
     /// - Throws: ``VaultError`` or `RowDecodingError` if keys or metadata do not open.
     func opens(_ id: ResourceID, _ db: Database) throws -> Bool {
         guard let row = try ResourceRow.fetch(id, db) else { return false }
         let opened = try OpenedResource(row, keyring, db)
-        guard let serving = opened.metadata.serving, let representation = try RepresentationRow.fetch(serving, db),
-            representation.resource == id
-        else { return true }
+        guard let serving = opened.metadata.serving else { return true }
+        guard let representation = try RepresentationRow.fetch(serving, db), representation.resource == id else {
+            return false
+        }
         let info = representation.openInfo(of: id, under: opened.metadataKey.secret)
         return info.flatMap { RepresentationInfo($0) } != nil
     }
@@ -240,6 +241,7 @@ extension VaultIndex {
             try db.execute(sql: "DELETE FROM representation; DELETE FROM resourceKey; DELETE FROM resource")
             if try GrantRow.hasTable(db) { try db.execute(sql: "DELETE FROM accessGrant") }
             if try DownloadRow.hasTable(db) { try db.execute(sql: "DELETE FROM download") }
+            if try SubscriptionRow.hasTable(db) { try db.execute(sql: "DELETE FROM subscription") }
             try PendingErasure.record(db)
             return count
         }
@@ -292,6 +294,9 @@ extension VaultIndex {
     ///
     /// Their segments become pending deletions.
     package func dropFilling() throws { try write { db in try RepresentationRow.deleteFilling(db) } }
+
+    /// Deletes one representation, unless it is read. Its segments become pending deletions.
+    func dropFilling(_ id: RepresentationID) throws { try write { db in try RepresentationRow.deleteFilling(id, db) } }
 }
 
 /// The opened data that is bound to a resource's id: its keys and its metadata.

@@ -41,12 +41,18 @@ enum PartRow {
             db, sql: "SELECT count(DISTINCT resource) FROM part WHERE resource NOT IN (SELECT title FROM part)") ?? 0
     }
 
+    /// The SQL condition for a row of `resource` that was only played, while all titles that it is a part of are kept.
+    private static let isPlayedOnly = """
+        (resource.class = 'cache' AND NOT EXISTS (SELECT 1 FROM part JOIN resource AS owner ON owner.id = part.title
+            WHERE part.resource = resource.id AND owner.class = 'cache'))
+        """
+
     /// The SQL condition for a row of `resource` that may be evicted by itself, with the parts that only it has.
     ///
-    /// Parts go with their titles. Titles that are parts of each other would never go then: each of them may go first,
-    /// but not if one that it is a part of is pinned.
+    /// Parts go with their titles, but what was only played of a title that is kept goes by itself. Titles that are
+    /// parts of each other would never go then: each of them may go first, but not if one that it is a part of is pinned.
     static let isUnit = """
-        (NOT \(isPart) OR (\(isTitle) AND NOT EXISTS (
+        (NOT \(isPart) OR \(isPlayedOnly) OR (\(isTitle) AND NOT EXISTS (
             WITH RECURSIVE
                 above(id) AS (SELECT title FROM part WHERE part.resource = resource.id
                     UNION SELECT part.title FROM part JOIN above ON part.resource = above.id),
@@ -123,6 +129,39 @@ extension VaultIndex {
         }
     }
 
+    /// Returns the cache keys of those titles that the vault has.
+    ///
+    /// - Parameter part: a resource that is no part of itself.
+    func known(_ titles: [[UInt8]], except part: ResourceID) throws -> [[UInt8]] {
+        guard !titles.isEmpty else { return [] }
+        return try read { db in
+            try titles.filter { key in
+                guard let title = keyring.resourceID(cacheKey: key, locator: locator), title != part else {
+                    return false
+                }
+                return try ResourceRow.exists(title, db)
+            }
+        }
+    }
+
+    /// Returns how many bytes the index states as held of the parts of each title, in segments of their own or in packs.
+    package func partBytes(of titles: [ResourceID]) throws -> [ResourceID: Int64] {
+        guard !titles.isEmpty else { return [:] }
+        return try read { db in
+            guard try PartRow.hasTable(db) else { return [:] }
+            let statement = try db.cachedStatement(
+                sql: """
+                    SELECT total(length) FROM part JOIN representation ON representation.resource = part.resource
+                    JOIN segment ON segment.representation = representation.id
+                    WHERE part.title = ? AND representation.state = 'serving' AND \(PlainColumn.isSegment)
+                    """)
+            return try titles.reduce(into: [:]) { bytes, title in
+                let total = try Double.fetchOne(statement, arguments: [title.data]) ?? 0
+                bytes[title] = Int64(exactly: total.rounded()) ?? 0
+            }
+        }
+    }
+
     /// Returns resources, and the parts of those that are titles.
     package func withParts(_ ids: Set<ResourceID>) throws -> Set<ResourceID> {
         try read { db in
@@ -141,7 +180,8 @@ extension VaultIndex {
         }
     }
 
-    /// Changes the class of the parts of a title. Those of another title that is pinned stay pinned.
+    /// Changes the class of the parts of a title. Those of another title that is pinned stay pinned, and what was only
+    /// played of a title that was fetched stays as it is.
     ///
     /// - Parameter only: changes nothing of a resource that has another class than this one.
     /// - Returns: the parts that have changed.
@@ -150,11 +190,13 @@ extension VaultIndex {
     ) throws -> [ResourceID] {
         try write { db in
             guard try PartRow.hasTable(db) else { return [] }
+            let wasFetched = (try? opened(title, db))??.metadata.title != nil
             let ids = try Data.fetchAll(
                 db,
                 sql: """
                     SELECT resource FROM part JOIN resource ON resource.id = part.resource
-                    WHERE part.title = ?1 AND class = coalesce(?2, class) AND class <> ?3 AND (?3 = 'pinned'
+                    WHERE part.title = ?1 AND class = coalesce(?2, class) AND class <> ?3
+                        \(wasFetched ? "AND class <> 'cache'" : "") AND (?3 = 'pinned'
                         OR NOT EXISTS (SELECT 1 FROM part AS other JOIN resource AS owner ON owner.id = other.title
                             WHERE other.resource = part.resource AND other.title <> ?1 AND owner.class = 'pinned'))
                     """, arguments: [title.data, only?.rawValue, resourceClass.rawValue]

@@ -120,18 +120,23 @@ package final class VaultIndex: Sendable {
         try read { db in try self.settings(db) }
     }
 
-    func settings(_ db: Database) throws -> VaultSettings { try openedSettings(db).settings }
+    func settings(_ db: Database) throws -> VaultSettings { try openedSettings(db, withNetwork: true).settings }
 
     /// Opens the settings, under the key of the locator that the row names.
     ///
     /// That may not be ``locator``: the owner may have changed it since this index was opened, and ``locator`` follows a
     /// change only after its transaction.
-    func openedSettings(_ db: Database) throws -> (settings: VaultSettings, locator: Int) {
-        guard let row = try VaultRow.fetch(db), let locator = row.locator, let settings = try row.openSettings(keyring)
+    ///
+    /// - Parameter withNetwork: whether to open those of the network, too.
+    func openedSettings(
+        _ db: Database, withNetwork: Bool = false
+    ) throws -> (settings: VaultSettings, locator: Int) {
+        guard let row = try VaultRow.fetch(db), let locator = row.locator, var settings = try row.openSettings(keyring)
         else {
             throw VaultError(
                 .integrity, "the vault's settings failed authentication; rebuild the index", hint: .rebuildIndex)
         }
+        if withNetwork { try addNetwork(to: &settings, locator: locator, db) }
         return (settings, locator)
     }
 
@@ -141,7 +146,7 @@ package final class VaultIndex: Sendable {
     }
 
     func changeSettings(_ db: Database, _ change: (inout VaultSettings) throws -> Void) throws {
-        var (settings, locator) = try openedSettings(db)
+        var (settings, locator) = try openedSettings(db, withNetwork: true)
         try change(&settings)
         try write(settings, locator: locator, db)
     }
@@ -153,6 +158,7 @@ package final class VaultIndex: Sendable {
                 .foreignKeyring, "the keyring lacks the key of this vault's settings; use the newer keyring")
         }
         try VaultRow.update(settings: sealed, locator: locator, db)
+        try write(settings.network, locator: locator, db)
     }
 
     /// Raises the count of fetched bytes, in the transaction that stores these bytes.

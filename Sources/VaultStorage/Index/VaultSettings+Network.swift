@@ -1,13 +1,50 @@
 package import VaultModel
 
-// How origins are reached. Passwords of proxies are among these members, so only the sealed settings contain them.
+/// The members of the settings that say how origins are reached.
+///
+/// Passwords of proxies, values of headers, cookies and private keys are among them, so only sealed rows contain them.
+struct NetworkMembers: Sendable {
+    /// Nil if their row does not open.
+    private(set) var members: JSONObject?
+    /// Whether they are to be written to their row.
+    private(set) var isChanged = false
+
+    /// The names of all of them.
+    static let names: Set = [
+        "proxy", "proxyFor", "proxyFromEnvironment", "authorities", "userAgent", "addressFamily", "headers", "cookies",
+        "clientCertificates",
+    ]
+
+    /// Whether they were read from their row.
+    private let isRow: Bool
+
+    /// Takes what the settings of an older version have.
+    init(_ members: JSONObject) { (self.members, isRow) = (members, false) }
+
+    /// Takes what the row has; nil if it does not open.
+    init(ofRow members: JSONObject?) { (self.members, isRow) = (members, true) }
+
+    /// Replaces them.
+    mutating func change(to members: JSONObject) { (self.members, isChanged) = (members, true) }
+
+    /// Has their row written under another locator.
+    mutating func reseal() { isChanged = isRow && members != nil }
+}
+
 extension VaultSettings {
+    /// How often the members were written to their row, which says the same number; 0 if they have none.
+    var networkRevision: Int64 {
+        guard case .integer(let revision)? = members["networkRevision"] else { return 0 }
+        return revision
+    }
+
     /// How origins are reached.
     ///
     /// - Throws: ``VaultError`` with code `integrity` if the members are no valid settings: then nothing may be asked,
     ///   because a request without the proxy that was set would show its target to others.
-    package func network() throws -> NetworkSettings {
+    package func networkSettings() throws -> NetworkSettings {
         do {
+            guard let members = self.network.members else { throw IndexError.damaged }
             var network = NetworkSettings()
             network.proxy = try members.optionalString("proxy").map { try ProxyAddress($0) }
             for rule in try members.optionalObjects("proxyFor") {
@@ -22,6 +59,17 @@ extension VaultSettings {
                 guard let family = NetworkSettings.AddressFamily(rawValue: name) else { throw IndexError.damaged }
                 network.addressFamily = family
             }
+            for rule in try members.optionalObjects("headers") {
+                for field in try rule.optionalObjects("fields") {
+                    try network.headers.set(
+                        try field.string("name"), to: try field.string("value"), for: try rule.string("host"))
+                }
+            }
+            network.cookies = try members.optionalString("cookies").map { try CookieFile($0) }
+            for certificate in try members.optionalObjects("clientCertificates") {
+                try network.clientCertificates.set(
+                    pem: try certificate.string("pem"), for: try certificate.optionalString("host"))
+            }
             return network
         } catch {
             throw Self.unreadableNetwork
@@ -34,6 +82,8 @@ extension VaultSettings {
 
     /// Replaces how origins are reached. What is as in a new vault has no member.
     package mutating func setNetwork(_ network: NetworkSettings) {
+        // Those that this version does not know stay.
+        var members = self.network.members ?? JSONObject()
         members["proxy"] = network.proxy.map { .string($0.secretText) }
         let rules = network.proxyForHost.sorted { $0.key < $1.key }.map { host, choice in
             JSONValue.object(["host": .string(host), "proxy": .string(choice.secretText)])
@@ -43,5 +93,25 @@ extension VaultSettings {
         members["authorities"] = network.authorities.map { .string($0.pem) }
         members["userAgent"] = network.userAgent.map { .string($0) }
         members["addressFamily"] = network.addressFamily == .any ? nil : .string(network.addressFamily.rawValue)
+        let headers = network.headers.all.map { host, headers in
+            let fields = headers.fields.map { field in
+                JSONValue.object(["name": .string(field.name), "value": .string(field.value)])
+            }
+            return JSONValue.object(["host": .string(host), "fields": .array(fields)])
+        }
+        members["headers"] = headers.isEmpty ? nil : .array(headers)
+        members["cookies"] = network.cookies.map { .string($0.secretText) }
+        let certificates = network.clientCertificates.all.map { host, certificate in
+            var members: [String: JSONValue] = ["pem": .string(certificate.secretText)]
+            if let host { members["host"] = .string(host) }
+            return JSONValue.object(members)
+        }
+        members["clientCertificates"] = certificates.isEmpty ? nil : .array(certificates)
+        let revision = networkRevision + 1
+        members["revision"] = .integer(revision)
+        self.members["networkRevision"] = .integer(revision)
+        self.network.change(to: members)
+        // An older version kept them among the other settings.
+        for name in NetworkMembers.names { self.members[name] = nil }
     }
 }

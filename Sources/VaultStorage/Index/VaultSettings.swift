@@ -1,6 +1,7 @@
 package import VaultModel
 
-/// The settings and counters of a vault, sealed in `vault.settings`.
+/// The settings and counters of a vault, sealed in `vault.settings`, with those of the network, which have a row of their
+/// own.
 package struct VaultSettings: Sendable {
     /// Bytes of media that origins have sent since the vault was created.
     package var bytesFetched: Int64
@@ -8,8 +9,11 @@ package struct VaultSettings: Sendable {
     package var limits: StorageLimits
     /// All members, including those that this version does not know.
     var members: JSONObject
+    /// The members that say how origins are reached.
+    var network: NetworkMembers
 
     package init() {
+        network = NetworkMembers(JSONObject())
         bytesFetched = 0
         limits = StorageLimits()
         members = JSONObject()
@@ -27,6 +31,8 @@ package struct VaultSettings: Sendable {
             return nil
         }
         members = object
+        // An older version keeps them here.
+        network = NetworkMembers(JSONObject(object.members.filter { NetworkMembers.names.contains($0.key) }))
     }
 
     var object: JSONObject {

@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 import VaultCrypto
-import VaultModel
+package import VaultModel
 
 extension VaultIndex {
     /// Derives every resource id from another locator, and reseals what is bound to the ids, in one transaction.
@@ -9,25 +9,30 @@ extension VaultIndex {
     /// - Parameters:
     ///   - locator: a locator that is durably in the keyring.
     ///   - cacheKey: returns the new form of a cache key, the hash of which becomes the resource's id.
+    ///   - queued: returns the resource of an entry of the download queue under a locator.
     ///   - change: makes further changes to the settings.
     /// - Returns: the number of resources that do not open and keep their id.
     /// - Throws: ``VaultError`` with code `integrity` if the settings do not open.
     func rename(
-        under locator: Int, cacheKey: ([UInt8]) -> [UInt8], changing change: (inout VaultSettings) -> Void
+        under locator: Int, cacheKey: ([UInt8]) -> [UInt8], queued: (DownloadOrder, _ locator: Int) -> ResourceID?,
+        changing change: (inout VaultSettings) -> Void
     ) throws -> Int {
         let unopened = try write { db in
             var unopened = 0
             var names: [ResourceID: ResourceID] = [:]
             // All ids at once: page by page, renamed resources would come up again.
-            for id in try Data.fetchAll(db, sql: "SELECT id FROM resource").compactMap({ ResourceID($0) }) {
+            let stored = try Data.fetchAll(db, sql: "SELECT id FROM resource").compactMap({ ResourceID($0) })
+            for id in stored {
                 names[id] = try rename(id, under: locator, cacheKey, db)
                 if names[id] == nil { unopened += 1 }
             }
-            var (settings, old) = try openedSettings(db)
+            var (settings, old) = try openedSettings(db, withNetwork: true)
             change(&settings)
+            settings.network.reseal()
             settings.resealOrder = settings.resealOrder?.renamed(names)
             try resealGrants(from: old, to: locator, db)
-            try resealDownloads(from: old, to: locator, db)
+            try resealDownloads(from: old, to: locator, stored: Set(stored), resource: queued, db)
+            try resealSubscriptions(from: old, to: locator, db)
             try write(settings, locator: locator, db)
             try PendingErasure.record(db)
             return unopened
@@ -105,10 +110,13 @@ extension VaultStore {
     /// The keyring has the new locator before the index uses it, and drops the old one when nothing in the index
     /// depends on it any more. No caller may hold a ``StoredResource`` during this.
     ///
-    /// - Parameter principals: returns the principals that have another name under the new locator.
+    /// - Parameters:
+    ///   - queued: returns the resource of an entry of the download queue, whose title may have another id then.
+    ///   - principals: returns the principals that have another name under the new locator.
     /// - Returns: the number of resources that do not open and keep their id.
     package func changeLocator(
-        noting log: AuditLog, principals: (_ old: Int, _ new: Int) throws -> [[UInt8]: [UInt8]]
+        noting log: AuditLog, queued: (DownloadOrder, _ locator: Int) -> ResourceID?,
+        principals: (_ old: Int, _ new: Int) throws -> [[UInt8]: [UInt8]]
     ) throws -> Int {
         var unopened = 0
         if keyring.locators == [index.locator] { _ = try changeKeyring(at: log.place) { try $0.addLocator() } }
@@ -118,7 +126,7 @@ extension VaultStore {
             noteChange()
             unopened = try withDiskSpace {
                 try index.rename(
-                    under: new, cacheKey: { Self.renamed($0, renamed) },
+                    under: new, cacheKey: { Self.renamed($0, renamed) }, queued: queued,
                     changing: { $0.rename(principals: renamed) })
             }
         }

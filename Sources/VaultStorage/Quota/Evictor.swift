@@ -186,6 +186,22 @@ final class Evictor: Sendable {
         return gone
     }
 
+    /// Returns what the age limit will remove completely within `time` seconds, with when each was last read: the first
+    /// `limit` of them in that order.
+    func expiring(within time: Int64, age: Int64, limit: Int) throws -> [(resource: ResourceID, accessed: Int64)] {
+        let early = max(0, age - time)
+        let inUse = resourcesInUse
+        var found: [(resource: ResourceID, accessed: Int64)] = []
+        try visit(readBefore: now() - early) { candidates in
+            for victim in EvictionPlan(olderThan: early, now: now(), of: candidates, inUse: inUse).victims
+            where victim.isWhole && found.count < limit {
+                found.append((victim.resource, victim.accessed))
+            }
+            return found.count < limit
+        }
+        return found
+    }
+
     /// Visits resources that may be evicted, in the order of eviction, while `take` returns true.
     private func visit(
         readBefore time: Int64? = nil, _ take: ([EvictionPlan.Candidate]) throws -> Bool

@@ -69,6 +69,14 @@ package final class StorageQuota: Sendable {
     /// Returns what ``prune(_:)`` would evict now, without evicting anything.
     package func previewPrune(_ limits: StorageLimits) throws -> EvictionCounters { try evictor.previewPrune(limits) }
 
+    /// Returns what the age limit in force will remove completely within `time` seconds, with when each was last read: at
+    /// most `limit` resources, those that go first.
+    package func expiring(
+        within time: Int64, age: Int64, limit: Int
+    ) throws -> [(resource: ResourceID, accessed: Int64)] {
+        try evictor.expiring(within: time, age: age, limit: limit)
+    }
+
     /// What was evicted since the vault was opened.
     package var evictions: EvictionCounters { evictor.total }
 

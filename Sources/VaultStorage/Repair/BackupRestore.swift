@@ -109,6 +109,8 @@ struct BackupRestore {
         for table in try [
             GrantRow.hasTable(of: "backup", db) ? "accessGrant" : nil,
             DownloadRow.hasTable(of: "backup", db) ? "download" : nil,
+            NetworkRow.hasTable(of: "backup", db) ? "network" : nil,
+            SubscriptionRow.hasTable(of: "backup", db) ? "subscription" : nil,
         ].compactMap(\.self) {
             try db.execute(
                 sql: """

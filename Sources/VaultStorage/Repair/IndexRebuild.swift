@@ -230,7 +230,7 @@ extension VaultIndex {
         var last: ResourceID?
         while isWhole {
             let page = try resources(after: last, limit: 64)
-            guard page.allSatisfy({ $0.resource != nil }) else { return false }
+            guard page.allSatisfy({ $0.resource.map { !$0.lacksServing } ?? false }) else { return false }
             guard let end = page.last else { return true }
             last = end.id
         }

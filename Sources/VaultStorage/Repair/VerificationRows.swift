@@ -14,6 +14,28 @@ extension VaultIndex {
         }
     }
 
+    /// Returns whether a resource lacks the row of the representation that is read.
+    package func lacksServingRows() throws -> Bool {
+        var last: ResourceID?
+        while true {
+            let page = try resources(after: last, limit: 64)
+            if page.contains(where: { $0.resource?.lacksServing ?? false }) { return true }
+            guard let end = page.last else { return false }
+            last = end.id
+        }
+    }
+
+    /// Lets a resource be fetched again if the row of the representation that is read is missing.
+    package func dropMissingServing(of id: ResourceID) throws {
+        try write { db in
+            guard let resource = try self.resource(id, db), resource.lacksServing else { return }
+            var metadata = resource.metadata
+            metadata.serving = nil
+            let sealed = try ResourceRow.seal(metadata, of: id, under: try resource.metadataKey())
+            try ResourceRow.update(id, metadata: sealed, db)
+        }
+    }
+
     /// Returns all representations of a resource, whichever of them serves.
     package func representations(of resource: ResourceID) throws -> [RepresentationID] {
         try read { db in

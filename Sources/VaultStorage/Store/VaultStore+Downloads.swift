@@ -19,4 +19,10 @@ extension VaultStore {
         noteChange(ids.count)
         try withDiskSpace(orReserve: true) { try index.removeDownloads(ids, isForgotten: isForgotten) }
     }
+
+    /// Deletes the whole download queue with the rows that do not open; copies of them are to be erased, too.
+    package func removeAllDownloads() throws {
+        noteChange()
+        try withDiskSpace(orReserve: true) { try index.removeAllDownloads() }
+    }
 }

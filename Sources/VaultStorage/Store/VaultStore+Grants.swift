@@ -13,10 +13,13 @@ extension VaultStore {
         noteChange()
     }
 
-    /// Removes grants durably. Their records are erased from the log and the backup within a minute.
-    package func removeGrants(_ ids: [GrantID]) throws {
-        guard !ids.isEmpty else { return }
-        try withDiskSpace(orReserve: true) { try index.removeGrants(ids) }
+    /// Removes grants from the index durably. Their records are erased from its log and from `catalog.backup` within a
+    /// minute.
+    ///
+    /// - Parameter withUnreadable: whether to remove the rows that do not open, too.
+    package func removeGrants(_ ids: [GrantID], withUnreadable: Bool = false) throws {
+        guard !ids.isEmpty || withUnreadable else { return }
+        try withDiskSpace(orReserve: true) { try index.removeGrants(ids, withUnreadable: withUnreadable) }
         noteChange()
     }
 

@@ -97,7 +97,7 @@ extension VaultStore {
     func recover(afterKill wasKilled: Bool) throws {
         let steps: [() throws -> Void] = [
             index.database.catchUp, { try self.erasure.addLaterTables(afterKill: wasKilled) }, index.dropFilling,
-            removal.finish, recoverOpenSegments,
+            dropUnfinishedImports, removal.finish, recoverOpenSegments,
         ]
         for step in steps {
             do {

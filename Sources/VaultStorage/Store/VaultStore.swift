@@ -229,17 +229,19 @@ package final class VaultStore: Sendable {
     /// Adds a resource.
     ///
     /// - Parameters:
+    ///   - titles: the cache keys of the titles that it is a part of. Those that the vault does not have are left out.
     ///   - packed: the file in a pack whose place it takes, and whose class, titles and mode it gets.
     ///   - first: the representation to begin in the same transaction.
     package func addResource(
         _ id: ResourceID, url: String, cacheKey: [UInt8], resourceClass: ResourceClass, fields: OriginFields? = nil,
-        isDerived: Bool = false, unpacking packed: StoredResource? = nil, beginning first: NewRepresentation? = nil
+        isDerived: Bool = false, partOf titles: [[UInt8]] = [], unpacking packed: StoredResource? = nil,
+        beginning first: NewRepresentation? = nil
     ) throws -> StoredResource {
         var metadata = ResourceMetadata(url: url, cacheKey: cacheKey, created: now())
         metadata.fields = fields
         metadata.isDerived = isDerived
         metadata.mode = packed?.metadata.mode
-        metadata.partOf = packed?.metadata.partOf ?? []
+        metadata.partOf = try packed?.metadata.partOf ?? index.known(titles, except: id)
         let representation = try first.map { try StoredRepresentation($0, sequence: 1, now: now()) }
         noteChange()
         defer { changes.note(id) }

@@ -44,6 +44,7 @@ class _Proxy(_Server):
         self.user, self.password = user, password
         self.asked = []  # (host, port) of each request that was let through
         self.refused = 0  # requests without the right credentials
+        self.heads = []  # the heads with which HTTP tunnels were asked for
         super().__init__()
 
     def url(self, password=None):
@@ -99,6 +100,7 @@ class HTTPProxy(_Proxy):
                 return
         if method == "CONNECT":
             host, _, port = target.rpartition(":")
+            self.heads.append(head.decode("latin-1"))
             origin = self._connect(host, int(port))
             client.sendall(b"HTTP/1.1 200 Connection established\r\nX-Of-The-Proxy: yes\r\n\r\n")
         else:
@@ -185,16 +187,31 @@ class Authority:
 
 
 class TLSFront(_Server):
-    """Gives an origin TLS: passes on what it receives over TLS to a port of this machine."""
+    """Gives an origin TLS: passes on what it receives over TLS to a port of this machine. With the path of an authority
+    as `clients`, it requires a certificate of that authority."""
 
-    def __init__(self, port, certificate, key):
+    def __init__(self, port, certificate, key, clients=None):
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._context.load_cert_chain(certificate, key)
+        if clients:
+            self._context.load_verify_locations(clients)
+            self._context.verify_mode = ssl.CERT_REQUIRED
         self._origin = port
         super().__init__()
 
     def _serve(self, connection):
-        client = self._context.wrap_socket(connection, server_side=True)
+        client = self._context.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
+        try:
+            client.do_handshake()
+        except ssl.SSLError:
+            # A connection that is closed with bytes to read is reset, and the alert with it.
+            raw = socket.socket(fileno=client.detach())
+            raw.shutdown(socket.SHUT_WR)
+            raw.settimeout(10)
+            while raw.recv(1 << 16):
+                pass
+            raw.close()
+            return
         reader = client.makefile("rb")
         # One request on each connection: TLS cannot be read and written by two threads at once.
         head = b""

@@ -1,5 +1,7 @@
 """What schemathesis must know about this API beyond its description; only schemathesis loads this file."""
 
+import re
+
 import schemathesis
 from hypothesis import strategies
 
@@ -15,7 +17,8 @@ schemathesis.openapi.format("uri", strategies.builds(
 @schemathesis.hook
 def before_call(context, case, kwargs):
     """Raises very low rate limits: an operation at one byte per second would exceed every timeout. Empties a file of
-    certificates: a pattern describes its lines, and no pattern makes a certificate."""
+    certificates or cookies: a pattern describes its lines, and no pattern makes a certificate. Removes the headers of hosts that it
+    would set: all of them together are bounded. Names no program: on the network that is refused."""
     body = case.body if isinstance(case.body, dict) else {}
     rate, authorities = body.get("limitRate"), body.get("caFile")
     # 86.0 is an integer, too.
@@ -23,6 +26,27 @@ def before_call(context, case, kwargs):
         body["limitRate"] = 10_000_000
     if isinstance(authorities, str) and "-----BEGIN CERTIFICATE-----" in authorities:
         body["caFile"] = ""
+    if isinstance(body.get("cookieFile"), str) and "\t" in body["cookieFile"]:
+        body["cookieFile"] = ""
+    if isinstance(body.get("clientCertificate"), dict):
+        body["clientCertificate"] = {host: None if isinstance(pem, str) and "-----BEGIN CERTIFICATE-----" in pem else pem
+                                     for host, pem in body["clientCertificate"].items()}
+    if isinstance(body.get("headerFor"), dict):
+        body["headerFor"] = {host: None if isinstance(headers, dict) and all(
+            isinstance(value, str | None) for value in headers.values()) else headers
+            for host, headers in body["headerFor"].items()}
+    for member in ("notifyCommand", "refreshCommand"):
+        body.pop(member, None)
+    for member in ("maxSize", "minFree"):
+        # A fraction of a byte is no size, and one below what is downloaded is refused: both depend on more than a form.
+        size = r"([0-9]+(\.[0-9]+)?|\.[0-9]+) *([kmgtp]i?(b(ytes?)?)?|b(ytes?)?)"
+        if isinstance(body.get(member), str) and re.fullmatch(size, body[member], re.I):
+            body[member] = "5GB"
+    if case.operation.path.endswith("/subscriptions") and isinstance(body.get("list"), str | None):
+        # It is of a feed or of a list, which depends on two members.
+        body.pop("list", None)
+        if body.get("url") is None:
+            body["url"] = "http://host.invalid/feed"
     if case.operation.path.endswith("/links"):
         limit_links(body)
     name_once(case)

@@ -49,14 +49,15 @@ def add_titles(vault, count):
                 sealed.wrapped_associated(resource, 1, current), key)))
 
 
-def set_settings(vault, **members):
-    """Replaces members of the vault's sealed settings, whatever they are."""
+def set_network(vault, **members):
+    """Replaces members of the vault's network settings, which must have been set before, whatever they are."""
     _, keys = _keys(vault)
     with _index(vault) as index:
-        (identifier, locator, before), = index.execute("SELECT id, locator, settings FROM vault").fetchall()
-        key, associated = derivation.index_key(keys.locators[locator]), sealed.settings_associated(identifier)
-        settings = sealed.unpadded(sealed.open_value(key, associated, before)) | members
-        index.execute("UPDATE vault SET settings = ?", (sealed.seal_value(key, associated, sealed.padded(settings)),))
+        (identifier, locator), = index.execute("SELECT id, locator FROM vault").fetchall()
+        (before,), = index.execute("SELECT record FROM network").fetchall()
+        key, associated = derivation.index_key(keys.locators[locator]), sealed.network_associated(identifier)
+        network = sealed.unpadded(sealed.open_value(key, associated, before)) | members
+        index.execute("UPDATE network SET record = ?", (sealed.seal_value(key, associated, sealed.padded(network)),))
 
 
 def damage(vault, table, column):

@@ -60,7 +60,7 @@ class Contents:
         self.rows, self.keys = rows, keys
         self.faults = list(rows.faults)
         self.settings = None
-        self.resources, self.downloads = [], []
+        self.resources, self.downloads, self.subscriptions = [], [], []
         self._key_rows = {}
         for row in rows.resourceKey:
             self._key_rows.setdefault(row["resource"], []).append(row)
@@ -75,6 +75,8 @@ class Contents:
             self._read_packed_part(row, packs.get(row["pack"]))
         for row in rows.download:
             self._read_download(row)
+        for row in rows.subscription:
+            self._read_subscription(row)
         self.downloads.sort(key=lambda item: item.get("position", 0))
 
     def _fault(self, sentence):
@@ -104,11 +106,33 @@ class Contents:
             return
         self._members(self.settings, "the vault's settings", {},
                       {"bytesFetched": int, "ignoreQuery": list, "mapHost": list, "allowHost": list,
-                       "ignoreEtag": list, "immutable": list,
-                       "proxy": str, "proxyFor": list, "proxyFromEnvironment": bool, "authorities": str,
-                       "userAgent": str, "addressFamily": str, "parallelDownloads": int, "downloadsPerHost": int,
-                       "downloadHours": str, "downloadRate": int,
+                       "ignoreEtag": list, "immutable": list, "networkRevision": int, "parallelDownloads": int,
+                       "downloadsPerHost": int, "downloadHours": str, "downloadRate": int,
+                       "notifyCommand": list, "refreshCommand": list,
                        "principals": list, "mode": str, "verified": dict})
+        self.network = self._read_network(row["id"])
+        self._members(self.network, "the network settings", {},
+                      {"revision": int, "proxy": str, "proxyFor": list, "proxyFromEnvironment": bool,
+                       "authorities": str, "userAgent": str, "addressFamily": str, "headers": list, "cookies": str,
+                       "clientCertificates": list})
+
+    def _read_network(self, vault):
+        """Returns the settings of the network: those of their row, or what an older version has among the others."""
+        revision = self.settings.get("networkRevision", 0)
+        records = [row["record"] for row in self.rows.network if row["id"] == vault]
+        if not records:
+            if revision:
+                self._fault("The row of the network settings is missing.")
+            return self.settings
+        try:
+            network = sealed.unpadded(sealed.open_value(
+                derivation.index_key(self.locator), sealed.network_associated(vault), records[0]))
+        except FormatError as error:
+            self._fault(f"The network settings do not open: {error}")
+            return {}
+        if network.get("revision") != revision:
+            self._fault("The row of the network settings is not the one that the vault's settings count.")
+        return network
 
     def _read_grant(self, row):
         """Returns the record of a token or of named links; None if it does not open."""
@@ -285,6 +309,27 @@ class Contents:
         if not is_title_id(record.get("title")):
             self._fault(f"The title of download {name} has no id.")
         self.downloads.append(record)
+
+    def _read_subscription(self, row):
+        """Opens a subscription."""
+        name = row["id"].hex()
+        try:
+            record = sealed.unpadded(sealed.open_value(
+                derivation.index_key(self.locator), sealed.subscription_associated(row["id"]), row["record"]))
+        except FormatError as error:
+            self._fault(f"The record of subscription {name} does not open: {error}")
+            return
+        self._members(record, f"the record of subscription {name}",
+                      {"added": int, "wanted": list, "brought": list},
+                      {"url": str, "list": str, "name": str, "statedName": str, "newest": int, "keepsGone": bool,
+                       "contentIDs": bool, "anyType": bool, "video": str, "audio": str, "subtitles": str,
+                       "interval": int, "lastRun": int, "nextRun": int, "failures": int, "failure": dict})
+        if ("url" in record) == ("list" in record):
+            self._fault(f"Subscription {name} has not one source.")
+        for member in ("wanted", "brought"):
+            if not all(is_title_id(title) for title in record.get(member) or []):
+                self._fault(f"Subscription {name} has something in {member} that is no id.")
+        self.subscriptions.append(record)
 
     def stored(self, row, resource, representation, bad_blocks):
         """Returns the segment of `row`; if the row is invalid, reports a fault and returns None."""

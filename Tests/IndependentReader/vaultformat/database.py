@@ -24,6 +24,8 @@ class Rows:
     packedPart: list
     accessGrant: list
     download: list
+    network: list
+    subscription: list
     faults: list
 
 
@@ -49,7 +51,8 @@ def _read(connection, statements, tables):
     faults += [f"A row of {row[0]} refers to a row of {row[2]} that is not there."
                for row in connection.execute("PRAGMA foreign_key_check")]
     tables += tuple(name for name, in connection.execute(
-        "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN ('packedPart', 'accessGrant', 'download')"))
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN "
+        "('packedPart', 'accessGrant', 'download', 'network', 'subscription')"))
     rows = Rows(**{name: _rows(connection, name) if name in tables else [] for name in Rows.__annotations__
                    if name != "faults"}, faults=faults)
     connection.execute("COMMIT")

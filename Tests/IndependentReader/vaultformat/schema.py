@@ -5,6 +5,8 @@ USER_VERSION = 1
 # A vault of version 2 has the tables of LATER, one of version 3 those of NEWEST, too.
 LATER_VERSION = 2
 NEWEST_VERSION = 3
+# One of version 4 has those of the network and of subscriptions, too.
+NETWORK_VERSION = 4
 
 VAULT = """CREATE TABLE vault (id BLOB PRIMARY KEY NOT NULL CHECK (length(id) = 16), keyringRevision INTEGER NOT NULL, \
 locator INTEGER NOT NULL, settings BLOB NOT NULL) WITHOUT ROWID"""
@@ -60,6 +62,10 @@ ACCESS_GRANT = """CREATE TABLE accessGrant (id BLOB PRIMARY KEY NOT NULL CHECK (
 record BLOB NOT NULL) WITHOUT ROWID"""
 DOWNLOAD = """CREATE TABLE download (id BLOB PRIMARY KEY NOT NULL CHECK (length(id) = 16), record BLOB NOT NULL) \
 WITHOUT ROWID"""
+NETWORK = """CREATE TABLE network (id BLOB PRIMARY KEY NOT NULL CHECK (length(id) = 16), record BLOB NOT NULL) \
+WITHOUT ROWID"""
+SUBSCRIPTION = """CREATE TABLE subscription (id BLOB PRIMARY KEY NOT NULL CHECK (length(id) = 16), \
+record BLOB NOT NULL) WITHOUT ROWID"""
 
 CATALOG = [VAULT, GENERATION, RESOURCE, RESOURCE_KEY, RESOURCE_KEY_BY_GENERATION, REPRESENTATION,
            REPRESENTATION_BY_RESOURCE]
@@ -68,6 +74,7 @@ INDEX = CATALOG + [SEGMENT, SEGMENT_BY_PLACE, BAD_BLOCK, DOOMED]
 LATER_CATALOG = [PACKED_PART, PACKED_PART_BY_PACK]
 LATER = [OWED, PART, PART_BY_RESOURCE] + LATER_CATALOG
 NEWEST = [ACCESS_GRANT, DOWNLOAD]
+NETWORKED = [NETWORK, SUBSCRIPTION]
 
 
 def _normal(sql):
@@ -82,10 +89,11 @@ def faults(connection, statements):
     if application != APPLICATION_ID:
         yield f"application_id is {application}, not {APPLICATION_ID}."
     version, = connection.execute("PRAGMA user_version").fetchone()
-    if version not in (USER_VERSION, LATER_VERSION, NEWEST_VERSION):
+    if version not in (USER_VERSION, LATER_VERSION, NEWEST_VERSION, NETWORK_VERSION):
         yield f"user_version is {version}."
     later = LATER if INDEX[-1] in statements else LATER_CATALOG
     added = (later if version >= LATER_VERSION else []) + (NEWEST if version >= NEWEST_VERSION else [])
+    added += NETWORKED if version >= NETWORK_VERSION else []
     for statement in map(_normal, statements + added):
         name = statement.split()[2]
         if found.pop(name, None) != statement:

@@ -44,12 +44,20 @@ def settings_associated(vault):
     return b"vault\0settings\0" + vault
 
 
+def network_associated(vault):
+    return b"network\0record\0" + vault
+
+
 def grant_associated(grant):
     return b"accessGrant\0record\0" + grant
 
 
 def download_associated(download):
     return b"download\0record\0" + download
+
+
+def subscription_associated(subscription):
+    return b"subscription\0record\0" + subscription
 
 
 def padded(value):

@@ -2,7 +2,7 @@ import Testing
 
 @testable import MediaVault
 
-@Suite("Rate limit of a download")
+@Suite("Rate limit of a download", .timeLimit(.minutes(1)))
 struct RateLimitTests {
     private let begin = ContinuousClock.now
 
@@ -25,5 +25,28 @@ struct RateLimitTests {
         var limit = RateLimit(bytesPerSecond: 1000, now: begin)
         #expect(limit.take(100, now: begin + .seconds(60)) == .zero)
         #expect(limit.take(1000, now: begin + .seconds(60)) == .milliseconds(900))
+    }
+
+    @Test("A new rate is in force at once, also for those who wait; a wider one, too", arguments: [false, true])
+    func changed(isWider: Bool) async throws {
+        let limit = SharedRateLimit(bytesPerSecond: 1)
+        let taking = Task {
+            try await (isWider ? SharedRateLimit(bytesPerSecond: nil, within: limit) : limit).take(1 << 40)
+        }
+        while limit.waiting == 0 { await Task.yield() }
+        limit.use(bytesPerSecond: 1 << 30)
+        try await taking.value
+        #expect(limit.waiting == 0)
+        try await limit.take(1)
+    }
+
+    @Test("A taker that is cancelled waits no longer")
+    func cancelled() async throws {
+        let limit = SharedRateLimit(bytesPerSecond: 1)
+        let taking = Task { try await limit.take(1 << 40) }
+        while limit.waiting == 0 { await Task.yield() }
+        taking.cancel()
+        await #expect(throws: CancellationError.self) { try await taking.value }
+        #expect(limit.waiting == 0)
     }
 }

@@ -107,6 +107,8 @@ struct MisplacedPageTests {
             ("text/html", loginPage), (nil, loginPage), ("application/octet-stream", loginPage),
             ("text/plain", loginPage), ("video/mp4", loginPage),
             ("application/json", Array("{\"error\":\"sign in\"}".utf8)),
+            (nil, Array("\r\n<!-- the portal of a network -->\n<html><body>Sign in</body></html>".utf8)),
+            ("application/octet-stream", Array("<SCRIPT>location = '/login'</SCRIPT>".utf8)),
         ] as [(String?, [UInt8])])
     func portal(type: String?, body: [UInt8]) async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 100_000, contentType: "video/mp4"))
@@ -128,7 +130,10 @@ struct MisplacedPageTests {
 
     @Test(
         "A document that replaces another kind of file is taken, and so is plain text that is no page",
-        arguments: [("/file", "application/json", "{}"), ("/film.mp4", "text/plain", "WEBVTT")])
+        arguments: [
+            ("/file", "application/json", "{}"), ("/film.mp4", "text/plain", "WEBVTT"),
+            ("/film.mp4", "text/plain", "<another format>"), ("/film.mp4", "text/plain", "<tt xml:lang='en'>"),
+        ])
     func change(target: String, type: String, text: String) async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 1000, contentType: "application/octet-stream"))
         let (resource, url) = (fixture.resource, fixture.origin.url(target))

@@ -39,6 +39,37 @@ struct DownloadListTests {
         }
     }
 
+    @Test("Many entries that are put at once have the same order as those that are put one by one")
+    func manyAtOnce() throws {
+        var random = SeededGenerator(seed: 18)
+        let downloads = try (0..<200).map { try Self.download($0, at: Int64.random(in: 0...300, using: &random)) }
+        var list = DownloadList(Array(downloads.prefix(50)))
+        var model = list
+        let moved = try (0..<150).map { try Self.download($0, at: Int64.random(in: 0...300, using: &random)) }
+        list.put(moved, revision: 3)
+        for download in moved { model.put(download, revision: 3) }
+        #expect(list.inOrder.map(\.download.id) == model.inOrder.map(\.download.id) && list.count == 150)
+        for title in try ["aaaaaaaa", "bbbbbbbb"].map({ try #require(TitleID($0)) }) {
+            #expect(list.entries(of: title).count == 75)
+        }
+        #expect(list.inOrder.allSatisfy { $0.revision == 3 })
+    }
+
+    @Test("Hosts are counted as long as they have entries")
+    func hosts() throws {
+        var list = DownloadList(try (1...3).map { try Self.download($0, at: 1) })
+        #expect(list.hostCount == 1)
+        var other = try Self.download(4, at: 2)
+        other.order = DownloadOrder(url: "http://b.example/4")
+        list.put(other, revision: 1)
+        #expect(list.hostCount == 2)
+        other.order = DownloadOrder(url: "http://a.example:81/4")
+        list.put(other, revision: 2)
+        #expect(list.hostCount == 1)
+        for entry in Array(list.inOrder) { list.remove(entry.download.id) }
+        #expect(list.hostCount == 0)
+    }
+
     @Test("Pages follow each other, also if the entry at their end has gone")
     func pages() throws {
         var list = DownloadList(try (1...9).map { try Self.download($0, at: Int64($0)) })

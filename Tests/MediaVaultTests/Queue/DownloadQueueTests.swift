@@ -9,15 +9,6 @@ import VaultStorage
 struct DownloadQueueTests {
     private let length: Int64 = 300_000
 
-    /// Waits until the queue meets a condition.
-    private func wait(_ vault: Vault, until isThere: (DownloadQueue) async throws -> Bool) async throws {
-        let (wakes, waking) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        let listener = vault.downloads.listen { waking.yield() }
-        defer { vault.downloads.stopListening(listener) }
-        waking.yield()
-        for await _ in wakes where try await isThere(vault.downloads) { return }
-    }
-
     private func order(_ fixture: VaultFixture, _ name: String) -> (reference: MediaReference, options: DownloadOptions)
     {
         (MediaReference(fixture.origin.url("/\(name)")), DownloadOptions())
@@ -38,7 +29,7 @@ struct DownloadQueueTests {
         let vault = try await fixture.open()
         #expect(try await vault.downloads.counts() == DownloadCounts(waiting: 2))
         vault.downloads.start()
-        try await wait(vault) { try await $0.counts() == DownloadCounts() }
+        try await vault.downloads.wait { try await $0.counts() == DownloadCounts() }
         for (name, entry) in zip(["a", "b"], queued) {
             let summary = try await vault.summary(of: fixture.origin.url("/\(name)"))
             #expect(summary?.isComplete == true && summary?.id == entry.title && summary?.resourceClass == "download")
@@ -70,7 +61,7 @@ struct DownloadQueueTests {
         fixture.origin.answer { [resource = fixture.resource] in resource.answer(to: $0) }
         let vault = try await fixture.open()
         vault.downloads.start()
-        try await wait(vault) { try await $0.counts() == DownloadCounts() }
+        try await vault.downloads.wait { try await $0.counts() == DownloadCounts() }
         #expect(try await vault.status().bytesFetched == length)
         await vault.close()
     }
@@ -83,15 +74,15 @@ struct DownloadQueueTests {
         let twice = try await vault.downloads.add([order(fixture, "a"), order(fixture, "a"), order(fixture, "b")])
         #expect(twice.count == 3 && twice[0].download == twice[1].download && twice[2].download != twice[0].download)
         vault.downloads.start()
-        try await wait(vault) { try await $0.counts() == DownloadCounts(failed: 2) }
+        try await vault.downloads.wait { try await $0.counts() == DownloadCounts(failed: 2) }
         let failed = try await vault.downloads.page(limit: 9).downloads
         #expect(failed.allSatisfy { $0.failure?.code == .refused && $0.failure?.originStatus == 404 })
         fixture.origin.answer { [resource = fixture.resource] in resource.answer(to: $0) }
         let again = try await vault.downloads.add([order(fixture, "a")])
         #expect(again.map(\.download) == [twice[0].download] && again[0].failure == nil)
-        try await wait(vault) { try await $0.counts() == DownloadCounts(failed: 1) }
+        try await vault.downloads.wait { try await $0.counts() == DownloadCounts(failed: 1) }
         #expect(try await vault.downloads.change(.retry, of: .titles([twice[2].title])) == 1)
-        try await wait(vault) { try await $0.counts() == DownloadCounts() }
+        try await vault.downloads.wait { try await $0.counts() == DownloadCounts() }
         let held = try await vault.reference(of: twice[0].title)
         let byID = try await vault.downloads.add([(held, DownloadOptions())])
         #expect(byID.first?.title == twice[0].title)
@@ -131,6 +122,42 @@ struct DownloadQueueTests {
         await vault.close()
     }
 
+    @Test("A paused download that is queued again waits for its turn; pausing survives a restart")
+    func pausedAgain() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: length))
+        let first = try await fixture.open()
+        try await first.downloads.add([order(fixture, "a"), order(fixture, "b")])
+        _ = try await first.downloads.change(.pause, of: .all)
+        await first.close()
+        let vault = try await fixture.open()
+        #expect(try await states(vault) == [.paused, .paused])
+        let again = try await vault.downloads.add([order(fixture, "b")])
+        #expect(again.map(\.state) == [.waiting])
+        vault.downloads.start()
+        try await vault.downloads.wait { try await $0.counts() == DownloadCounts(paused: 1) }
+        #expect(!fixture.origin.exchanges.contains { $0.request.target == "/a" })
+        await vault.close()
+    }
+
+    @Test("The destruction of a vault ends its downloads")
+    func destroyed() async throws {
+        let gate = Gate()
+        let fixture = try await VaultFixture(ScriptedResource(length: length))
+        fixture.origin.answer { [resource = fixture.resource] request in
+            var answer = resource.answer(to: request)
+            answer.insert(.hold(gate), at: 100_000)
+            return answer
+        }
+        let vault = try await fixture.open()
+        vault.downloads.start()
+        try await vault.downloads.add([order(fixture, "a")])
+        await fixture.origin.wait { $0.first?.phase == .held }
+        _ = try await vault.destroy(vaultID: vault.status().vaultID)
+        let (running, listed) = vault.downloads.state.withLock { ($0.running.count, $0.list?.count) }
+        #expect(running == 0 && listed == 0)
+        #expect(fixture.origin.exchanges.count == 1)
+    }
+
     @Test("Entries are moved before and behind all others, in their order")
     func moved() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
@@ -161,7 +188,7 @@ struct DownloadQueueTests {
         await first.close()
         let vault = try await fixture.open()
         vault.downloads.start()
-        try await wait(vault) { try await $0.counts() == DownloadCounts() }
+        try await vault.downloads.wait { try await $0.counts() == DownloadCounts() }
         let received = fixture.origin.exchanges.map { $0.request.fields["authorization"] }
         #expect(!received.isEmpty && received.allSatisfy { $0 == "Bearer one" })
         await vault.close()
@@ -188,18 +215,6 @@ struct DownloadQueueTests {
         #expect(DownloadOrder(reference, alone, isByID: false).options == alone)
     }
 
-    @Test("A title that is removed from the vault leaves the queue")
-    func removed() async throws {
-        let fixture = try await VaultFixture(ScriptedResource(length: length))
-        let vault = try await fixture.open()
-        for try await _ in vault.download(fixture.url) {}
-        try await vault.downloads.add([(MediaReference(fixture.url), DownloadOptions())])
-        #expect(try await vault.downloads.counts() == DownloadCounts(waiting: 1))
-        try await vault.remove(MediaReference(fixture.url))
-        #expect(try await vault.downloads.counts() == DownloadCounts())
-        await vault.close()
-    }
-
     @Test("What waits because the mode forbids requests runs as soon as it allows them")
     func mode() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: length))
@@ -211,7 +226,7 @@ struct DownloadQueueTests {
         vault.downloads.start()
         try await vault.downloads.add([order(fixture, "a")])
         var (states, revision) = ([DownloadSnapshot.State](), 0)
-        try await wait(vault) { queue in
+        try await vault.downloads.wait { queue in
             let news = queue.changes(since: revision)
             states += news.downloads?.map(\.state) ?? []
             revision = news.revision
@@ -222,7 +237,7 @@ struct DownloadQueueTests {
         #expect(waiting.state == .waiting && waiting.attempts == 1 && waiting.failure?.code == .notHeld)
         #expect(fixture.origin.exchanges.isEmpty)
         try await vault.setMode(nil)
-        try await wait(vault) { try await $0.counts() == DownloadCounts() }
+        try await vault.downloads.wait { try await $0.counts() == DownloadCounts() }
         #expect(fixture.bytesSent == length)
         await vault.close()
     }
@@ -259,15 +274,15 @@ struct DownloadQueueTests {
         let vault = try await fixture.open()
         vault.downloads.start()
         try await vault.downloads.add(["a", "b", "c"].map { order(fixture, $0) })
-        try await wait(vault) { try await $0.counts() == DownloadCounts(waiting: 1, running: 2) }
+        try await vault.downloads.wait { try await $0.counts() == DownloadCounts(waiting: 1, running: 2) }
         var settings = try await vault.downloadSettings()
         try settings.setPerHost(1)
         try await vault.setDownloadSettings(settings)
-        try await wait(vault) { try await $0.counts() == DownloadCounts(waiting: 2, running: 1) }
+        try await vault.downloads.wait { try await $0.counts() == DownloadCounts(waiting: 2, running: 1) }
         await fixture.origin.wait { $0.contains { $0.phase == .abandoned } }
         #expect(try await states(vault) == [.running, .waiting, .waiting])
         gate.open()
-        try await wait(vault) { try await $0.counts() == DownloadCounts() }
+        try await vault.downloads.wait { try await $0.counts() == DownloadCounts() }
         await vault.close()
     }
 }

@@ -86,6 +86,36 @@ struct DownloadScheduleTests {
         #expect(plan.next == test.next)
     }
 
+    @Test("Once every host has as much as it may, the rest of the queue is not read")
+    func burdened() throws {
+        var settings = DownloadSettings()
+        try settings.setPerHost(1)
+        let queue = try (0..<200).map { number in
+            DownloadSchedule.Candidate(
+                id: try Self.id(number), host: number < 2 ? "a" : number == 2 ? "b" : "a", isWaiting: true,
+                notBefore: nil)
+        }
+        let read = Locked(0)
+        let plan = DownloadSchedule(settings: settings).plan(
+            queue.lazy.map { candidate in
+                read.withLock { $0 += 1 }
+                return candidate
+            }, hosts: 2, running: [queue[2].id], at: DownloadSchedule.Moment(time: Self.now, secondOfDay: 0))
+        #expect(plan.start == [queue[0].id])
+        #expect(
+            plan
+                == DownloadSchedule(settings: settings).plan(
+                    queue, running: [queue[2].id], at: DownloadSchedule.Moment(time: Self.now, secondOfDay: 0)))
+        let one = Locked(0)
+        _ = DownloadSchedule(settings: settings).plan(
+            queue.dropFirst(3).lazy.map { candidate in
+                one.withLock { $0 += 1 }
+                return candidate
+            }, hosts: 1, running: [], at: DownloadSchedule.Moment(time: Self.now, secondOfDay: 0))
+        let count = one.withLock(\.self)
+        #expect(count < 10)
+    }
+
     @Test("What was removed from the queue and still runs takes a place")
     func removed() throws {
         let candidate = DownloadSchedule.Candidate(id: try Self.id(1), host: "a", isWaiting: true, notBefore: nil)
@@ -125,7 +155,10 @@ struct DownloadScheduleTests {
         for code in passing {
             #expect(retry(VaultError(code, "no")) == .after(5), "\(code)")
         }
-        for code in [VaultError.Code.notMedia, .invalidURL, .invalidArgument, .integrity] {
+        #expect(retry(VaultError(.notMedia, "a page")) == .after(5), "a network's portal goes as it came")
+        #expect(retry(VaultError(.notMedia, "a page"), 99) == .after(900))
+        #expect(retry(VaultError(.notMedia, "a page"), 100) == .no, "what is a page for a day is one")
+        for code in [VaultError.Code.invalidURL, .invalidArgument, .integrity] {
             #expect(retry(VaultError(code, "no")) == .no, "\(code)")
         }
         for code in [VaultError.Code.removed, .busy, .closed] {

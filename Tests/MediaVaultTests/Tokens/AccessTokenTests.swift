@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import OriginTestSupport
 import Testing
 import VaultModel
@@ -166,7 +167,12 @@ struct AccessTokenTests {
             let error = await #expect(throws: VaultError.self) { try await vault.createToken(.read, name: name) }
             #expect(error?.code == .inUse, "\(name)")
         }
-        for name in ["", "a\nb", "a\u{7}b", "a\u{2028}b", String(repeating: "x", count: 101)] {
+        let accented = "a" + String(repeating: "\u{301}", count: 1000)
+        #expect(accented.count == 1, "premise")
+        for name in [
+            "", "a\nb", "a\u{7}b", "a\u{2028}b", String(repeating: "x", count: 101), accented, " ", " tv", "tv ",
+            "\u{A0}tv", "t\u{202E}v", "t\u{2066}v", "t\u{200B}v", "\u{200D}",
+        ] {
             let error = await #expect(throws: VaultError.self) { try await vault.createToken(.read, name: name) }
             #expect(error?.code == .invalidArgument)
         }
@@ -195,6 +201,57 @@ struct AccessTokenTests {
         }
         await reader.close()
         await owner.close()
+    }
+
+    @Test("Damaged records admit nothing, are counted, and are removed with all others")
+    func damagedRows() async throws {
+        let fixture = try await fixture()
+        var vault = try await fixture.open()
+        let (kept, lost) = (try await vault.createToken(.read), try await vault.createToken(.read))
+        await vault.close()
+        let index = try DatabaseQueue(path: fixture.place.folder + "/index.sqlite")
+        try await index.write { db in
+            try db.execute(sql: "PRAGMA ignore_check_constraints = ON")
+            try db.execute(
+                sql: "UPDATE accessGrant SET record = zeroblob(1048576) WHERE id = ?",
+                arguments: [Data(lost.grant.id.bytes)])
+            try db.execute(sql: "INSERT INTO accessGrant VALUES (x'0102', x'03'), ('a', 5)")
+        }
+        try index.close()
+        vault = try await fixture.open()
+        #expect(vault.tokens.scope(ofToken: kept.text, now: now) == .read)
+        #expect(vault.tokens.scope(ofToken: lost.text, now: now) == nil)
+        #expect(vault.issuedTokens.map(\.id) == [kept.grant.id] && vault.unreadableGrants == 3)
+        #expect(try await vault.revoke(vault.issuedTokens, isAll: true) == 1 && vault.unreadableGrants == 0)
+        await vault.close()
+        vault = try await fixture.open()
+        #expect(vault.issuedTokens.isEmpty && vault.unreadableGrants == 0)
+        await vault.close()
+    }
+
+    @Test("What is revoked does not come back if the index is lost the moment after")
+    func rebuildAfterLoss() async throws {
+        let fixture = try await fixture()
+        var vault = try await fixture.open()
+        let (kept, gone) = (try await vault.createToken(.read), try await vault.createToken(.read))
+        await vault.close()
+        vault = try await fixture.open()
+        func scopes(in copy: String) async throws -> [AccessScope?] {
+            let place = VaultPlace(folder: fixture.place.folder + copy, keyring: fixture.place.keyring)
+            try FileManager.default.copyItem(atPath: fixture.place.folder, toPath: place.folder)
+            for suffix in ["", "-wal", "-shm"] {
+                try? FileManager.default.removeItem(atPath: place.folder + "/index.sqlite" + suffix)
+            }
+            _ = try await Vault.rebuildIndex(place, unlock: fixture.unlock)
+            let vault = try await Vault.open(place, unlock: fixture.unlock, options: VaultOptions(access: .owner))
+            let scopes = [kept, gone].map { vault.tokens.scope(ofToken: $0.text, now: now) }
+            await vault.close()
+            return scopes
+        }
+        #expect(try await scopes(in: "-before") == [.read, .read], "premise: the backup has both")
+        try await vault.revoke([gone.grant])
+        #expect(try await scopes(in: "-after") == [.read, nil])
+        await vault.close()
     }
 
     @Test("Tokens survive a rebuild of the index, a revoked one does not come back, and a destroyed vault has none")

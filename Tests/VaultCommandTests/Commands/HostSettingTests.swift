@@ -65,7 +65,7 @@ struct HostSettingTests {
 
     @Test("Only settings about hosts accept a host, and every setting requires a value")
     func refused() throws {
-        for key in ConfigKey.allCases where !(Self.lists + [.ignoreQuery]).contains(key) {
+        for key in ConfigKey.allCases where !(Self.lists + [.ignoreQuery, .clientCertificate]).contains(key) {
             #expect(throws: UsageError.self, "\(key)") { try key.change(["1d"], host: "a.example") }
             #expect(throws: UsageError.self, "\(key)") { try key.absence([], host: "a.example") }
         }

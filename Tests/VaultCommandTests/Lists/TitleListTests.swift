@@ -65,7 +65,7 @@ struct TitleListTests {
             ("htp://user:secret@a.example/x?token=secret", "htp://…a.example/x…", scheme),
             ("htp://user:se?cret@a.example/x", "htp://…", scheme),
             ("user:secret@a.example/x", "…a.example/x", scheme),
-            ("Authorization: Basic secret", "Authorization:…", blank),
+            ("Authorization: Basic secret", "Authorization:…", blank), ("Cookie:a=secret", "Cookie:…", scheme),
             ("token secret https://a.example/x", "token…", blank),
             ("http://a\u{1B}[31m.example", "http://a?[31m.example", blank),
         ])
@@ -116,6 +116,21 @@ struct TitleListTests {
         #expect(try Self.read(most) == ["k3v7q2ma"])
         let error = try #require(throws: UsageError.self) { try Self.read(most + Array("#".utf8)) }
         #expect(error.message == "list.txt has more than 1000000 lines; split it into several lists")
+    }
+
+    @Test("A list has at most so many bytes, also if all of them are skipped, and so many that are kept")
+    func manyBytes() throws {
+        var list = TitleList("list.txt", mostRead: 100)
+        for _ in 0..<10 { try list.take(Array("#234567890".utf8)) }
+        let long = try #require(throws: UsageError.self) { try list.take([0x23]) }
+        #expect(long.message == "list.txt is longer than 100 B; split it into several lists")
+        let fields = #""http_headers":{"Referer":"https://a.example/"}"#
+        let line = #"{"url":"https://a.example/y","title":"A film",\#(fields)}"# + "\n"
+        let kept = "https://a.example/yA filmRefererhttps://a.example/".utf8.count
+        var full = TitleList("list.txt", mostKept: 2 * kept)
+        try full.take(Array((line + line).utf8))
+        let error = try #require(throws: UsageError.self) { try full.take(Array("k3v7q2ma\n".utf8)) }
+        #expect(error.message.contains("of URLs, names and request fields"))
     }
 
     @Test("Any bytes are read the same in pieces of any size, never print a secret, and name each line at most once")

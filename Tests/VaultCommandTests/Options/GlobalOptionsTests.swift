@@ -16,6 +16,9 @@ struct GlobalOptionsTests {
             ("--vault v keys slot add --label a", "keys slot add --vault v --label a"),
             ("keys --vault v slot --keyring k list", "keys slot list --vault v --keyring k"),
             ("--vault v keys slot rm 2", "keys slot rm --vault v 2"),
+            // A word behind a command whose default takes arguments is one of them.
+            ("--vault v sync films", "sync once --vault v films"), ("--vault v sync add u", "sync add --vault v u"),
+            ("--vault v sync - --name n", "sync once --vault v - --name n"),
             // A later one of the same name stays later, so that it prevails.
             ("--vault a list --vault b", "list --vault a --vault b"),
             // Values that begin with a dash, and `--`.

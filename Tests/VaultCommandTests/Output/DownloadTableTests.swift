@@ -32,6 +32,23 @@ struct DownloadTableTests {
             + #""url":"\#(url)"}"#
     }
 
+    @Test("What runs is found on later pages, too, which are read only as far as needed")
+    func running() async throws {
+        let names = ["paused", "running", "running", "waiting"]
+        var read: [String?] = []
+        let (running, counts) = try await DownloadMonitor.running { after, _ in
+            read.append(after)
+            let number = after.flatMap { Int($0) } ?? 0
+            var page = try Self.document(
+                [Self.download(id: "aaaaaaa\(Character(UnicodeScalar(UInt8(97 + number))))", state: names[number])],
+                counts: #""running":2,"waiting":1,"paused":1"#)
+            page.next = number < 3 ? "\(number + 1)" : nil
+            return page
+        }
+        #expect(running.map { "\($0.id)" } == ["aaaaaaab", "aaaaaaac"] && counts.running == 2)
+        #expect(read == [nil, "1", "2"])
+    }
+
     @Test("Each download has a line with what it does, and the last line has the counts")
     func text() throws {
         let problem = #"{"detail":"no such film","status":404,"title":"Not Found"}"#

@@ -20,7 +20,8 @@ struct ListTableTests {
         let text =
             #"{"accessed":"\#(accessed)","added":"\#(added)","bytes":\#(bytes),"class":"\#(`class`)","contentID":null,"#
             + #""etag":null,"generation":1,"held":[[0,\#(bytes)]],"id":"\#(id)","mode":null,"name":\#(name),"#
-            + #""part":false,"size":\#(size.map(String.init) ?? "null"),"title":\#(isManifest ? record : "null"),"#
+            + #""part":false,"partBytes":null,"size":\#(size.map(String.init) ?? "null"),"#
+            + #""title":\#(isManifest ? record : "null"),"#
             + #""type":"video/mp4","url":"\#(url)"}"#
         return ListedDocument(try JSONDecoder().decode(ResourceSummary.self, from: Data(text.utf8)))
     }

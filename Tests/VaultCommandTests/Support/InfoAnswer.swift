@@ -1,5 +1,6 @@
 /// `info --json`, as a script reads it.
 struct InfoAnswer: Decodable, Equatable {
+    var id: String?
     let url: String
     let size: Int64?
     let held: [[Int64]]

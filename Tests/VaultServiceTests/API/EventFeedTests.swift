@@ -106,6 +106,27 @@ struct EventFeedTests {
         #expect(rest.hasSuffix("\r\n0\r\n\r\n"), "cut off within a chunk, or before the last: \(rest.suffix(40))")
     }
 
+    @Test("A feed whose token was revoked before it began to listen tells nothing")
+    func revoked() async throws {
+        let test = try await TestVault()
+        let vault = try await test.open()
+        let token = try await vault.createToken(.read)
+        let access = try #require(vault.tokens.access(byToken: token.text, now: 0))
+        let listening = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .bind(host: "127.0.0.1", port: 0).get()
+        try await vault.revoke([token.grant])
+        let written = Locked("")
+        let feed = EventFeed(
+            vault: vault, downloads: DownloadRegistry(), only: nil, access: access,
+            channel: UnreadChannel(listening, unread: 0))
+        var writer: any ResponseBodyWriter = RecordingWriter { text in written.withLock { $0 += text } }
+        var sent: Int64 = 0
+        try await feed.write(to: &writer, counting: &sent)
+        #expect(written.withLock(\.self).isEmpty && sent == 0)
+        try await listening.close()
+        await vault.close()
+    }
+
     @Test("A client that does not read gets no events until it does, then everything that changed")
     func unread() async throws {
         let test = try await TestVault()

@@ -131,7 +131,7 @@ struct ControlSocketTests {
             // was admitted.
             let isWhole = [
                 .status, .resources, .settings, .downloads, .events, .openAPI, .revocations, .audit, .locks, .keys,
-                .rewraps, .keyring, .links, .tokens, .tickets,
+                .rewraps, .keyring, .links, .tokens, .tickets, .readiness, .subscriptions,
             ].contains(route)
             let needsBody = [.nameByID, .modeByID].contains(route)
             #expect(answer.head.status == (isWhole ? 200 : path == route.path || needsBody ? 400 : 404))

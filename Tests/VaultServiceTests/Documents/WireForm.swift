@@ -37,6 +37,15 @@ struct WireForm: Sendable, CustomTestStringConvertible {
 
     private static let counts = #"{"damaged":1,"failed":2,"paused":3,"running":4,"waiting":5}"#
 
+    private static let subscription =
+        #"{"added":"2026-11-23T22:15:39Z","contentIDs":true,"every":21600,"id":"0a1b2c3d","keep":true,"#
+        + #""lastRun":"2026-11-23T22:16:39Z","list":"b","name":"a","newest":3,"nextRun":"2026-11-24T04:16:39Z","#
+        + #""problem":"no","titles":4,"url":"https://a.example/feed"}"#
+
+    private static let source =
+        #"{"anyType":true,"audio":"en","contentIDs":true,"every":21600,"keep":true,"list":"b","name":"a","newest":3,"#
+        + #""subtitles":"de","url":"https://a.example/feed?token=1","video":"480"}"#
+
     private static let rendition =
         #"{"bandwidth":1,"codecs":"avc1","groups":["a"],"height":2,"id":"b","isDefault":true,"isForced":false,"#
         + #""kind":"video","language":"en","name":"c","width":3}"#
@@ -50,9 +59,11 @@ struct WireForm: Sendable, CustomTestStringConvertible {
     private static let resource =
         #"{\#(times),"bytes":5,"class":"cache","contentID":"e","etag":"\"a\"","generation":1,"#
         + #""held":[[0,5],[7,9]],"id":"k3v7q2ma","mode":"prefer-vault","#
-        + #""name":"d","part":false,"size":9,"title":\#(title),"type":"video/mp4","url":"https://a.example/b?c"}"#
+        + #""name":"d","part":false,"partBytes":6,"size":9,"title":\#(title),"type":"video/mp4","#
+        + #""url":"https://a.example/b?c"}"#
 
     private static let time = #""2026-11-23T22:15:39Z""#
+    private static let finding = #"{"cause":"incomplete","message":"fetch it"}"#
     private static let token = "mvt_" + String(repeating: "a", count: 64)
     private static let ticket = String(repeating: "a", count: 43)
 
@@ -80,7 +91,8 @@ struct WireForm: Sendable, CustomTestStringConvertible {
             ResourceSummary.self, "Resource", resource,
             minimal: #"{\#(times),"bytes":0,"class":"cache","contentID":null,"etag":null,"generation":1,"held":[],"#
                 + #""id":null,"mode":null,"#
-                + #""name":null,"part":true,"size":null,"title":null,"type":null,"url":"https://a.example/b?c"}"#),
+                + #""name":null,"part":true,"partBytes":null,"size":null,"title":null,"type":null,"#
+                + #""url":"https://a.example/b?c"}"#),
         WireForm(
             Title.self, "Title", title,
             minimal: #"{"bytes":1,"complete":true,"duration":null,"fetched":3,"kind":"dash","#
@@ -113,8 +125,41 @@ struct WireForm: Sendable, CustomTestStringConvertible {
         WireForm(DownloadCounts.self, "DownloadCounts", counts),
         WireForm(QueuedDocument.self, "Queued", #"{"downloads":[]}"#),
         WireForm(DownloadChangeDocument.self, "DownloadsChanged", #"{"changed":1}"#),
+        WireForm(
+            SubscriptionDocument.self, "Subscription", subscription,
+            minimal: #"{"added":\#(time),"contentIDs":false,"every":null,"id":"0a1b2c3d","keep":false,"lastRun":null,"#
+                + #""list":null,"name":"a","newest":null,"nextRun":null,"problem":null,"titles":0,"url":null}"#),
+        WireForm(
+            SubscriptionsDocument.self, "Subscriptions", #"{"damaged":1,"subscriptions":[\#(subscription)]}"#),
+        WireForm(
+            SyncDocument.self, "Sync",
+            #"{"fetched":[{"id":"k3v7q2ma","name":"b","problem":null}],"pinned":1,"#
+                + #""removed":[{"id":"k3v7q2mb","name":"c","problem":"no"}],"subscription":\#(subscription),"#
+                + #""unchanged":2,"unusable":3}"#),
+        WireForm(SyncDocument.Item.self, "SyncItem", #"{"id":"k3v7q2ma","name":"b","problem":null}"#),
+        WireForm(UnsubscribedDocument.self, "Unsubscribed", #"{"removed":1}"#),
         WireForm(RemovalDocument.self, "Removal", #"{"bytes":1,"erased":true}"#),
         WireForm(PruneReport.self, "Prune", #"{"bytes":1,"resources":2,"segments":3,"used":4}"#),
+        WireForm(
+            ReadinessReport.self, "Readiness",
+            #"{"bytes":1,"checked":\#(time),"findings":[\#(finding)],"ready":false,"titles":2,"unready":[],"#
+                + #""unreadyTitles":3,"until":\#(time)}"#,
+            minimal: #"{"bytes":1,"checked":\#(time),"findings":[],"ready":true,"titles":2,"unready":[],"#
+                + #""unreadyTitles":0,"until":null}"#),
+        WireForm(
+            ImportReport.self, "Import",
+            #"{"bytes":1,"id":"k3v7q2ma","origin":"same","type":"video/mp4","url":"https://a.example/"}"#,
+            minimal: #"{"bytes":1,"id":"k3v7q2ma","origin":"unasked","type":null,"url":"https://a.example/"}"#),
+        WireForm(
+            ImportOrder.self, "ImportOrder",
+            #"{"contentID":"e","fields":[["a","b"]],"fileType":"video/mp4","id":"k3v7q2ma","length":1,"name":"d","#
+                + #""offline":true,"pinned":true,"type":"video/mp4","url":"https://a.example/"}"#,
+            minimal: #"{"length":1}"#),
+        WireForm(ReadinessFinding.self, "ReadinessFinding", finding),
+        WireForm(
+            UnreadyTitle.self, "UnreadyTitle",
+            #"{"findings":[\#(finding)],"id":"k3v7q2ma","name":"d","url":"https://a.example/"}"#,
+            minimal: #"{"findings":[\#(finding)],"id":null,"name":null,"url":null}"#),
         WireForm(
             KeysDocument.self, "Keys",
             #"{"act":"keys rotate --root","current":2,"folded":[{"first":3,"last":4}],"generations":[{"backups":1,"#
@@ -146,15 +191,17 @@ struct WireForm: Sendable, CustomTestStringConvertible {
         WireForm(TicketDocument.self, "Ticket", #"{"lifetime":60,"ticket":"\#(ticket)"}"#),
         WireForm(
             SettingsDocument.self, "Settings",
-            #"{"addressFamily":"ipv4","allowHost":["a"],"caFile":{"certificates":1},"downloadHours":"01:00-06:00","#
-                + #""downloadRate":5,"downloadsPerHost":2,"evictDownloads":true,"#
+            #"{"addressFamily":"ipv4","allowHost":["a"],"caFile":{"certificates":1},"clientCertificate":{"*":{"certificates":2}},"cookieFile":{"cookies":1},"downloadHours":"01:00-06:00","#
+                + #""downloadRate":5,"downloadsPerHost":2,"evictDownloads":true,"headerFor":{"h":["X-A"]},"#
                 + #""ignoreEtag":["b"],"ignoreQuery":{"*":["t"]},"immutable":["c"],"mapHost":{"d":"e"},"maxAge":1,"#
-                + #""maxSize":2,"minFree":3,"mode":"offline","parallelDownloads":3,"proxy":"http://a:…@b:1","proxyFor":{"c":"direct"},"#
-                + #""proxyFromEnvironment":true,"userAgent":"f"}"#,
-            minimal: #"{"addressFamily":"any","allowHost":[],"caFile":null,"downloadHours":null,"downloadRate":0,"#
-                + #""downloadsPerHost":1,"evictDownloads":false,"ignoreEtag":[],"#
+                + #""maxSize":2,"minFree":3,"mode":"offline","notifyCommand":["/n","x"],"parallelDownloads":3,"#
+                + #""proxy":"http://a:…@b:1","proxyFor":{"c":"direct"},"proxyFromEnvironment":true,"#
+                + #""refreshCommand":["/r"],"userAgent":"f"}"#,
+            minimal: #"{"addressFamily":"any","allowHost":[],"caFile":null,"clientCertificate":{},"cookieFile":null,"#
+                + #""downloadHours":null,"downloadRate":0,"downloadsPerHost":1,"evictDownloads":false,"headerFor":{},"ignoreEtag":[],"#
                 + #""ignoreQuery":{},"immutable":[],"mapHost":{},"maxAge":0,"maxSize":0,"minFree":null,"mode":null,"#
-                + #""parallelDownloads":1,"proxy":null,"proxyFor":{},"proxyFromEnvironment":false,"userAgent":null}"#),
+                + #""notifyCommand":null,"parallelDownloads":1,"proxy":null,"proxyFor":{},"proxyFromEnvironment":false,"#
+                + #""refreshCommand":null,"userAgent":null}"#),
         WireForm(
             ShredDocument.self, "Shred",
             #"{"generation":1,"outcome":"destroyed","resources":[{"bytes":1,"problem":\#(problem),"#
@@ -203,6 +250,12 @@ struct WireForm: Sendable, CustomTestStringConvertible {
         WireForm(
             DownloadChange.self, "DownloadChange", #"{"act":"pause","all":true,"ids":["k3v7q2ma"]}"#,
             minimal: #"{"act":"cancel"}"#),
+        WireForm(SubscriptionOrder.self, "SubscriptionOrder", source, minimal: "{}"),
+        WireForm(
+            SyncOrder.self, "SyncOrder",
+            #"{"dryRun":true,"entries":[{"name":"a",\#(url)}],"id":"0a1b2c3d","source":\#(source),"unusable":1}"#,
+            minimal: "{}"),
+        WireForm(SyncEntryRequest.self, "SyncEntry", #"{\#(reference),"name":"b",\#(url)}"#, minimal: "{}"),
         WireForm(
             ModeRequest.self, "ModeOrder", #"{\#(reference),"mode":"default",\#(url)}"#,
             minimal: #"{"mode":"offline"}"#),
@@ -235,11 +288,12 @@ struct WireForm: Sendable, CustomTestStringConvertible {
             #"{"dryRun":true,"evictDownloads":true,"maxAge":1,"maxSize":"2B","minFree":"default"}"#, minimal: "{}"),
         WireForm(
             SettingsChange.self, "SettingsChange",
-            #"{"addressFamily":"ipv6","allowHost":{"a":true},"caFile":"","downloadHours":"01:00-06:00","downloadRate":5,"downloadsPerHost":2,"evictDownloads":true,"#
+            #"{"addressFamily":"ipv6","allowHost":{"a":true},"caFile":"","clientCertificate":{"*":"p","a":null},"cookieFile":"","downloadHours":"01:00-06:00","downloadRate":5,"downloadsPerHost":2,"evictDownloads":true,"headerFor":{"h":{"X-A":"v","X-B":null},"i":null},"#
                 + #""ignoreEtag":{"b":false},"ignoreQuery":{"c":["d"],"e":null},"immutable":{"f":true},"#
-                + #""mapHost":{"g":"h","i":null},"maxAge":1,"maxSize":"2B","minFree":"0B","mode":"default","parallelDownloads":3,"#
+                + #""mapHost":{"g":"h","i":null},"maxAge":1,"maxSize":"2B","minFree":"0B","mode":"default","#
+                + #""notifyCommand":["/n","x"],"parallelDownloads":3,"#
                 + #""proxy":"http://a:b@c.example:1","proxyFor":{"d":"direct","e":null},"proxyFromEnvironment":true,"#
-                + #""userAgent":"g"}"#,
+                + #""refreshCommand":[],"userAgent":"g"}"#,
             minimal: "{}"),
     ]
 

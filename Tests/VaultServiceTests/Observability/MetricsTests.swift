@@ -237,7 +237,7 @@ struct MetricsTests {
             #expect(counted == 2)
             let figures = try await scrape(service)
             #expect(figures[#"mediavault_downloads{state="failed"}"#] == 1)
-            for state in ["paused", "running", "waiting"] {
+            for state in ["damaged", "paused", "running", "waiting"] {
                 #expect(figures[#"mediavault_downloads{state="\#(state)"}"#] == 0, "\(state)")
             }
         }

@@ -9,9 +9,9 @@ extension RunningService {
     func authorized(_ method: String, _ target: String, body: String = "") async throws -> (
         head: RawHead, body: [UInt8]
     ) {
-        try #require(
-            await client().ask(
-                method, target, host: host, fields: ["Authorization": "Bearer \(token)"], body: body))
+        let type: KeyValuePairs = ["Authorization": "Bearer \(token)", "Content-Type": "application/json"]
+        let fields: KeyValuePairs = body.isEmpty ? ["Authorization": "Bearer \(token)"] : type
+        return try #require(await client().ask(method, target, host: host, fields: fields, body: body))
     }
 
     /// Waits until at least `bytes` bytes of a resource are durable.

@@ -33,7 +33,7 @@ struct CatalogBackupTests {
         #expect(!PosixFileSystem().exists(path + "-wal"), "the backup must be a single file")
         let backup = try Self.open(path)
         #expect(try backup.read { try Int.fetchOne($0, sql: "PRAGMA application_id") } == 0x4D56_4C54)
-        #expect(try backup.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 3)
+        #expect(try backup.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 4)
         #expect(try backup.read { try String.fetchOne($0, sql: "PRAGMA journal_mode") } == "delete")
     }
 
@@ -85,6 +85,40 @@ struct CatalogBackupTests {
         #expect(resource.serving?.held == ByteRanges(0..<100))
         #expect(try rebuilt.index.resources(after: nil, limit: 10).count == 3)
         try rebuilt.close()
+    }
+
+    @Test("Of a damaged title, the backup keeps all rows that it has or none, and keeps those of the others")
+    func wholeTitles() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        let films = try (0..<6).map { try store.addMedia("film\($0)", length: 100) }
+        try store.backUpCatalog()
+        let (film, later) = (films[0], try store.addMedia("later", length: 100))
+        // All are damaged, and a row of the first one cannot be copied back: another title has its id.
+        try store.index.write { db in
+            let former = try Data.fetchOne(
+                db, sql: "SELECT id FROM representation WHERE resource = ?", arguments: [film.id.data])
+            try db.execute(
+                sql: "UPDATE representation SET id = zeroblob(16) WHERE resource = ?", arguments: [film.id.data])
+            try db.execute(
+                sql: "INSERT INTO representation VALUES (?, ?, 'filling', x'00')", arguments: [former, later.id.data])
+            for film in films {
+                try db.execute(
+                    sql: "UPDATE resource SET metadata = x'00' WHERE id = ?", arguments: [film.id.data])
+            }
+        }
+        try store.backUpCatalog()
+        let (index, backup) = (store.index, try Self.open(Self.backup(of: vault)))
+        let opening = try backup.read { db in films.filter { (try? index.opens($0.id, db)) == true }.map(\.id) }
+        #expect(opening == films.dropFirst().map(\.id))
+        for (table, column) in [("resource", "id"), ("resourceKey", "resource"), ("representation", "resource")] {
+            let sql = "SELECT * FROM \(table) WHERE \(column) = ?"
+            let rows = try backup.read { try Row.fetchAll($0, sql: sql, arguments: [film.id.data]) }
+            #expect(try rows == index.read { try Row.fetchAll($0, sql: sql, arguments: [film.id.data]) }, "\(table)")
+            #expect(rows.count == 1, "\(table)")
+        }
+        try backup.close()
+        try store.close()
     }
 
     @Test("Concurrent requests for a backup all succeed, one after the other")
@@ -142,10 +176,11 @@ struct CatalogBackupTests {
         }
         #expect(
             names == [
-                "accessGrant", "download", "generation", "packedPart", "packedPartByPack", "representation",
+                "accessGrant", "download", "generation", "network", "packedPart", "packedPartByPack",
+                "representation",
                 "representationByResource",
                 "resource",
-                "resourceKey", "resourceKeyByGeneration", "vault",
+                "resourceKey", "resourceKeyByGeneration", "subscription", "vault",
             ])
     }
 

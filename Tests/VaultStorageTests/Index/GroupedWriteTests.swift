@@ -82,6 +82,19 @@ struct GroupedWriteTests {
         #expect(try stage.added == 5)
     }
 
+    @Test("A write that the database refuses fails alone, and the others are written")
+    func guilty() throws {
+        let stage = try Stage()
+        let results = try stage.together(6) { number, db in
+            let added = try stage.add(number, db)
+            if number == 3 { _ = try stage.add(number, db) }
+            return added
+        }
+        #expect(results.map { (try? $0.get()) ?? -1 } == [0, 1, 2, -1, 4, 5])
+        #expect(throws: (any Error).self) { try results[3].get() }
+        #expect(try stage.added == 5)
+    }
+
     @Test("What was written without a sync is durable after one")
     func synchronized() throws {
         let stage = try Stage()

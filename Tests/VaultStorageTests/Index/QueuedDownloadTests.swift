@@ -46,7 +46,7 @@ struct QueuedDownloadTests {
         for access in [VaultStore.Access.reader, .owner] {
             let again = try vault.open(access)
             let found = try again.index.queuedDownloads()
-            #expect(found.downloads.count == 3 && found.damaged.isEmpty)
+            #expect(found.downloads.count == 3 && found.damaged == 0)
             for download in downloads { expectSame(download, found.downloads.first { $0.id == download.id }) }
             try again.close()
         }
@@ -107,9 +107,11 @@ struct QueuedDownloadTests {
             try db.execute(sql: sql, arguments: ["one": downloads[0].id.data, "two": downloads[1].id.data])
         }
         let found = try store.index.queuedDownloads()
-        #expect(found.damaged == [downloads[0].id] && Set(found.downloads.map(\.position)) == [2, 3])
-        try store.removeDownloads(found.damaged, isForgotten: true)
-        #expect(try store.index.queuedDownloads().damaged.isEmpty)
+        #expect(found.damaged == 1 && Set(found.downloads.map(\.position)) == [2, 3])
+        try store.removeAllDownloads()
+        let left = try store.index.queuedDownloads()
+        #expect(left.damaged == 0 && left.downloads.isEmpty)
+        #expect(try store.hasPendingErasure())
         try store.close()
     }
 
@@ -150,10 +152,10 @@ struct QueuedDownloadTests {
         try store.index.write { db in
             try db.execute(sql: "UPDATE download SET record = x'00' WHERE id = ?", arguments: [downloads[0].id.data])
         }
-        _ = try store.changeLocator(noting: vault.log(of: store)) { _, _ in [:] }
+        _ = try store.changeLocator(noting: vault.log(of: store), queued: { _, _ in nil }) { _, _ in [:] }
         #expect(store.index.locator == 2 && store.keyring.locators == [2])
         let found = try store.index.queuedDownloads()
-        #expect(found.damaged == [downloads[0].id] && Set(found.downloads.map(\.position)) == [2, 3])
+        #expect(found.damaged == 1 && Set(found.downloads.map(\.position)) == [2, 3])
         try store.close()
     }
 
@@ -168,7 +170,7 @@ struct QueuedDownloadTests {
         _ = try rebuild.finish()
         let again = try vault.open()
         let found = try again.index.queuedDownloads()
-        #expect(Set(found.downloads.map(\.position)) == [1, 2, 3] && found.damaged.isEmpty)
+        #expect(Set(found.downloads.map(\.position)) == [1, 2, 3] && found.damaged == 0)
         try again.close()
     }
 
@@ -184,7 +186,7 @@ struct QueuedDownloadTests {
         #expect(try reader.index.queuedDownloads().downloads.isEmpty)
         try reader.close()
         let owner = try vault.open()
-        #expect(try owner.index.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 3)
+        #expect(try owner.index.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 4)
         try owner.write([try Self.download(1)], isDurable: true)
         #expect(try owner.index.queuedDownloads().downloads.count == 1)
         try owner.close()

@@ -24,7 +24,7 @@ struct KeyPowerLossTests {
     }
 
     private static func changeLocator(_ store: VaultStore, _ log: AuditLog) throws {
-        _ = try store.changeLocator(noting: log) { _, _ in [:] }
+        _ = try store.changeLocator(noting: log, queued: { _, _ in nil }) { _, _ in [:] }
     }
 
     /// The key operations: what is done to a store, and what must hold after it was repeated following the loss.

@@ -259,7 +259,7 @@ struct PackTests {
         while try rewrap.step() {}
         try files.check(store, "rewrapped")
 
-        #expect(try store.changeLocator(noting: vault.log(of: store)) { _, _ in [:] } == 0)
+        #expect(try store.changeLocator(noting: vault.log(of: store), queued: { _, _ in nil }) { _, _ in [:] } == 0)
         #expect(store.index.locator == 2)
         try files.check(store, locator: 2, "renamed")
         #expect(try store.index.resource(PackedFiles.id(of: "1.ts", in: store))?.metadata.partOf == [PackedFiles.title])
@@ -305,7 +305,7 @@ struct PackTests {
         #expect(try files.count(in: reader) == 0)
         try reader.close()
         let owner = try vault.open()
-        #expect(try owner.index.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 3)
+        #expect(try owner.index.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 4)
         _ = try files.store(in: owner)
         try files.check(owner)
         try owner.close()

@@ -1,0 +1,76 @@
+public import VaultModel
+
+/// The options of ``Vault/importFile(at:as:options:)-(_,MediaReference,_)``.
+public struct ImportOptions: Hashable, Sendable {
+    /// The name for the title; nil for the one that the media states.
+    public var name: String?
+    /// The media type; nil for the one that the origin states, or that the URL or the file's name stands for.
+    public var type: String?
+    /// Whether the title is pinned.
+    public var isPinned: Bool
+    /// Whether the file is compared with what the origin has, if the mode of the vault allows it to be asked.
+    public var asksOrigin: Bool
+
+    /// By default compares, and pins nothing.
+    public init(name: String? = nil, type: String? = nil, isPinned: Bool = false, asksOrigin: Bool = true) {
+        self.name = name
+        self.type = type
+        self.isPinned = isPinned
+        self.asksOrigin = asksOrigin
+    }
+
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the type or the name cannot be used.
+    package func check() throws {
+        guard type.map({ MediaType.one($0) != nil }) ?? true else {
+            throw VaultError(.invalidArgument, "a media type must be one such as video/mp4")
+        }
+        guard name.map({ MediaName.cleaned($0) != nil }) ?? true else {
+            throw VaultError(.invalidArgument, "the name is empty; give another, or none")
+        }
+    }
+}
+
+/// The progress of an import.
+public struct ImportProgress: Hashable, Codable, Sendable {
+    /// The number of bytes sealed.
+    public let stored: Int64
+    /// The number of bytes of the file.
+    public let total: Int64
+    /// The result; nil except in the last element. Not part of the JSON.
+    public internal(set) var report: ImportReport?
+
+    private enum CodingKeys: CodingKey { case stored, total }
+
+    package init(stored: Int64, total: Int64, report: ImportReport? = nil) {
+        (self.stored, self.total, self.report) = (stored, total, report)
+    }
+}
+
+/// What an import has stored.
+public struct ImportReport: Hashable, Codable, Sendable {
+    /// What the origin was found to have.
+    public enum Origin: String, Hashable, CaseIterable, Codable, Sendable {
+        /// The same, as far as samples show: the title is a copy of the origin's version.
+        case same
+        /// It was not reached. The title is compared once the origin is reached.
+        case unreached
+        /// It was not asked. The title is compared once the origin is reached.
+        case unasked
+    }
+
+    /// The id of the title.
+    public let id: TitleID
+    /// The URL, without its query.
+    public let url: String
+    /// The number of bytes.
+    public let bytes: Int64
+    /// The media type; nil if it is not known.
+    @OrNull public internal(set) var type: String?
+    /// What the origin was found to have.
+    public let origin: Origin
+
+    package init(id: TitleID, url: String, bytes: Int64, type: String?, origin: Origin) {
+        (self.id, self.url, self.bytes, self.origin) = (id, url, bytes, origin)
+        self.type = type
+    }
+}

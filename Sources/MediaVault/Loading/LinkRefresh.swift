@@ -1,0 +1,112 @@
+import VaultFetch
+public import VaultModel
+
+/// Finds a new link to a title whose origin refuses the one that the vault has; nil if there is none.
+///
+/// It is called at most once at a time for a title, and not again within ``RefusedLink/interval`` seconds. If it throws,
+/// the title's readers get the origin's refusal.
+public typealias LinkRefresher = @Sendable (_ refused: RefusedLink) async throws -> FreshLink?
+
+/// A title whose origin refused every link that the vault has.
+public struct RefusedLink: Hashable, Sendable {
+    /// The caller's own name for the title; only titles that have one are refreshed.
+    public let contentID: String
+    /// How the origin refused: 401, 403 or 410.
+    public let status: Int
+    /// Whether the title was stored for one user: only then may a new link have fields that stand for a user.
+    public let isPrivate: Bool
+
+    /// The fewest seconds between two refreshes of a title, so that an origin that refuses every link is left alone.
+    public static let interval = 30
+
+    /// The statuses that say that a link is no longer good, rather than that there is no such title.
+    static let statuses = [401, 403, 410]
+
+    /// Returns what a refresher is asked about; nil if the resource has no content id, or its link is not at fault.
+    init?(contentID: String?, status: Int, isPrivate: Bool) {
+        guard let contentID, Self.statuses.contains(status) else { return nil }
+        (self.contentID, self.status, self.isPrivate) = (contentID, status, isPrivate)
+    }
+}
+
+/// A new link to a title.
+public struct FreshLink: Hashable, Sendable {
+    /// The URL that the bytes come from now.
+    public var url: MediaURL
+    /// Request fields for the origin of the URL; none to send those that were sent before to their own origin.
+    public var fields: HeaderFields
+
+    /// Creates a link.
+    public init(_ url: MediaURL, fields: HeaderFields = HeaderFields()) { (self.url, self.fields) = (url, fields) }
+
+    /// Checks that the vault can use the link in place of one that was refused.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` if a field cannot be sent, or stands for a user although the
+    ///   title is shared by all.
+    package func check(for refused: RefusedLink) throws { _ = try reference(for: refused, isDerived: false) }
+
+    /// Returns the reference by which a resource can be requested through this link.
+    ///
+    /// - Parameter isDerived: whether it was named by a manifest or a redirect: a new link does not let it reach further.
+    /// - Throws: as ``check(for:)``.
+    func reference(for refused: RefusedLink, isDerived: Bool) throws -> MediaReference {
+        var reference = try MediaReference(url, fields: fields).settled()
+        guard refused.isPrivate || Identity.bytes(of: reference.fields) == nil else {
+            throw VaultError(
+                .invalidArgument, "its header fields stand for a user, but the title is shared by all users")
+        }
+        reference.isDerived = isDerived
+        return reference
+    }
+}
+
+/// The refresher of a vault, if it has one.
+final class LinkRefresherInForce: Sendable {
+    private let refresher = Locked<LinkRefresher?>(nil)
+
+    var current: LinkRefresher? { refresher.withLock(\.self) }
+
+    func use(_ refresher: LinkRefresher?) { self.refresher.withLock { $0 = refresher } }
+}
+
+/// The refreshes of one resource: one at a time, and not too often.
+final class LinkRefreshes: Sendable {
+    private let lock = AsyncLock()
+    private let pace = Locked(LinkRefreshPace())
+
+    /// Asks a refresher, unless the link was renewed while the caller waited, or the last time was a moment ago.
+    ///
+    /// - Parameters:
+    ///   - isRenewed: whether another link is left to try.
+    ///   - take: tries to use the new link, and returns whether it is one.
+    /// - Returns: whether another link is left to try now.
+    func refresh(
+        _ refused: RefusedLink, by refresher: LinkRefresher, isRenewed: () -> Bool, take: (FreshLink) throws -> Bool
+    ) async -> Bool {
+        await lock.exclusively {
+            if isRenewed() { return true }
+            guard pace.withLock({ $0.begin(now: .now) }) else { return false }
+            do {
+                return try await refresher(refused).map { try take($0) } ?? false
+            } catch is CancellationError {
+                // Whoever asks next may need the link.
+                pace.withLock { $0 = LinkRefreshPace() }
+                return false
+            } catch {
+                return false
+            }
+        }
+    }
+}
+
+/// When a resource's link may be refreshed again: a value.
+struct LinkRefreshPace: Sendable {
+    private var last: ContinuousClock.Instant?
+
+    /// Returns whether a refresh may begin now, and counts it as begun.
+    mutating func begin(now: ContinuousClock.Instant) -> Bool {
+        if let last, now - last < .seconds(RefusedLink.interval) { return false }
+        last = now
+        return true
+    }
+}

@@ -1,0 +1,134 @@
+import VaultFetch
+import VaultModel
+import VaultStorage
+
+/// Compares bytes that are here with those that an origin has, in samples.
+struct OriginComparison: Sendable {
+    /// The origin's version of what was compared.
+    struct Version: Sendable {
+        let information: ContentInformation
+        let freshness: Freshness
+        /// The status of the first answer.
+        let status: Int
+    }
+
+    enum Verdict: Sendable {
+        case same(Version)
+        /// It differs, and how, as the end of a sentence.
+        case different(String)
+    }
+
+    private let loader: ResourceLoader
+    private let length: Int64
+    private let mine: @Sendable (ByteRange) throws -> [UInt8]
+
+    /// The bytes of a sample, and how many samples are taken of what is longer than all of them.
+    static let (sampleBytes, sampleCount): (Int64, Int64) = (64 << 10, 8)
+
+    /// - Parameters:
+    ///   - length: the number of bytes that are here, above 0.
+    ///   - mine: returns a range of them; may block.
+    init(_ loader: ResourceLoader, length: Int64, _ mine: @escaping @Sendable (ByteRange) throws -> [UInt8]) {
+        self.loader = loader
+        self.length = length
+        self.mine = mine
+    }
+
+    /// Returns the ranges to compare: everything if that is little, else the first and the last bytes, and some between
+    /// that cannot be foreseen.
+    static func samples(of length: Int64, using random: inout some RandomNumberGenerator) -> [ByteRange] {
+        guard length > sampleBytes * sampleCount else { return [0..<length] }
+        let starts = (0..<sampleCount - 2).map { _ in Int64.random(in: 0...(length - sampleBytes), using: &random) }
+        return ([0, length - sampleBytes] + starts).map { $0..<$0 + sampleBytes }
+    }
+
+    /// Compares.
+    ///
+    /// An origin without ranges is compared from its first byte on only.
+    ///
+    /// - Throws: ``OriginFailure`` if the origin did not show what it has; `CancellationError`.
+    func run() async throws -> Verdict {
+        var random = SystemRandomNumberGenerator()
+        var version: Version?
+        for sample in Self.samples(of: length, using: &random) {
+            let asked = loader.store.now()
+            let exchange = try await loader.ask { url in
+                OriginRequest(url: url, first: sample.lowerBound, end: sample.upperBound)
+            }
+            guard let (request, response) = exchange else { throw OriginFailure(.unreachable, "no URL to request") }
+            defer { response.cancel() }
+            let head = loader.heard(response.head)
+            let content = try ResponseCheck.judge(head, asked: request).content
+            guard let theirs = content.length else {
+                throw OriginFailure(.invalidResponse, "the length was not stated")
+            }
+            guard theirs == length else { return .different("which has \(theirs) bytes and not \(length)") }
+            if let version, !version.information.validators.agree(with: head.validators) {
+                throw OriginFailure(.invalidResponse, "the content changed while it was compared")
+            }
+            let information = ResponseCheck.information(of: head, asked: request, content: content)
+            version =
+                version
+                ?? Version(
+                    information: information, freshness: Freshness(head.fields, asked: asked), status: head.status)
+            let isPart = if case .partial = content { true } else { false }
+            let wanted = isPart ? sample : 0..<sample.length
+            if let place = try await firstDifference(in: wanted, from: response) {
+                return .different("from byte \(place) on")
+            }
+            if !isPart { break }
+        }
+        guard let version else { throw OriginFailure(.unreachable, "nothing was compared") }
+        return .same(version)
+    }
+
+    /// Returns the start of the first piece of a body that differs; nil if none does.
+    private func firstDifference(in range: ByteRange, from response: any OriginResponse) async throws -> Int64? {
+        let mine = mine
+        let expected = try await loader.pool.run { try mine(range) }
+        var position = 0
+        while position < expected.count {
+            guard let bytes = try await response.nextBytes() else {
+                throw OriginFailure(.interrupted, "the answer ended early")
+            }
+            let count = min(bytes.count, expected.count - position)
+            guard bytes.prefix(count).elementsEqual(expected[position..<position + count]) else {
+                return range.lowerBound + Int64(position)
+            }
+            position += count
+        }
+        return nil
+    }
+}
+
+// A version that was imported from a file, and that its origin has not confirmed.
+extension ResourceLoader {
+    /// Compares an imported version with the origin's.
+    ///
+    /// If they are the same, it becomes a copy of the origin's version, with its validators.
+    ///
+    /// - Returns: nil if the origin has another one.
+    /// - Throws: ``OriginFailure``; `CancellationError`.
+    func compareImport(_ imported: ContentInformation) async throws -> Revalidation.Verdict? {
+        guard let length = imported.length, length > 0, look({ $0.isHeldWhole }) else { return nil }
+        let (store, id) = (store, record.id)
+        let comparison = OriginComparison(self, length: length) { range in
+            guard let resource = try store.index.resource(id) else { throw ResourceRecord.removed }
+            return try store.bytes(range, of: resource)
+        }
+        guard case .same(let version) = try await comparison.run() else { return nil }
+        return try await answers.exclusively { () async throws -> Revalidation.Verdict in
+            // Another answer may have brought news meanwhile.
+            guard look({ $0.information }) == imported else { return .changed }
+            var information = version.information
+            information.type = imported.type ?? information.type
+            information.supportsRanges = true
+            try await learn(information)
+            guard information.validators != Validators() else {
+                return .stale(.unverifiable, status: version.status)
+            }
+            change { $0.confirm(version.freshness) }
+            return .confirmed(status: version.status)
+        }
+    }
+}

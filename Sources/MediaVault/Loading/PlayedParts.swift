@@ -1,0 +1,105 @@
+import VaultCrypto
+import VaultModel
+
+/// Which resources were named by the manifests that players got, so that what is played of a title is stored as its
+/// part: it is listed, pinned, removed and shredded with it.
+///
+/// It is kept in memory only. After a restart, a player that goes on without its manifest gets resources of their own.
+final class PlayedParts: Sendable {
+    /// What a manifest names.
+    struct Names: Sendable {
+        /// Hashes of URLs. Two URLs with one hash would put a resource under a wrong title, and do no more harm.
+        private var urls: Set<Int> = []
+        /// The beginnings of the URLs that templates make up (DASH).
+        private var folders: Set<String> = []
+
+        /// The most folders that are remembered.
+        private static let maxFolders = 64
+
+        var count: Int { urls.count }
+
+        /// - Parameter isFolder: whether the URL is the beginning of others.
+        mutating func insert(_ url: MediaURL, isFolder: Bool = false) {
+            guard isFolder else {
+                urls.insert(url.hashValue)
+                return
+            }
+            if folders.count < Self.maxFolders { folders.insert(url.absoluteString) }
+        }
+
+        func contain(_ url: MediaURL) -> Bool {
+            if urls.contains(url.hashValue) { return true }
+            guard !folders.isEmpty else { return false }
+            let text = url.absoluteString
+            return folders.contains { text.hasPrefix($0) }
+        }
+    }
+
+    private struct Entry {
+        /// The cache keys of the titles that the manifest belongs to, or its own.
+        var titles: [[UInt8]]
+        var names: Names
+        var lastUse: Int
+    }
+
+    private struct State {
+        var entries: [ResourceID: Entry] = [:]
+        /// The number of URLs of all entries together.
+        var count = 0
+        var uses = 0
+
+        mutating func forget(_ manifest: ResourceID) {
+            guard let entry = entries.removeValue(forKey: manifest) else { return }
+            count -= entry.names.count
+        }
+    }
+
+    /// The most manifests that are remembered.
+    private static let maxManifests = 64
+    /// The most URLs that are remembered: some 16 MiB.
+    private static let maxURLs = 1 << 20
+
+    private let maxURLs: Int
+    private let state = Locked(State())
+
+    init(maxURLs: Int = PlayedParts.maxURLs) { self.maxURLs = maxURLs }
+
+    /// Remembers what a manifest names, in place of what it named before.
+    ///
+    /// The manifests that were used least recently make room for it.
+    ///
+    /// - Parameters:
+    ///   - manifest: the id of the manifest's resource.
+    ///   - titles: the cache keys of the titles that it belongs to; its own if it belongs to none.
+    ///   - names: what it names.
+    func note(_ manifest: ResourceID, of titles: [[UInt8]], _ names: Names) {
+        state.withLock { state in
+            state.forget(manifest)
+            guard names.count <= maxURLs else { return }
+            while state.entries.count >= Self.maxManifests || state.count + names.count > maxURLs,
+                let oldest = state.entries.min(by: { $0.value.lastUse < $1.value.lastUse })
+            {
+                state.forget(oldest.key)
+            }
+            state.uses += 1
+            state.entries[manifest] = Entry(titles: titles, names: names, lastUse: state.uses)
+            state.count += names.count
+        }
+    }
+
+    /// Returns the cache keys of the titles whose manifests name a URL.
+    func titles(naming url: MediaURL) -> [[UInt8]] {
+        state.withLock { state in
+            var titles: [[UInt8]] = []
+            for (id, entry) in state.entries where entry.names.contain(url) {
+                state.uses += 1
+                state.entries[id]?.lastUse = state.uses
+                titles += entry.titles.filter { !titles.contains($0) }
+            }
+            return titles
+        }
+    }
+
+    /// Forgets all manifests.
+    func removeAll() { state.withLock { $0 = State() } }
+}

@@ -1,0 +1,240 @@
+import VaultCrypto
+import VaultModel
+import VaultStorage
+
+// Adding downloads to the queue, and changing and removing its entries.
+extension DownloadQueue {
+    /// Adds downloads to the queue, behind all others or before them.
+    ///
+    /// One that is in the queue already keeps its place, gets the new options unless it runs, and waits again.
+    ///
+    /// - Returns: the entries, one for each download.
+    /// - Throws: ``VaultError`` with code `owned` if this process is not the owner; `busy` if the queue has
+    ///   ``QueuedDownload/most`` entries; `invalidArgument` if a reference cannot be used. Then nothing is added.
+    @discardableResult
+    package func add(
+        _ downloads: [(reference: MediaReference, options: DownloadOptions)], first: Bool = false
+    ) async throws -> [DownloadSnapshot] {
+        try store.requireOwner(to: "queues downloads")
+        try await load()
+        return try await changing.exclusively {
+            // Named here, so that no change of the locator comes in between.
+            var named: [NamedOrder] = []
+            for download in downloads { named.append(try await name(download.reference, download.options)) }
+            let entries = try await entries(for: named, first: first)
+            try await write(entries.filter(\.isChanged).map(\.download))
+            wake()
+            return state.withLock { state in
+                entries.compactMap { state.list?[$0.download.id] }.map { state.snapshot($0) }
+            }
+        }
+    }
+
+    /// An order, and what its title is in this vault.
+    private struct NamedOrder: Sendable {
+        let order: DownloadOrder
+        let resource: ResourceID
+        let title: TitleID
+    }
+
+    private func name(_ given: MediaReference, _ options: DownloadOptions) async throws -> NamedOrder {
+        let reference = try loaders.settled(given)
+        let resource = try await loaders.name(given)
+        let (store, id) = (store, resource.id)
+        let stored = try await pool.run { try store.index.resource(id)?.titleID }
+        // Bytes for one user are asked for as they are stored: the record of the title has the fields.
+        let isByID = given.titleID != nil || (reference.principal != nil && stored != nil)
+        return NamedOrder(
+            order: DownloadOrder(reference, options, isByID: isByID), resource: id,
+            title: given.titleID ?? stored ?? TitleID(of: id))
+    }
+
+    /// Returns the entries for some orders: those that the queue has, and new ones.
+    private func entries(
+        for orders: [NamedOrder], first: Bool
+    ) async throws -> [(download: QueuedDownload, isChanged: Bool)] {
+        let (count, before, behind) = state.withLock { state in
+            (state.list?.count ?? 0, state.list?.firstPosition ?? 0, state.list?.lastPosition ?? 0)
+        }
+        var entries: [(download: QueuedDownload, isChanged: Bool)] = []
+        var known: [ResourceID: Int] = [:]
+        var added = 0
+        for (number, order) in orders.enumerated() {
+            let position = first ? before - Int64(orders.count - 1 - number) : behind + Int64(number)
+            if let index = known[order.resource] {
+                entries.append((entries[index].download, false))
+                continue
+            }
+            known[order.resource] = entries.count
+            if let queued = try await queued(order) {
+                let isRunning = state.withLock { $0.running[queued.id] != nil }
+                var changed = queued
+                if !isRunning {
+                    changed.order = order.order
+                    (changed.state, changed.attempts, changed.notBefore, changed.failure) = (.waiting, 0, nil, nil)
+                }
+                if first { changed.position = position }
+                entries.append((changed, !isRunning || first))
+            } else {
+                added += 1
+                let download = QueuedDownload(
+                    try SecureRandom.identifier("download id"), order.order, title: order.title, added: store.now(),
+                    position: position)
+                entries.append((download, true))
+            }
+        }
+        guard added == 0 || count + added <= QueuedDownload.most else {
+            throw VaultError(
+                .busy,
+                "the queue has room for \(QueuedDownload.most) downloads, and \(count) are in it; wait until some are "
+                    + "done, or cancel some")
+        }
+        return entries
+    }
+
+    /// Returns the entry that the queue has for the resource of an order.
+    private func queued(_ order: NamedOrder) async throws -> QueuedDownload? {
+        for entry in state.withLock({ $0.list?.entries(of: order.title) ?? [] }) {
+            let reference = try? await reference(of: entry.download)
+            if let reference, try await loaders.name(reference).id == order.resource { return entry.download }
+        }
+        return nil
+    }
+
+    /// Returns the reference that an entry fetches.
+    func reference(of download: QueuedDownload) async throws -> MediaReference {
+        let names = loaders.environment.names
+        return try await pool.run { try download.order.reference(to: download.title, in: names) }
+    }
+
+    /// Does something with entries of the queue.
+    ///
+    /// - Returns: how many were changed.
+    /// - Throws: ``VaultError`` with code `notHeld` if a title is not in the queue: then nothing is changed.
+    package func change(_ act: DownloadAct, of selection: DownloadSelection) async throws -> Int {
+        try store.requireOwner(to: "changes its download queue")
+        try await load()
+        return try await changing.exclusively {
+            let chosen = try chosen(selection)
+            var count = chosen.count
+            if act == .cancel, selection == .all {
+                count += state.withLock(\.damaged)
+                try await removeAll()
+            } else if act == .cancel {
+                try await remove(chosen.map(\.id))
+            } else {
+                let changed = moved(chosen, by: act)
+                count = changed.count
+                try await write(changed)
+                if act == .pause { stop(changed.map(\.id)) }
+            }
+            wake()
+            return count
+        }
+    }
+
+    private func chosen(_ selection: DownloadSelection) throws -> [QueuedDownload] {
+        try state.withLock { state in
+            guard let list = state.list else { return [] }
+            guard case .titles(let titles) = selection else { return list.inOrder.map(\.download) }
+            let found = try titles.flatMap { title in
+                let entries = list.entries(of: title)
+                guard !entries.isEmpty else {
+                    throw VaultError(.notHeld, "no download of \(title) is in the queue; list the downloads")
+                }
+                return entries.map(\.download)
+            }
+            var seen: Set<DownloadID> = []
+            return found.filter { seen.insert($0.id).inserted }
+        }
+    }
+
+    /// Returns those entries that an act changes, changed. Their order among themselves stays.
+    private func moved(_ downloads: [QueuedDownload], by act: DownloadAct) -> [QueuedDownload] {
+        let (first, last) = state.withLock { ($0.list?.firstPosition ?? 0, $0.list?.lastPosition ?? 0) }
+        let sorted = downloads.sorted { $0.place < $1.place }
+        let start = act == .first ? first - Int64(sorted.count - 1) : last
+        return sorted.enumerated().compactMap { act.applied(to: $1, position: start + Int64($0)) }
+    }
+
+    /// Removes the entries of a resource that is about to be removed, and waits until none of them runs: the queue
+    /// would take the removal for a failure, and fetch it again.
+    ///
+    /// - Throws: ``VaultError`` if the queue cannot be read or written: then nothing was removed from it.
+    func forget(_ resource: NamedResource) async throws {
+        try await load()
+        let running = try await changing.exclusively {
+            let entries = try await entries(of: resource).map(\.id)
+            // What was told to stop ends after it has left the queue.
+            let running = state.withLock { state in entries.compactMap { state.running[$0]?.task } }
+            try await remove(entries)
+            return running
+        }
+        for task in running { await task.value }
+    }
+
+    /// Removes the entries of a title that the vault does not have, and waits until none of them runs.
+    func forget(_ title: TitleID) async throws {
+        try await load()
+        let running = try await changing.exclusively {
+            let (entries, running) = state.withLock { state in
+                let entries = (state.list?.entries(of: title) ?? []).map(\.download.id)
+                return (entries, entries.compactMap { state.running[$0]?.task })
+            }
+            try await remove(entries)
+            return running
+        }
+        for task in running { await task.value }
+    }
+
+    /// Returns the entries of a resource, stored or not. One that cannot be told from another resource's is among them.
+    private func entries(of resource: NamedResource) async throws -> [QueuedDownload] {
+        let (store, id, given) = (store, resource.id, resource.reference.titleID)
+        // A row that does not open has no id; its title was queued by that of its URL.
+        let stored = try? await pool.run { try store.index.resource(id)?.titleID }
+        let titles = Set([TitleID(of: id), given, stored].compactMap(\.self))
+        var found: [QueuedDownload] = []
+        for entry in state.withLock({ state in titles.flatMap { state.list?.entries(of: $0) ?? [] } }) {
+            let other = try? await loaders.name(reference(of: entry.download)).id
+            if other == nil || other == id { found.append(entry.download) }
+        }
+        return found
+    }
+
+    // MARK: Writing
+
+    /// How many rows are deleted in one transaction.
+    private static let batch = 1000
+
+    /// Writes entries durably, all or none, then changes them in memory. The caller holds ``changing``.
+    private func write(_ downloads: [QueuedDownload]) async throws {
+        let store = store
+        try await pool.run { try store.write(downloads, isDurable: true) }
+        tell { $0.list?.put(downloads, revision: $0.revision) }
+    }
+
+    /// Removes entries, and stops those that run. The caller holds ``changing``.
+    private func remove(_ ids: [DownloadID]) async throws {
+        let store = store
+        for start in stride(from: 0, to: ids.count, by: Self.batch) {
+            let batch = Array(ids[start..<min(start + Self.batch, ids.count)])
+            try await pool.run { try store.removeDownloads(batch, isForgotten: true) }
+            tell { state in
+                for id in batch { state.end(id, as: .ended) }
+            }
+            stop(batch)
+        }
+    }
+
+    /// Removes all entries, also those whose rows do not open, and stops those that run. The caller holds ``changing``.
+    private func removeAll() async throws {
+        let store = store
+        try await pool.run { try store.removeAllDownloads() }
+        tell { state in
+            for entry in state.list?.inOrder.suffix(Self.maxEnded) ?? [] { state.end(entry.download.id, as: .ended) }
+            state.list = DownloadList()
+            state.damaged = 0
+        }
+        stop(state.withLock { Array($0.running.keys) })
+    }
+}

@@ -1,0 +1,212 @@
+import VaultModel
+
+/// What is known of one title when its readiness is decided.
+struct TitleFacts: Hashable, Sendable {
+    /// How much of it is held.
+    enum Holding: Hashable, Sendable {
+        case whole
+        /// Bytes are missing.
+        ///
+        /// - Parameters:
+        ///   - count: how many; nil if it is not known.
+        ///   - isLoss: whether they were held once.
+        case partial(count: Int64?, isLoss: Bool)
+        /// A manifest that was played, but not fetched as a title, so that nothing tells what belongs to it.
+        case onlyPlayed
+    }
+
+    /// What came of opening its segments.
+    struct Opening: Hashable, Sendable {
+        /// The number of files that are gone or cut short.
+        var missingFiles = 0
+        /// The number of blocks, rows and files that no key opened.
+        var unopened = 0
+        /// The number of files that the operating system failed to read.
+        var unreadable = 0
+    }
+
+    var id: TitleID?
+    var name: String?
+    /// The URL without its query; nil if the rows do not open.
+    var url: String?
+    var bytes: Int64 = 0
+    var holding = Holding.whole
+    var opening = Opening()
+    /// The state of its entry in the download queue; nil if it has none.
+    var queued: DownloadSnapshot.State?
+    /// Whether the limits in force allow it to be evicted.
+    var isEvictable = false
+
+    /// What is missing, the most important first.
+    var findings: [ReadinessFinding] {
+        [heldFinding, filesFinding, keyFinding, readFinding, queueFinding, limitFinding].compactMap(\.self)
+    }
+
+    private var heldFinding: ReadinessFinding? {
+        switch holding {
+        case .whole: nil
+        case .partial(let count, let isLoss):
+            ReadinessFinding(
+                isLoss ? .damaged : .incomplete,
+                (count.map { Quantity.readable(bytes: $0) } ?? "a part of it")
+                    + (isLoss ? " was lost after it was stored; repair the vault" : " is missing; fetch the rest"))
+        case .onlyPlayed:
+            ReadinessFinding(.incomplete, "it was played, but never fetched as a title; fetch it")
+        }
+    }
+
+    private var filesFinding: ReadinessFinding? {
+        guard opening.missingFiles > 0 else { return nil }
+        return ReadinessFinding(
+            .damaged, "\(Self.files(opening.missingFiles)) gone from the disk, or cut short; repair the vault")
+    }
+
+    private var keyFinding: ReadinessFinding? {
+        guard opening.unopened > 0 else { return nil }
+        return ReadinessFinding(
+            .unopened,
+            "some of it does not open with the keys of this vault; restore the keyring, or repair the vault")
+    }
+
+    private var readFinding: ReadinessFinding? {
+        guard opening.unreadable > 0 else { return nil }
+        return ReadinessFinding(.unreadable, "\(Self.files(opening.unreadable)) unreadable; check the disk")
+    }
+
+    private var queueFinding: ReadinessFinding? {
+        switch queued {
+        case .waiting: ReadinessFinding(.queued, "its download waits in the queue; let the queue run")
+        case .running: ReadinessFinding(.queued, "it is being downloaded; wait until that is done")
+        case .paused: ReadinessFinding(.queued, "its download is paused; resume it")
+        case .failed: ReadinessFinding(.queued, "its download failed; retry or cancel it")
+        case .done, .ended, nil: nil
+        }
+    }
+
+    private var limitFinding: ReadinessFinding? {
+        guard isEvictable else { return nil }
+        return ReadinessFinding(.evictable, "the limit on the vault's size may evict it; pin it")
+    }
+
+    private static func files(_ count: Int) -> String { count == 1 ? "1 file is" : "\(count) files are" }
+}
+
+/// What is known of a vault as a whole when its readiness is decided.
+struct WholeFacts: Hashable, Sendable {
+    /// The last verification of the whole vault.
+    struct Verification: Hashable, Sendable {
+        /// When it ended, in seconds since 1970.
+        var time: Int64
+        /// Whether no damage was left.
+        var isSound: Bool
+    }
+
+    /// Nil if there was none.
+    var verification: Verification?
+    /// The free bytes of the disk that has the vault; nil if they are not known.
+    var freeBytes: Int64?
+    /// The bytes that the limits in force leave free.
+    var minFree: Int64 = 0
+    /// The key operation that is running, or was interrupted.
+    var keyOperation: Receipt.Act?
+    /// The tokens and named links with which players play.
+    var access: [AccessGrant] = []
+
+    /// Returns what is missing.
+    ///
+    /// - Parameter now: seconds since 1970.
+    func findings(_ options: ReadinessOptions, now: Int64) -> [ReadinessFinding] {
+        [verificationFinding(options, now), diskFinding, keyFinding].compactMap(\.self)
+            + (options.until.map { accessFindings(until: $0, now) } ?? [])
+    }
+
+    private func verificationFinding(_ options: ReadinessOptions, _ now: Int64) -> ReadinessFinding? {
+        guard let verification else {
+            return ReadinessFinding(.unverified, "the vault was never verified; verify it")
+        }
+        guard verification.isSound else {
+            return ReadinessFinding(
+                .damageLeft, "the verification of \(Self.day(verification.time)) left damage; repair the vault")
+        }
+        // A time in the future comes from a clock that was wrong then, or is wrong now.
+        let (age, isFar) = now.subtractingReportingOverflow(verification.time)
+        guard !isFar, (-Self.clockTolerance...options.verifiedWithin).contains(age) else {
+            return ReadinessFinding(
+                .unverified, "the vault was last verified on \(Self.day(verification.time)); verify it again")
+        }
+        return nil
+    }
+
+    private var diskFinding: ReadinessFinding? {
+        guard let freeBytes, freeBytes < minFree else { return nil }
+        let (free, least) = (Quantity.readable(bytes: freeBytes), Quantity.readable(bytes: minFree))
+        return ReadinessFinding(
+            .diskFull, "\(free) of the disk are free, and the limits leave \(least) free; free some space")
+    }
+
+    private var keyFinding: ReadinessFinding? {
+        guard let keyOperation else { return nil }
+        return ReadinessFinding(
+            .keyOperation,
+            "the key operation \"\(keyOperation.rawValue)\" is not finished; let it finish, or start it again")
+    }
+
+    private func accessFindings(until: Timestamp, _ now: Int64) -> [ReadinessFinding] {
+        access.filter { $0.isCurrent(at: now) && !$0.isCurrent(at: until.seconds) }.map { grant in
+            let name = grant.name ?? grant.shortID
+            let what = grant.kind.isToken ? "the token \"\(name)\" ends" : "the playback links \"\(name)\" end"
+            let time = Timestamp(seconds: grant.expires ?? 0)
+            return ReadinessFinding(.accessEnds, "\(what) at \(time), which is earlier; create a later one")
+        }
+    }
+
+    /// The seconds by which a clock may be set back without a doubt about the verification.
+    private static let clockTolerance: Int64 = 60
+
+    private static func day(_ time: Int64) -> String {
+        String(Timestamp(seconds: time).description.prefix { $0 != "T" })
+    }
+}
+
+extension AccessGrant {
+    /// Whether a player plays with it.
+    var isForPlayers: Bool {
+        switch kind {
+        case .links: true
+        case .token(let scope): scope >= .play
+        }
+    }
+}
+
+/// Collects what was found out about titles, and decides. A pure value.
+struct ReadinessTally: Sendable {
+    private var titles = 0
+    private var bytes: Int64 = 0
+    private var unready: [UnreadyTitle] = []
+    private var unreadyTitles = 0
+
+    /// Adds a title that is to be ready.
+    mutating func add(_ title: TitleFacts) {
+        titles += 1
+        bytes += title.bytes
+        let findings = title.findings
+        guard !findings.isEmpty else { return }
+        unreadyTitles += 1
+        guard unready.count < ReadinessReport.maxNamed else { return }
+        unready.append(UnreadyTitle(id: title.id, name: title.name, url: title.url, findings: findings))
+    }
+
+    /// Returns the verdict.
+    ///
+    /// - Parameter now: seconds since 1970.
+    func report(_ whole: WholeFacts, _ options: ReadinessOptions, now: Int64) -> ReadinessReport {
+        var findings = whole.findings(options, now: now)
+        if titles == 0 {
+            let nothing = options.hasDownloads ? "no title is downloaded or pinned" : "no title is pinned"
+            findings.insert(ReadinessFinding(.nothingChecked, "\(nothing); fetch one, and pin it"), at: 0)
+        }
+        return ReadinessReport(
+            isReady: findings.isEmpty && unreadyTitles == 0, checked: Timestamp(seconds: now), until: options.until,
+            titles: titles, bytes: bytes, findings: findings, unready: unready, unreadyTitles: unreadyTitles)
+    }
+}

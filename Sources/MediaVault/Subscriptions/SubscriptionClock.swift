@@ -1,0 +1,41 @@
+import VaultModel
+
+/// Runs the subscriptions that are due, as long as a service has it started.
+final class SubscriptionClock: Sendable {
+    private struct State {
+        var loop: Task<Void, Never>?
+        var isEnded = false
+    }
+
+    private let state = Locked(State())
+    /// Held while a subscription runs or is changed.
+    let changing = AsyncLock()
+
+    /// How often it is decided what is due.
+    private static let pace: Duration = .seconds(20)
+
+    /// Begins to run what is due. A second call does nothing.
+    ///
+    /// - Parameter run: runs everything that is due now.
+    func start(_ run: @escaping @Sendable () async -> Void) {
+        state.withLock { state in
+            guard state.loop == nil, !state.isEnded else { return }
+            state.loop = Task {
+                while !Task.isCancelled {
+                    await run()
+                    try? await Task.sleep(for: Self.pace)
+                }
+            }
+        }
+    }
+
+    /// Ends what runs.
+    func end() async {
+        let loop = state.withLock { state in
+            state.isEnded = true
+            return state.loop
+        }
+        loop?.cancel()
+        await loop?.value
+    }
+}

@@ -1,0 +1,89 @@
+import VaultManifest
+package import VaultModel
+
+/// A title that a list names.
+package struct SyncEntry: Sendable {
+    /// How it is named and requested.
+    package var reference: MediaReference
+    /// The name for people; nil if the list states none.
+    package var name: String?
+
+    /// Creates an entry.
+    package init(_ reference: MediaReference, name: String? = nil) { (self.reference, self.name) = (reference, name) }
+}
+
+/// What a sync did, or would do.
+package struct SyncReport: Sendable {
+    /// A title that a sync removes.
+    package struct Removal: Sendable {
+        package let title: TitleID
+        /// Its name, else its URL; nil if the vault has nothing of it.
+        package let name: String?
+        /// Why it could not be removed.
+        package var error: VaultError?
+    }
+
+    /// What is to be fetched, with the id of each title.
+    package var fetch: [(title: TitleID, entry: SyncEntry)] = []
+    package var removals: [Removal] = []
+    /// How many titles are as the list wants them.
+    package var unchanged = 0
+    /// How many titles stay although the list no longer names them, because they are pinned.
+    package var pinned = 0
+    /// How many entries of the list cannot be used; then nothing is removed.
+    package var unusable = 0
+    /// The subscription as it is now.
+    package var subscription: Subscription
+}
+
+extension Subscription.Choices {
+    /// The options of the downloads, without a name. A choice that this version does not know is the usual one.
+    package var options: DownloadOptions {
+        let usual = RenditionSelection()
+        var options = DownloadOptions(
+            selection: RenditionSelection(
+                video: video.flatMap { RenditionSelection.Video(rawValue: $0) } ?? usual.video,
+                audio: audio.flatMap { RenditionSelection.Audio(rawValue: $0) } ?? usual.audio,
+                subtitles: subtitles.flatMap { RenditionSelection.Subtitles(rawValue: $0) } ?? usual.subtitles))
+        options.requiresMedia = !takesAnyType
+        return options
+    }
+}
+
+extension SyncEntry {
+    /// Creates the entry of a title of a feed.
+    ///
+    /// - Parameters:
+    ///   - place: the URL of the feed, without its query; nil if the URL of the entry is its identity.
+    init(_ entry: FeedEntry, reach: TitleReach, namedWithin place: String?) {
+        self.init(reach.reference(to: entry.url), name: entry.title)
+        // Two feeds may have the same names for other things.
+        guard let place, let guid = entry.guid else { return }
+        let name = "\(place)#\(guid)"
+        let isPlain = !name.unicodeScalars.contains { $0.properties.generalCategory == .control }
+        if isPlain, name.utf8.count <= MediaReference.maxContentIDBytes { reference.contentID = name }
+    }
+}
+
+/// A feed in a file of this machine, which the operator named.
+package enum FeedFile {
+    /// Returns whether a text is a feed rather than a list with a title on each line.
+    package static func begins(_ bytes: [UInt8]) -> Bool { Feed.begins(bytes) }
+
+    /// Returns what a feed names. Each URL must be absolute.
+    ///
+    /// - Parameters:
+    ///   - newest: how many entries are wanted; nil for all.
+    /// - Returns: the entries, and how many cannot be used.
+    /// - Throws: ``VaultError`` with code `invalidArgument`.
+    package static func read(_ bytes: [UInt8], newest: Int?) throws -> (entries: [SyncEntry], unusable: Int) {
+        do {
+            let feed = try Feed(bytes, at: nil)
+            return (
+                feed.newest(newest).map { SyncEntry(MediaReference($0.url), name: $0.title) }, feed.unusable
+            )
+        } catch {
+            throw VaultError(.invalidArgument, "the list cannot be read: \(error); correct the file")
+        }
+    }
+}

@@ -1,0 +1,44 @@
+import VaultModel
+
+// Files that are already here.
+extension Vault {
+    /// Stores a file as if it had been downloaded from a URL: either all of it or nothing.
+    ///
+    /// Its bytes are sealed, and the file stays as it is. If the origin is reached, its length and samples of its bytes
+    /// are compared with the file, and the title becomes a copy of the origin's version. If it is not reached, or not
+    /// asked, the title plays as it is; once the origin is reached it is compared, and replaced by the origin's version
+    /// if that is another. Bytes of both are never mixed. A manifest is refused.
+    ///
+    /// - Parameters:
+    ///   - path: the absolute path of a regular file, which must not change meanwhile.
+    ///   - reference: what the title is named by, and the URL of its origin.
+    ///   - options: its name, its type, whether it is pinned, and whether the origin is asked.
+    /// - Returns: the progress, reported at most ten times a second; the last element has the report. Iterating throws
+    ///   ``VaultError``: `inUse` if the vault holds bytes of the resource, or the origin has another version, `refused`
+    ///   if the origin refuses, `storage` if the file cannot be read or changes, `invalidArgument` if it is no regular
+    ///   file, is empty, or is a manifest, `quotaExceeded`, `diskFull`, `owned` if this process is not the owner.
+    public func importFile(
+        at path: String, as reference: MediaReference, options: ImportOptions = ImportOptions()
+    ) -> ProgressSequence<ImportProgress> {
+        ProgressSequence(among: backgroundTasks) { [loaders] tell in
+            let job = ImportJob(loaders, reference, options, tell: tell)
+            let report = try await job.run(ImportedFile.open(at: path))
+            tell(ImportProgress(stored: report.bytes, total: report.bytes, report: report))
+        }
+    }
+
+    /// ``importFile(at:as:options:)-(_,MediaReference,_)`` for the resource with this URL.
+    public func importFile(
+        at path: String, as url: MediaURL, options: ImportOptions = ImportOptions()
+    ) -> ProgressSequence<ImportProgress> {
+        importFile(at: path, as: MediaReference(url), options: options)
+    }
+
+    /// Does the same with the bytes that a source gives.
+    package func importFile(
+        _ source: any ImportSource, as reference: MediaReference, options: ImportOptions,
+        progress: @escaping @Sendable (ImportProgress) -> Void
+    ) async throws -> ImportReport {
+        try await ImportJob(loaders, reference, options, tell: progress).run(source)
+    }
+}

@@ -1,0 +1,41 @@
+package import VaultModel
+import VaultStorage
+
+// What a service tells its operator of.
+extension Vault {
+    /// Registers a closure that is called each time bytes of a resource fail their check, when they are read, resealed
+    /// or verified. It must not block.
+    ///
+    /// - Returns: the number for ``stopListeningForDamage(_:)``.
+    package func listenForDamage(_ tell: @escaping @Sendable (ResourceID) -> Void) -> Int {
+        loaders.environment.damage.add(tell)
+    }
+
+    /// Ends what ``listenForDamage(_:)`` began.
+    package func stopListeningForDamage(_ listener: Int) { loaders.environment.damage.remove(listener) }
+
+    /// Returns the complete titles that the age limit removes within ``ExpiringTitle/notice``, those first that go first.
+    ///
+    /// Only what was merely played ages; pinned titles and downloads stay.
+    ///
+    /// - Throws: ``VaultError`` if the index cannot be read.
+    package func expiringTitles() async throws -> [ExpiringTitle] {
+        guard let age = try await quota.limitsInForce().age else { return [] }
+        let store = store
+        return try await pool.run {
+            let soon = try store.quota.expiring(
+                within: ExpiringTitle.notice(ofAge: age), age: age, limit: ExpiringTitle.most)
+            return try soon.filter { try store.index.resource($0.resource)?.isCompleteTitle ?? false }.map {
+                ExpiringTitle(resource: $0.resource, expires: Timestamp(seconds: $0.accessed + age))
+            }
+        }
+    }
+}
+
+extension StoredResource {
+    /// Whether all of the title that it stands for is held: a fragment is no loss.
+    fileprivate var isCompleteTitle: Bool {
+        let summary = ResourceSummary(self)
+        return summary.title?.isComplete ?? summary.isComplete
+    }
+}

@@ -1,0 +1,338 @@
+import VaultCrypto
+import VaultManifest
+package import VaultModel
+import VaultStorage
+
+// Subscriptions: lists of titles that the vault follows.
+extension Vault {
+    /// Returns the subscriptions, the oldest first, and how many cannot be read.
+    package func subscriptions() async throws -> (subscriptions: [Subscription], damaged: Int) {
+        let store = store
+        let found = try await pool.run { try store.index.subscriptions() }
+        return (found.subscriptions, found.damaged.count)
+    }
+
+    /// Adds a subscription, or gives the one of the same source other choices; its titles stay.
+    ///
+    /// - Throws: ``VaultError``: `invalidURL`, `invalidArgument`, `owned`; `busy` if there are too many.
+    package func subscribe(
+        _ source: Subscription.Source, _ choices: Subscription.Choices
+    ) async throws -> Subscription {
+        try requireOwner(to: "keeps subscriptions")
+        return try await subscriptionClock.changing.exclusively {
+            let subscription = try await subscription(of: source, choices)
+            try await write(subscription)
+            return subscription
+        }
+    }
+
+    /// Returns the subscription of a source with other choices, or a new one, which is not written.
+    private func subscription(
+        of source: Subscription.Source, _ choices: Subscription.Choices
+    ) async throws -> Subscription {
+        try choices.check()
+        if case .feed(let text) = source { _ = try MediaReference(MediaURL(text)).settled() }
+        let known = try await subscriptions()
+        let former = known.subscriptions.first { $0.source == source }
+        let isTaken = known.subscriptions.contains { $0.id != former?.id && $0.choices.name == choices.name }
+        guard choices.name == nil || !isTaken else {
+            throw VaultError(.invalidArgument, "another subscription has this name; give another one")
+        }
+        if var former {
+            // Another interval counts from now on.
+            if former.choices.interval != choices.interval { former.nextRun = nil }
+            former.choices = choices
+            former.choices.name = choices.name ?? former.choices.name
+            return former
+        }
+        guard known.subscriptions.count < Subscription.maxCount else {
+            throw VaultError(
+                .busy, "the vault has \(Subscription.maxCount) subscriptions, and no room for more; remove some")
+        }
+        return Subscription(
+            try SecureRandom.identifier("subscription id"), source, choices, added: store.now())
+    }
+
+    /// Removes a subscription, with the titles that only it brought if `removesTitles` is true.
+    ///
+    /// - Parameter id: the short id.
+    /// - Returns: how many titles were removed.
+    /// - Throws: ``VaultError`` with code `notHeld` if there is none with this id; the error of the first title that
+    ///   cannot be removed: then the subscription stays.
+    package func unsubscribe(_ id: String, removesTitles: Bool) async throws -> Int {
+        try requireOwner(to: "keeps subscriptions")
+        return try await subscriptionClock.changing.exclusively {
+            let all = try await subscriptions().subscriptions
+            let subscription = try Self.subscription(id, in: all)
+            var removed = 0
+            if removesTitles {
+                let others = all.filter { $0.id != subscription.id }
+                let held = try await held(subscription.brought)
+                let plan = SyncPlan(
+                    wanted: [], held: held, subscription: subscription, others: others, goneTitles: .removed)
+                for title in plan.remove {
+                    if let error = try await removal(of: title).error { throw error }
+                    removed += 1
+                }
+            }
+            let store = store
+            try await pool.run { try store.removeSubscriptions([subscription.id]) }
+            return removed
+        }
+    }
+
+    private static func subscription(_ id: String, in all: [Subscription]) throws -> Subscription {
+        guard let found = all.first(where: { $0.shortID == id }) else {
+            throw VaultError(.notHeld, "there is no subscription with this id; list the subscriptions")
+        }
+        return found
+    }
+
+    // MARK: Running
+
+    /// Runs a subscription: decides what is to be fetched, and removes what is gone.
+    ///
+    /// - Parameters:
+    ///   - id: the short id.
+    ///   - entries: what the list names, if the operator gives it; else the feed is read.
+    ///   - unusable: how many of its lines cannot be used.
+    ///   - isDryRun: whether nothing is changed.
+    /// - Throws: ``VaultError`` if the feed cannot be read, or names nothing: then nothing is removed.
+    package func sync(
+        _ id: String, entries: [SyncEntry]? = nil, unusable: Int = 0, isDryRun: Bool = false
+    ) async throws -> SyncReport {
+        try requireOwner(to: "syncs subscriptions")
+        return try await subscriptionClock.changing.exclusively {
+            let subscription = try Self.subscription(id, in: try await subscriptions().subscriptions)
+            return try await run(subscription, entries, unusable, isDryRun)
+        }
+    }
+
+    /// Runs the list of a source once, under a subscription that has no schedule unless it had one before.
+    ///
+    /// - Throws: as ``sync(_:entries:unusable:isDryRun:)`` and ``subscribe(_:_:)``.
+    package func sync(
+        _ source: Subscription.Source, _ choices: Subscription.Choices, entries: [SyncEntry]?, unusable: Int = 0,
+        isDryRun: Bool = false
+    ) async throws -> SyncReport {
+        try requireOwner(to: "syncs subscriptions")
+        return try await subscriptionClock.changing.exclusively {
+            let former = try await subscriptions().subscriptions.first { $0.source == source }
+            // Its choices would change unseen.
+            guard former?.choices.interval == nil else {
+                throw VaultError(
+                    .invalidArgument,
+                    "\(former?.place ?? "") is a saved subscription, \(former?.shortID ?? ""); run that, or save it again "
+                        + "with other choices")
+            }
+            return try await run(try await subscription(of: source, choices), entries, unusable, isDryRun)
+        }
+    }
+
+    private func run(
+        _ given: Subscription, _ entries: [SyncEntry]?, _ unusable: Int, _ isDryRun: Bool
+    ) async throws -> SyncReport {
+        var subscription = given
+        subscription.lastRun = store.now()
+        var written = subscription
+        do {
+            var report = try await decide(&subscription, entries, unusable)
+            guard !isDryRun else { return report }
+            let plan = report
+            subscription = plan.subscription
+            // What is about to come is its own, and what could not be removed stays its own, even if this is broken off.
+            subscription.brought.formUnion(given.brought)
+            try await write(subscription)
+            written = subscription
+            for index in report.removals.indices {
+                report.removals[index] = try await removal(of: report.removals[index].title)
+            }
+            subscription.brought = plan.subscription.brought.union(
+                report.removals.filter { $0.error != nil }.map(\.title))
+            subscription.failure = report.removals.lazy.compactMap(\.error).first.map(Subscription.Failure.init)
+            schedule(&subscription)
+            try await write(subscription)
+            report.subscription = subscription
+            return report
+        } catch let error as VaultError where !isDryRun && error.code != .closed {
+            // A source that was never read is not kept.
+            let isKept = given.lastRun != nil || given.choices.interval != nil
+            written.failure = Subscription.Failure(error)
+            schedule(&written)
+            if isKept { try? await write(written) }
+            throw error
+        }
+    }
+
+    /// Decides what a sync does.
+    private func decide(
+        _ subscription: inout Subscription, _ given: [SyncEntry]?, _ unusable: Int
+    ) async throws -> SyncReport {
+        let newest = subscription.choices.newest.map { Int($0) }
+        var (entries, unusable) = (given.map { Array($0.prefix(newest ?? .max)) } ?? [], unusable)
+        if given == nil {
+            guard case .feed(let text) = subscription.source else {
+                throw VaultError(
+                    .invalidArgument, "\(subscription.place) is a list that was given by hand; give it again")
+            }
+            let url = try MediaURL(text)
+            let answer = try await FeedReader(environment: loaders.environment).read(url)
+            let place = subscription.choices.usesContentIDs ? url.origin + url.path : nil
+            entries = answer.feed.newest(newest).map { SyncEntry($0, reach: answer.reach, namedWithin: place) }
+            unusable += answer.feed.unusable
+            subscription.statedName = answer.feed.title.flatMap(MediaName.cleaned)
+        }
+        guard !entries.isEmpty else {
+            throw VaultError(
+                .invalidResponse,
+                "\(subscription.place) names no title, so nothing was fetched or removed; check it, or remove the "
+                    + "subscription")
+        }
+        var wanted: [(title: TitleID, entry: SyncEntry)] = []
+        var known: Set<TitleID> = []
+        for entry in entries {
+            guard let title = try await usableTitle(of: entry) else {
+                unusable += 1
+                continue
+            }
+            if known.insert(title).inserted { wanted.append((title, entry)) }
+        }
+        guard wanted.count <= Feed.maxEntries else {
+            throw VaultError(
+                .invalidArgument, "a list may name \(Feed.maxEntries) titles; split it into several lists")
+        }
+        let others = try await subscriptions().subscriptions.filter { $0.id != subscription.id }
+        let plan = SyncPlan(
+            wanted: wanted.map(\.title), held: try await held(known.union(subscription.brought)),
+            subscription: subscription, others: others,
+            goneTitles: subscription.choices.keepsGone ? .kept : unusable == 0 ? .removed : .undecided)
+        subscription.wanted = unusable == 0 ? known : known.union(subscription.wanted)
+        subscription.brought = plan.brought
+        guard max(subscription.wanted.count, subscription.brought.count) <= Subscription.maxTitles else {
+            throw VaultError(
+                .invalidArgument,
+                "\(subscription.place) has brought too many titles that it no longer names; correct its entries, or "
+                    + "remove the subscription")
+        }
+        var report = SyncReport(subscription: subscription)
+        let missing = Set(plan.fetch)
+        report.fetch = wanted.filter { missing.contains($0.title) }
+        report.removals = try await plan.remove.asyncMap { SyncReport.Removal(title: $0, name: try await name(of: $0)) }
+        (report.unchanged, report.pinned, report.unusable) = (plan.unchanged, plan.pinned.count, unusable)
+        return report
+    }
+
+    /// Returns the id of a title; nil if it cannot be asked for.
+    private func usableTitle(of entry: SyncEntry) async throws -> TitleID? {
+        do {
+            return try await titleID(of: entry.reference)
+        } catch let error as VaultError where [.invalidArgument, .invalidURL, .notHeld].contains(error.code) {
+            return nil
+        }
+    }
+
+    /// Returns what the vault has of titles.
+    private func held(_ titles: Set<TitleID>) async throws -> [TitleID: SyncPlan.Held] {
+        var held: [TitleID: SyncPlan.Held] = [:]
+        for title in titles {
+            guard let summary = try await summary(ofTitle: title) else { continue }
+            let isPinned = summary.resourceClass == ResourceClass.pinned.rawValue
+            held[title] = SyncPlan.Held(
+                isWhole: summary.isWhole,
+                isKept: isPinned || summary.resourceClass == ResourceClass.download.rawValue, isPinned: isPinned)
+        }
+        return held
+    }
+
+    private func summary(ofTitle title: TitleID) async throws -> ResourceSummary? {
+        do {
+            return try await summary(of: reference(of: title))
+        } catch let error as VaultError where [.notHeld, .invalidArgument].contains(error.code) {
+            // Two titles with one id, by a rare chance: neither is touched.
+            return nil
+        }
+    }
+
+    private func name(of title: TitleID) async throws -> String? {
+        try await summary(ofTitle: title).map { $0.name ?? (try? MediaURL($0.url))?.description ?? "\(title)" }
+    }
+
+    /// Removes a title, also from the download queue.
+    private func removal(of title: TitleID) async throws -> SyncReport.Removal {
+        let name = try await name(of: title)
+        do {
+            if name == nil { try await downloads.forget(title) } else { try await remove(reference(of: title)) }
+            return SyncReport.Removal(title: title, name: name)
+        } catch let error as VaultError where error.code == .notHeld {
+            return SyncReport.Removal(title: title, name: name)
+        } catch let error as VaultError where error.code != .closed {
+            return SyncReport.Removal(title: title, name: name, error: error)
+        }
+    }
+
+    private func schedule(_ subscription: inout Subscription) {
+        subscription.failures = subscription.failure == nil ? 0 : subscription.failures + 1
+        subscription.nextRun = subscription.choices.interval.map {
+            SyncSchedule.next(
+                after: store.now(), interval: $0, failures: subscription.failures, chance: .random(in: 0...1))
+        }
+    }
+
+    private func write(_ subscription: Subscription) async throws {
+        let store = store
+        try await pool.run { try store.write(subscription) }
+    }
+}
+
+// Running by a service.
+extension Vault {
+    /// Puts what a sync is to fetch into the download queue, unless it is there.
+    package func queue(_ report: SyncReport) async throws {
+        let queued = try await downloads.waitingTitles()
+        let orders = report.fetch.filter { !queued.contains($0.title) }.map { _, entry in
+            var options = report.subscription.choices.options
+            options.name = entry.name.flatMap(MediaName.cleaned)
+            return (reference: entry.reference, options: options)
+        }
+        if !orders.isEmpty { try await downloads.add(orders) }
+    }
+
+    /// Begins to run the subscriptions that have an interval, until the vault is closed.
+    ///
+    /// - Parameter tell: called after each run, with its error if it failed.
+    package func startSubscriptions(_ tell: @escaping @Sendable (Subscription, VaultError?) -> Void) {
+        guard store.isOwner else { return }
+        subscriptionClock.start { [weak self] in await self?.runDueSubscriptions(tell) }
+    }
+
+    /// Runs what is due, in the hours of the download queue.
+    func runDueSubscriptions(_ tell: @Sendable (Subscription, VaultError?) -> Void) async {
+        guard loaders.environment.mode.current.allowsRequests, await downloads.isWithinHours(),
+            let known = try? await subscriptions().subscriptions
+        else { return }
+        for subscription in SyncSchedule.due(known, at: store.now()) where !Task.isCancelled {
+            do {
+                let report = try await sync(subscription.shortID)
+                try await queue(report)
+                tell(report.subscription, report.removals.lazy.compactMap(\.error).first)
+            } catch let error as VaultError {
+                tell(subscription, error)
+            } catch {
+                return
+            }
+        }
+    }
+}
+
+extension Subscription.Failure {
+    fileprivate init(_ error: VaultError) { self.init(code: error.code.description, message: error.message) }
+}
+
+extension Sequence {
+    /// Returns the results of an async closure, one after the other.
+    fileprivate func asyncMap<Value>(_ transform: (Element) async throws -> Value) async rethrows -> [Value] {
+        var values: [Value] = []
+        for element in self { values.append(try await transform(element)) }
+        return values
+    }
+}

@@ -1,0 +1,82 @@
+import ArgumentParser
+import MediaVault
+import VaultService
+
+struct ImportCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import", abstract: "Store a file that is already here as a title.",
+        discussion: """
+            Seals the bytes of FILE as if they had been fetched from the URL; the file stays as it is. If the origin is \
+            reached, its length and samples of its bytes must be those of the file, or nothing is stored. If it is not \
+            reached, or with --offline, the title is compared once the origin is reached, and replaced by the origin's \
+            version if that is another. A playlist cannot be imported, and a title of which bytes are held is not \
+            replaced. A running service stores what this command reads; it never opens the file itself.
+            """)
+
+    @Argument(help: ArgumentHelp("A media file.", valueName: "file"), completion: .file())
+    var file: String
+
+    @Option(name: .customLong("as"), help: ArgumentHelp("URL, or id, of the title.", valueName: "title"))
+    var name: String
+
+    @Option(help: ArgumentHelp("Name for the title (default: the one that the media states).", valueName: "name"))
+    var title: String?
+
+    @Option(
+        help: ArgumentHelp("Media type (default: that of the origin, the URL or the file's name).", valueName: "type"))
+    var type: String?
+
+    @Flag(help: "Pin the title, so that no limit evicts it.")
+    var pin = false
+
+    @Flag(help: "Do not ask the origin.")
+    var offline = false
+
+    @OptionGroup var naming: ReferenceOptions
+
+    @OptionGroup var access: VaultAccess
+
+    @OptionGroup var waiting: WaitOption
+
+    @Flag(help: "Print a JSON object.")
+    var json = false
+
+    func run() async throws {
+        let name = try TitleName(name)
+        let naming = try await naming.naming(of: [name], access.unlocking)
+        let options = ImportOptions(name: title, type: type, isPinned: pin, asksOrigin: !offline)
+        try options.check()
+        let path = AbsolutePath.of(file, from: ProcessEnvironment.current.workingDirectory)
+        let finder = try await access.finder(waiting)
+        let report = try await Interruption.cancelling("nothing was stored") {
+            try await finder.act { vault in
+                let source = try await ImportedFile.open(at: path)
+                let references = try await naming.references(to: [name], in: vault)
+                var display = ProgressDisplay("import")
+                var report: ImportReport?
+                for reference in references {
+                    report = try await vault.importFile(source, as: reference, options) { step in
+                        await display.show(TransferProgress(held: step.stored, total: step.total))
+                    }
+                }
+                await display.end()
+                return report
+            }
+        }
+        guard let report else { return }
+        try await StandardOutput.shared.write(json ? try JSONText.of(report) + "\n" : Self.text(report))
+    }
+
+    private static func text(_ report: ImportReport) -> String {
+        let verdict =
+            switch report.origin {
+            case .same: "the same as at the origin, as far as samples show"
+            case .unreached: "the origin was not reached; compared once it is"
+            case .unasked: "the origin was not asked; compared once it is"
+            }
+        return FactText.text([
+            ("id", report.id.description), ("url", report.url), ("stored", ByteCount.text(report.bytes)),
+            ("type", report.type ?? "unknown"), ("origin", verdict),
+        ])
+    }
+}

@@ -1,0 +1,129 @@
+import ArgumentParser
+import Foundation
+import MediaVault
+import VaultModel
+import VaultService
+
+struct ReadyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "ready", abstract: "Check whether all pinned titles will play without the network.",
+        discussion: """
+            Checks that each pinned title is complete, that its files are there, and that some blocks of each open; \
+            that the whole vault was verified lately; that no download of a pinned title is left, no key operation \
+            unfinished, and enough of the disk free. With --until also names playback links, and tokens for players, \
+            that end before. No origin is asked. A running service checks with its own key, unless a key is given.
+
+            The exit code is 0 if nothing is missing. If anything is, or no title is pinned, it is 1, and the output \
+            lists what is missing and what to do.
+            """)
+
+    @Option(
+        help: ArgumentHelp(
+            "Until when titles must play: \(ReadyTime.forms) (default: now).", valueName: "day"))
+    var until: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "How long ago the whole vault may have been verified: 30d, 12h (default: 30d).", valueName: "age"))
+    var verifiedWithin: String?
+
+    @Flag(help: "Check downloaded titles, too.")
+    var all = false
+
+    @OptionGroup var access: VaultAccess
+
+    @Flag(help: "Print a JSON object.")
+    var json = false
+
+    func run() async throws {
+        let options = try options(now: Int64(Date().timeIntervalSince1970))
+        let report: ReadinessReport
+        if let service = try await access.keylessService() {
+            report = try await service.readiness(options)
+        } else {
+            report = try await access.opener().reading { try await $0.readiness(options) }
+        }
+        try await StandardOutput.shared.write(json ? try JSONText.of(report) + "\n" : ReadyText.text(report, options))
+        guard report.isReady else { throw AlreadyReported(status: .failed) }
+    }
+
+    /// - Parameter now: seconds since 1970.
+    private func options(now: Int64) throws -> ReadinessOptions {
+        let age = try verifiedWithin.map { try AgeArgument.parse($0, "--verified-within") }
+        guard age != 0 else { throw UsageError("--verified-within must be more than 0") }
+        return ReadinessOptions(
+            until: try until.map { try ReadyTime.parse($0, now: now) },
+            verifiedWithin: age ?? ReadinessOptions.standardAge, hasDownloads: all)
+    }
+}
+
+/// The value of `--until`: `7d`, a day, to whose end titles must play, or a time.
+enum ReadyTime {
+    /// The forms, for help.
+    static let forms = "7d, or a day such as 2027-01-31, which is included (UTC)"
+
+    /// - Parameter now: seconds since 1970.
+    static func parse(_ text: String, now: Int64) throws -> Timestamp {
+        let day = Timestamp(text + "T00:00:00Z").map { Timestamp(seconds: $0.seconds + 86_400) }
+        // A thousand years are enough, and added to any time of day they stay far from every bound.
+        let after = Quantity.parse(text, in: Quantity.times, upTo: 366_000 * 86_400).map {
+            Timestamp(seconds: now + $0)
+        }
+        guard let time = Timestamp(text) ?? day ?? after, time.seconds > now else {
+            throw UsageError(
+                "--until must be a number and a unit, such as 7d, or a day that is not over, such as 2027-01-31")
+        }
+        return time
+    }
+}
+
+/// The output of `ready` for people.
+enum ReadyText {
+    static func text(_ report: ReadinessReport, _ options: ReadinessOptions) -> String {
+        let kind = options.hasDownloads ? "downloaded title" : "pinned title"
+        let time = report.until.map { " until \($0)" } ?? ""
+        guard !report.isReady else {
+            let held = "\(Count.of(report.titles, kind)) (\(ByteCount.text(report.bytes)))"
+            return "ready: \(held) will play without the network\(time)\n"
+        }
+        var text = "not ready: "
+        let titles = Count.of(report.titles, kind)
+        if report.unreadyTitles > 0 {
+            text += "\(report.unreadyTitles) of \(titles) may not play without the network\(time)\n"
+        } else {
+            text += "\(titles) complete, but something is missing in the vault as a whole\n"
+        }
+        for title in report.unready { text += paragraph(title) }
+        let more = report.unreadyTitles - report.unready.count
+        if more > 0 { text += "and \(Count.of(more, "more title"))\n" }
+        if !report.findings.isEmpty { text += "the vault\n" + report.findings.map { line($0, of: nil) }.joined() }
+        return text
+    }
+
+    private static func paragraph(_ title: UnreadyTitle) -> String {
+        let name = title.name ?? title.url ?? "a title whose rows do not open"
+        let head = title.id.map { "\($0)  \(name)" } ?? name
+        return Terminal.printable(head) + "\n" + title.findings.map { line($0, of: title.id) }.joined()
+    }
+
+    private static func line(_ finding: ReadinessFinding, of title: TitleID?) -> String {
+        let remedy = remedy(for: finding.cause, title?.description ?? "TITLE").map { " (\($0))" } ?? ""
+        return "  " + Terminal.printable(finding.message) + remedy + "\n"
+    }
+
+    /// Returns the command that helps; nil if no single one does.
+    private static func remedy(for cause: ReadinessCause, _ title: String) -> String? {
+        switch cause {
+        case .nothingChecked: "mediavault fetch, mediavault pin"
+        case .incomplete: "mediavault fetch \(title)"
+        case .damaged, .unopened, .damageLeft: "mediavault verify --repair"
+        case .unreadable, .diskFull: nil
+        case .queued: "mediavault downloads"
+        case .evictable: "mediavault pin \(title)"
+        // A check by a process that does not own the vault records nothing.
+        case .unverified: "mediavault verify --repair"
+        case .keyOperation: "mediavault keys list"
+        case .accessEnds: "mediavault links list, mediavault token list"
+        }
+    }
+}

@@ -1,0 +1,40 @@
+import Foundation
+
+/// A value of a setting that is not typed as it is: a secret from standard input, or the content of a file.
+enum SecretValue {
+    /// What stands for a value from standard input.
+    static let form = "-"
+
+    /// Returns a value; `-` is replaced by the first line of standard input.
+    static func read(_ value: String) throws -> String {
+        guard value == form else { return value }
+        guard let line = readLine(), !line.isEmpty else {
+            throw UsageError("standard input has no value; write it there as one line")
+        }
+        return line
+    }
+
+    /// Returns the text of a file that is copied into a setting.
+    ///
+    /// - Parameter most: the most bytes that the setting takes.
+    static func file(_ path: String, atMost most: Int) throws -> String {
+        let bytes: Data
+        do {
+            let file = try FileHandle(forReadingFrom: URL(filePath: path))
+            defer { try? file.close() }
+            // One byte more shows that the file is too large.
+            bytes = try file.read(upToCount: most + 1) ?? Data()
+        } catch {
+            throw UsageError("the file \(path) cannot be read; name a readable file")
+        }
+        // An empty text would remove the setting.
+        guard !bytes.isEmpty else { throw UsageError("the file \(path) is empty; config unset removes the setting") }
+        // A long sequence of DER begins so, and no text.
+        guard !bytes.starts(with: [0x30, 0x82]) else {
+            throw UsageError(
+                "the file \(path) is in DER form; convert it to PEM first: openssl x509 -inform der -in FILE -out PEM")
+        }
+        // What counts is ASCII; comments may be in any encoding.
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

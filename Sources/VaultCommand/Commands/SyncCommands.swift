@@ -1,0 +1,292 @@
+import ArgumentParser
+import Foundation
+import MediaVault
+import VaultModel
+import VaultService
+
+struct SyncCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "sync", abstract: "Follow feeds and lists: fetch what is new, remove what is gone.",
+        discussion: """
+            sync SOURCE runs once, sync add saves a feed as a subscription, which a running service works through on its \
+            schedule, and sync run runs subscriptions now. Only titles that a subscription brought are removed when its \
+            list no longer names them; pinned titles, and those that another subscription wants, stay. A feed that \
+            cannot be read, or names nothing, changes nothing.
+            """,
+        subcommands: [
+            SyncOnceCommand.self, SyncAddCommand.self, SyncListCommand.self, SyncRunCommand.self,
+            SyncRemoveCommand.self,
+        ], defaultSubcommand: SyncOnceCommand.self)
+}
+
+/// What of the titles of a list is fetched and kept.
+struct SyncChoices: ParsableArguments {
+    @Option(help: ArgumentHelp("Name of the subscription (default: that of the feed).", valueName: "name"))
+    var name: String?
+
+    @Option(help: ArgumentHelp("Want only the newest titles, this many.", valueName: "n"))
+    var newest: Int64?
+
+    @Flag(help: "Keep titles that the list no longer names.")
+    var keep = false
+
+    @Flag(
+        name: .customLong("content-ids"),
+        help: "Identify titles by the feed's own ids for them, because their URLs change.")
+    var contentIDs = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Video of HLS and DASH titles: best, worst, all, or the most lines, such as 480.", valueName: "quality"),
+        completion: .list(["best", "worst", "all", "2160", "1080", "720", "480"]),
+        transform: { try SelectionArgument.parse($0, or: "best, worst, all or a number of lines such as 480") })
+    var video = RenditionSelection.Video.best
+
+    @Option(
+        help: ArgumentHelp("Languages of the audio, such as en,de; default or all.", valueName: "languages"),
+        completion: .list(["default", "all"]),
+        transform: { try SelectionArgument.parse($0, or: "default, all or languages such as en,de") })
+    var audio = RenditionSelection.Audio.default
+
+    @Option(
+        help: ArgumentHelp("Languages of the subtitles, such as en,de; default, none or all.", valueName: "languages"),
+        completion: .list(["default", "none", "all"]),
+        transform: { try SelectionArgument.parse($0, or: "default, none, all or languages such as en,de") })
+    var subtitles = RenditionSelection.Subtitles.default
+
+    @Flag(help: "Also fetch what is no media, such as a web page.")
+    var anyType = false
+
+    func validate() throws {
+        guard Subscription.Choices.counts.contains(newest ?? 1) else {
+            throw ValidationError("--newest must be between 1 and \(Subscription.Choices.counts.upperBound)")
+        }
+    }
+
+    /// Returns the choices.
+    ///
+    /// - Parameter interval: the seconds between two runs by a service; nil to run by hand only.
+    func choices(every interval: Int64?) -> Subscription.Choices {
+        var choices = Subscription.Choices()
+        (choices.name, choices.newest, choices.interval) = (name, newest, interval)
+        (choices.keepsGone, choices.usesContentIDs, choices.takesAnyType) = (keep, contentIDs, anyType)
+        (choices.video, choices.audio, choices.subtitles) = (video.rawValue, audio.rawValue, subtitles.rawValue)
+        return choices
+    }
+}
+
+struct SyncOnceCommand: AsyncParsableCommand, TakesArguments {
+    static let configuration = CommandConfiguration(
+        commandName: "once", abstract: "Run a feed or a list once (the default).",
+        discussion: """
+            The source is the URL of a feed (RSS, Atom, JSON Feed, or a list in JSON), or a file with one of these, or \
+            with a title on each line as fetch --list reads it; - is standard input. What was brought is remembered \
+            under the URL, the path of the file, or the --name of standard input. With a running service, new titles go \
+            into its download queue.
+            """)
+
+    @Argument(help: ArgumentHelp("URL of a feed, or a file; - is standard input.", valueName: "source"))
+    var source: String
+
+    @OptionGroup var choices: SyncChoices
+
+    @OptionGroup var access: VaultAccess
+
+    @OptionGroup var waiting: WaitOption
+
+    @Flag(help: "Show what would be fetched and removed, and change nothing.")
+    var dryRun = false
+
+    @Flag(help: "Print a JSON object.")
+    var json = false
+
+    @Flag(name: .shortAndLong, help: "Show nothing but errors.")
+    var quiet = false
+
+    func run() async throws {
+        let source = try await SyncSource.read(source, name: choices.name, newest: choices.newest.map { Int($0) })
+        let order = SubscriptionOrder(source.source, choices.choices(every: nil))
+        let run = SyncRun(isDryRun: dryRun, isQuiet: quiet, isJSON: json)
+        let finder = try await access.finder(waiting)
+        let outcome = try await Interruption.cancelling {
+            try await finder.act { vault in
+                let list = try await source.file?.entries(in: vault)
+                return try await run.run(SyncOrder(order, list: list, isDryRun: run.isDryRun), in: vault)
+            }
+        }
+        try await run.report(outcome)
+        guard outcome.status == .done else { throw AlreadyReported(status: outcome.status) }
+    }
+}
+
+struct SyncAddCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "add", abstract: "Save a feed as a subscription, or change one.",
+        discussion: """
+            A running service reads the feed at once, and then every six hours, or as --every says, within the hours of \
+            config set download-hours; new titles go into its download queue.
+            """)
+
+    @Argument(help: ArgumentHelp("URL of the feed.", valueName: "url"))
+    var url: String
+
+    @Option(help: ArgumentHelp("Time between two runs: 30m, 6h or 7d, at least 5m.", valueName: "time"))
+    var every = "6h"
+
+    @OptionGroup var choices: SyncChoices
+
+    @OptionGroup var access: VaultAccess
+
+    @OptionGroup var waiting: WaitOption
+
+    @Flag(help: "Print a JSON object.")
+    var json = false
+
+    func run() async throws {
+        let interval = try AgeArgument.parse(every, "--every")
+        guard Subscription.Choices.intervals.contains(interval) else {
+            throw UsageError("--every must be between 5m and 365d")
+        }
+        guard url.contains("://") else {
+            throw UsageError("a subscription has the URL of a feed; run a file with sync, from cron or a timer")
+        }
+        let order = SubscriptionOrder(.feed(url), choices.choices(every: interval))
+        let finder = try await access.finder(waiting)
+        let document = try await Interruption.cancelling("it may have been added") {
+            try await finder.act { vault in (try await vault.subscribe(order), vault is RemoteVault) }
+        }
+        let text = json ? try JSONText.of(document.0) : Terminal.printable("\(document.0.id)  \(document.0.name)")
+        try await StandardOutput.shared.write(text + "\n")
+        if !document.1 {
+            await Terminal.shared.say("no service is running, and the next one follows it (mediavault serve)")
+        }
+    }
+}
+
+struct SyncListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List the subscriptions, when they ran, and what failed.", aliases: ["ls"])
+
+    @OptionGroup var access: VaultAccess
+
+    @Flag(help: "Print a JSON object.")
+    var json = false
+
+    func run() async throws {
+        let document = try await access.asking { try await $0.subscriptions() }
+        if document.damaged > 0 {
+            await Terminal.shared.say("\(Count.of(document.damaged, "subscription")) cannot be read")
+        }
+        let now = Int64(Date().timeIntervalSince1970)
+        try await StandardOutput.shared.write(
+            json ? try JSONText.of(document) + "\n" : SyncText.table(document.subscriptions, now: now))
+    }
+}
+
+struct SyncRunCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "run", abstract: "Run subscriptions now.",
+        discussion: "Without names all feeds are read. Each is tried, and the exit code is that of the first failure.")
+
+    @Argument(help: ArgumentHelp("Names or ids, as list prints them (default: all feeds).", valueName: "name"))
+    var names: [String] = []
+
+    @OptionGroup var access: VaultAccess
+
+    @OptionGroup var waiting: WaitOption
+
+    @Flag(help: "Show what would be fetched and removed, and change nothing.")
+    var dryRun = false
+
+    @Flag(help: "Print a JSON object for each.")
+    var json = false
+
+    @Flag(name: .shortAndLong, help: "Show nothing but errors.")
+    var quiet = false
+
+    func run() async throws {
+        let (names, run) = (names, SyncRun(isDryRun: dryRun, isQuiet: quiet, isJSON: json))
+        let finder = try await access.finder(waiting)
+        let status = try await Interruption.cancelling {
+            try await finder.act { vault in
+                var status = ExitStatus.done
+                for subscription in try await SubscriptionName.find(names, in: vault) {
+                    let ended = try await Self.run(subscription, run, in: vault)
+                    if status == .done { status = ended }
+                }
+                return status
+            }
+        }
+        guard status == .done else { throw AlreadyReported(status: status) }
+    }
+
+    /// Runs a subscription; reports an error, so that the next one has its turn.
+    private static func run(
+        _ subscription: SubscriptionDocument, _ run: SyncRun, in vault: any VaultClient
+    ) async throws -> ExitStatus {
+        do {
+            let outcome = try await run.run(SyncOrder(id: subscription.id, isDryRun: run.isDryRun), in: vault)
+            try await run.report(outcome)
+            return outcome.status
+        } catch let error as VaultError where error.code != .closed {
+            try Task.checkCancellation()
+            await Terminal.shared.say("\(Terminal.printable(subscription.name)): \(error.text)")
+            return ExitStatus(error.code)
+        }
+    }
+}
+
+struct SyncRemoveCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove", abstract: "Remove subscriptions; their titles stay.", aliases: ["rm"])
+
+    @Argument(help: ArgumentHelp("Names or ids, as list prints them.", valueName: "name"))
+    var names: [String]
+
+    @Flag(help: "Also remove the titles that only they brought, unless they are pinned.")
+    var titles = false
+
+    @OptionGroup var access: VaultAccess
+
+    @OptionGroup var waiting: WaitOption
+
+    @Flag(help: "Print a JSON object.")
+    var json = false
+
+    func run() async throws {
+        let (names, titles) = (names, titles)
+        let finder = try await access.finder(waiting)
+        let (count, removed) = try await Interruption.cancelling("list shows what is left") {
+            try await finder.act { vault in
+                var removed = 0
+                let chosen = try await SubscriptionName.find(names, in: vault)
+                for subscription in chosen {
+                    removed += try await vault.unsubscribe(subscription.id, titles: titles).removed
+                }
+                return (chosen.count, removed)
+            }
+        }
+        let text = "\(Count.of(count, "subscription")) removed, \(Count.of(removed, "title")) removed"
+        try await StandardOutput.shared.write(
+            (json ? try JSONText.of(["subscriptions": count, "titles": removed]) : text) + "\n")
+    }
+}
+
+/// The name of a subscription, as an argument.
+enum SubscriptionName {
+    /// Returns the subscriptions that arguments name; all feeds for none.
+    ///
+    /// - Throws: ``VaultError`` with code `notHeld` if one names nothing: then nothing is done.
+    static func find(_ names: [String], in vault: any VaultClient) async throws -> [SubscriptionDocument] {
+        let all = try await vault.subscriptions().subscriptions
+        guard !names.isEmpty else { return all.filter { $0.url != nil } }
+        return try names.map { name in
+            guard let found = all.first(where: { $0.id == name }) ?? all.first(where: { $0.name == name }) else {
+                throw VaultError(
+                    .notHeld,
+                    "there is no subscription with this name or id; mediavault sync list shows those that there are")
+            }
+            return found
+        }
+    }
+}

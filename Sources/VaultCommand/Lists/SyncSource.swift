@@ -1,0 +1,134 @@
+import MediaVault
+import VaultModel
+import VaultService
+
+/// The list that an argument of `sync` names: a feed by its URL, or a file.
+struct SyncSource: Sendable {
+    let source: Subscription.Source
+    /// What the file names; nil for a feed.
+    let file: File?
+
+    /// What a file names.
+    struct File: Sendable {
+        var entries: [SyncEntry] = []
+        /// The lines with the ids of titles, and those that cannot be used.
+        var orders: [FetchOrder] = []
+        var unusable = 0
+    }
+
+    /// The most bytes of a file.
+    private static let maxBytes = 8 << 20
+
+    /// Reads an argument, and the file that it names.
+    ///
+    /// - Parameters:
+    ///   - name: the name under which a list on standard input is remembered.
+    ///   - newest: how many of the newest titles are wanted; nil for all.
+    static func read(_ argument: String, name: String?, newest: Int?) async throws -> SyncSource {
+        if argument.contains("://") {
+            _ = try MediaURL(argument)
+            return SyncSource(source: .feed(argument), file: nil)
+        }
+        guard argument != ListReader.standardInput || name != nil else {
+            throw UsageError(
+                "a list on standard input needs a name, under which its titles are remembered; give --name")
+        }
+        let bytes = try await ListReader.bytes(of: argument, atMost: maxBytes)
+        guard bytes.count <= maxBytes else {
+            throw UsageError("\(argument) is longer than 8 MiB; split it into several lists")
+        }
+        let isInput = argument == ListReader.standardInput
+        let path = AbsolutePath.of(argument, from: ProcessEnvironment.current.workingDirectory)
+        let file = try File(bytes, isInput ? "standard input" : argument, newest: newest)
+        return SyncSource(source: .list(isInput ? "standard input (\(name ?? ""))" : path), file: file)
+    }
+}
+
+extension SyncSource.File {
+    fileprivate init(_ bytes: [UInt8], _ name: String, newest: Int?) throws {
+        if FeedFile.begins(bytes) {
+            (entries, unusable) = try FeedFile.read(bytes, newest: newest)
+        } else {
+            var list = TitleList(name)
+            try list.take(bytes)
+            orders = try list.finish()
+        }
+        guard !entries.isEmpty || !orders.isEmpty || unusable > 0 else {
+            throw UsageError("\(name) names no title, so nothing was fetched or removed; give one on each line")
+        }
+    }
+
+    /// Returns what the file names in a vault; reports what cannot be used.
+    func entries(in vault: any VaultClient) async throws -> (entries: [SyncEntry], unusable: Int) {
+        var found = (entries: entries, unusable: unusable)
+        for (index, order) in orders.enumerated() {
+            do {
+                let content = try order.content.get()
+                let naming = TitleNaming(contentID: nil, fields: content.fields)
+                found.entries.append(
+                    SyncEntry(try await naming.reference(to: content.name, in: vault), name: content.title))
+            } catch let error as VaultError {
+                _ = await order.failed(error, number: index + 1, of: orders.count)
+                found.unusable += 1
+            }
+        }
+        return found
+    }
+}
+
+/// A run of a subscription by a person or by cron.
+struct SyncRun: Sendable {
+    let isDryRun: Bool
+    /// Whether nothing but errors is shown.
+    let isQuiet: Bool
+    let isJSON: Bool
+
+    /// What a run came to.
+    struct Outcome: Sendable {
+        var document: SyncDocument
+        var status: ExitStatus
+        let isServed: Bool
+    }
+
+    /// Runs a subscription: a service fetches what is new in its download queue, and without one this process does.
+    func run(_ order: SyncOrder, in vault: any VaultClient) async throws -> Outcome {
+        guard let local = vault as? LocalVault, !isDryRun else {
+            let document = try await vault.sync(order)
+            return Outcome(document: document, status: Self.status(document), isServed: vault is RemoteVault)
+        }
+        let report = try await local.run(order)
+        var outcome = Outcome(document: SyncDocument(report), status: .done, isServed: false)
+        let fetch = ListFetch(
+            orders: report.fetch.map { FetchOrder($0.entry) },
+            naming: TitleNaming(contentID: nil, fields: HeaderFields()),
+            options: report.subscription.choices.options, parallel: nil, isQuiet: isQuiet || isJSON, isRecorded: false)
+        let records = fetch.orders.isEmpty ? [] : try await fetch.run(in: vault)
+        for (index, record) in records.enumerated() where record.status != .done {
+            outcome.document.fetched[index].problem = record.failure ?? "it could not be fetched"
+        }
+        outcome.status = records.first { $0.status != .done }?.status ?? Self.status(outcome.document)
+        return outcome
+    }
+
+    private static func status(_ document: SyncDocument) -> ExitStatus {
+        document.removed.contains { $0.problem != nil } || document.unusable > 0 ? .failed : .done
+    }
+
+    /// Shows what a run did.
+    func report(_ outcome: Outcome) async throws {
+        let document = outcome.document
+        if isJSON { return try await StandardOutput.shared.write(try JSONText.of(document) + "\n") }
+        for item in document.removed + document.fetched {
+            guard let problem = item.problem else { continue }
+            await Terminal.shared.say("failed: \(Terminal.printable(item.name)): \(problem)")
+        }
+        if document.unusable > 0 {
+            let entries = Count.of(document.unusable, "entry", "entries")
+            await Terminal.shared.say(
+                "\(entries) of \(Terminal.printable(document.subscription.name)) cannot be used, so nothing was removed"
+            )
+        }
+        guard !isQuiet else { return }
+        try await StandardOutput.shared.write(SyncText.of(document, isDryRun: isDryRun, isServed: outcome.isServed))
+    }
+}

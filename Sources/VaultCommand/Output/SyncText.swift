@@ -1,0 +1,49 @@
+import MediaVault
+import VaultModel
+import VaultService
+
+/// The words for runs of subscriptions.
+enum SyncText {
+    /// Returns a line for each title that was fetched or removed, and one with the counts.
+    ///
+    /// - Parameters:
+    ///   - isDryRun: whether nothing was changed.
+    ///   - isServed: whether a service fetches in its download queue.
+    static func of(_ document: SyncDocument, isDryRun: Bool, isServed: Bool) -> String {
+        let fetched = document.fetched.filter { $0.problem == nil }
+        let removed = document.removed.filter { $0.problem == nil }
+        let (fetch, remove) = isDryRun ? ("would fetch", "would remove") : (isServed ? "queued" : "fetched", "removed")
+        var text = ""
+        for (word, items) in [(remove, removed), (fetch, fetched)] {
+            for item in items { text += "\(word) \(Terminal.printable(item.name))\n" }
+        }
+        var counts = ["\(fetched.count) \(isServed && !isDryRun ? "queued" : "to fetch")"]
+        if !isDryRun, !isServed { counts = ["\(fetched.count) fetched"] }
+        counts += ["\(removed.count) \(isDryRun ? "to remove" : "removed")", "\(document.unchanged) unchanged"]
+        if document.pinned > 0 { counts.append("\(document.pinned) kept because pinned") }
+        let failed = (document.fetched + document.removed).count { $0.problem != nil }
+        if failed > 0 { counts.append("\(failed) failed") }
+        return text + "\(Terminal.printable(document.subscription.name)): \(counts.joined(separator: ", "))\n"
+    }
+
+    /// Returns the table of subscriptions; a sentence if there is none.
+    static func table(_ subscriptions: [SubscriptionDocument], now: Int64) -> String {
+        guard !subscriptions.isEmpty else { return "no subscriptions\n" }
+        let rows = subscriptions.map { subscription in
+            [
+                subscription.id, "\(subscription.titles)",
+                subscription.every.map { Quantity.text($0, in: Quantity.times) } ?? "by hand",
+                subscription.lastRun.map { AgeText.text(seconds: max(0, now - $0.seconds)) } ?? "never",
+                next(subscription, now),
+                Terminal.printable(subscription.name + (subscription.problem.map { ": \($0)" } ?? "")),
+            ]
+        }
+        return TextTable.text([["ID", "TITLES", "EVERY", "RAN", "NEXT", "NAME"]] + rows)
+    }
+
+    private static func next(_ subscription: SubscriptionDocument, _ now: Int64) -> String {
+        guard subscription.every != nil else { return "-" }
+        guard let next = subscription.nextRun, next.seconds > now else { return "now" }
+        return AgeText.text(seconds: next.seconds - now)
+    }
+}

@@ -1,0 +1,65 @@
+import CCurl
+import VaultModel
+
+/// What the settings present to the host of one hop: request header fields, cookies among them, and by TLS a certificate.
+///
+/// They carry the operator's rights, and neither a manifest nor a redirect may use these. So they are presented only if
+/// the operator named the URL, and only at its host and port (or from port 80 to 443 of it by TLS): not after a redirect
+/// elsewhere, even if a later one leads back.
+struct HostCredentials {
+    /// The fields, without those of which the request has its own.
+    let fields: HeaderFields
+    /// The client certificate; nil if there is none.
+    let certificate: ClientCertificate?
+
+    /// Decides what a hop of a request presents.
+    ///
+    /// - Parameter now: seconds since 1970, when cookies expire.
+    init(_ network: NetworkSettings, for request: OriginRequest, at hop: Hop, now: Int64) {
+        guard request.reach == .anywhere, hop.isAtNamedHost else {
+            (fields, certificate) = (HeaderFields(), nil)
+            return
+        }
+        var fields = network.headers.fields(for: hop.url)
+        // A request has one Cookie.
+        if fields["Cookie"] == nil, let cookies = network.cookies?.value(for: hop.url, now: now) {
+            fields.append(name: "Cookie", value: cookies)
+        }
+        // The request's own come first, even if a redirect keeps them back: else one user's bytes would be another's.
+        for field in request.fields.fields { fields = fields.without(field.name) }
+        if request.url.hasCredentials { fields = fields.without("Authorization") }
+        self.fields = fields
+        certificate = hop.url.scheme == "https" ? network.clientCertificates.certificate(for: hop.url) : nil
+    }
+
+    /// Whether the request is sent as it would be without these settings.
+    var isEmpty: Bool { fields.fields.isEmpty && certificate == nil }
+
+    /// The lines to send, in libcurl's spelling.
+    var lines: [String] { fields.fields.map(RequestFields.line) }
+}
+
+extension CurlFailure {
+    /// Returns the failure of an origin that refused the client certificate or wanted one; nil if that is not the cause.
+    ///
+    /// - Parameters:
+    ///   - message: what libcurl says of the failure: with TLS 1.3, an origin refuses after the handshake, and only the
+    ///     alert in this text tells that from a lost connection.
+    ///   - isPresented: whether the settings have a certificate for the host.
+    static func failure(ofClientCertificate code: CURLcode, message: String, isPresented: Bool) -> OriginFailure? {
+        guard code != CURLE_SSL_CERTPROBLEM else {
+            return OriginFailure(
+                .unreachable, "the client certificate in the settings cannot be used, or its key does not belong to it",
+                remedy: "correct the setting client-certificate")
+        }
+        let codes = [CURLE_SSL_CLIENTCERT, CURLE_SSL_CONNECT_ERROR, CURLE_RECV_ERROR, CURLE_SEND_ERROR]
+        guard codes.contains(code) else { return nil }
+        if isPresented, message.contains(" alert ") {
+            return OriginFailure(
+                .unreachable, "it refused the client certificate", remedy: "correct the setting client-certificate")
+        }
+        guard code == CURLE_SSL_CLIENTCERT || message.contains("alert certificate required") else { return nil }
+        return OriginFailure(
+            .unreachable, "it requires a client certificate", remedy: "add one to the setting client-certificate")
+    }
+}

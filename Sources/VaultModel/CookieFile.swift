@@ -1,0 +1,170 @@
+/// The cookies of a file in the Netscape form, which curl, yt-dlp and extensions of browsers write.
+///
+/// They are sent as they are: what an origin sets is ignored. Their values are secret.
+public struct CookieFile: Hashable, Sendable {
+    private let cookies: [Cookie]
+
+    /// The largest file, in bytes.
+    public static let maxLength = 64 << 10
+    /// The most cookies.
+    public static let maxCount = 1024
+
+    /// Parses a file: one cookie per line, with tabs between its seven fields, comments, and empty lines.
+    ///
+    /// Of two cookies with the same name, domain and path the later one counts.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the file is too large, has no cookie, or has a line that
+    ///   is none. The message names the line and repeats nothing of it.
+    public init(_ text: String) throws {
+        guard text.utf8.count <= Self.maxLength else { throw Self.tooLong }
+        var cookies: [Cookie] = []
+        var places: [Cookie.Identity: Int] = [:]
+        let mark = Array("\u{FEFF}".utf8)
+        let content = text.utf8.starts(with: mark) ? text.utf8.dropFirst(mark.count) : text.utf8[...]
+        for (index, line) in content.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated() {
+            let line = Substring(line.last == 0x0D ? line.dropLast() : line)
+            guard let fields = Cookie.fields(of: line) else { continue }
+            guard let cookie = Cookie(fields) else {
+                throw VaultError(
+                    .invalidArgument,
+                    "line \(index + 1) of the cookie file is not a cookie in the Netscape form; export the file again")
+            }
+            if let place = places[cookie.identity] {
+                cookies[place] = cookie
+            } else {
+                places[cookie.identity] = cookies.count
+                cookies.append(cookie)
+            }
+        }
+        guard !cookies.isEmpty else {
+            throw VaultError(
+                .invalidArgument, "the cookie file has no cookie; give a file in the Netscape form (cookies.txt)")
+        }
+        self.cookies = cookies
+        // What is stored must be read again.
+        guard cookies.count <= Self.maxCount, secretText.utf8.count <= Self.maxLength else { throw Self.tooLong }
+    }
+
+    /// The number of cookies.
+    public var count: Int { cookies.count }
+
+    /// The cookies as ``init(_:)`` reads them.
+    package var secretText: String { cookies.map { $0.line + "\n" }.joined() }
+
+    /// Returns the value of `Cookie` for a request (RFC 6265 §5.4); nil if no cookie belongs to it.
+    ///
+    /// - Parameter now: seconds since 1970, when cookies expire.
+    package func value(for url: MediaURL, now: Int64) -> String? {
+        let matching = cookies.enumerated().filter { $0.element.isSent(to: url, now: now) }
+        guard !matching.isEmpty else { return nil }
+        // Those with longer paths first, and otherwise in the order of the file.
+        return matching.sorted { one, other in
+            (-one.element.path.utf8.count, one.offset) < (-other.element.path.utf8.count, other.offset)
+        }.map(\.element.pair).joined(separator: "; ")
+    }
+
+    private static let tooLong = VaultError(
+        .invalidArgument,
+        "the cookie file has more than 64 KiB or \(maxCount) cookies; export those of the hosts that need them")
+}
+
+/// One cookie of a file.
+private struct Cookie: Hashable, Sendable {
+    /// What tells cookies apart (RFC 6265 §5.3).
+    struct Identity: Hashable {
+        let name, domain, path: String
+    }
+
+    let domain: String
+    /// Whether hosts below the domain get it, too.
+    let includesSubdomains: Bool
+    let path: String
+    /// Whether it is sent by TLS alone.
+    let isSecure: Bool
+    /// Seconds since 1970; 0 for a cookie that does not expire.
+    let expires: Int64
+    let name: String
+    let value: String
+
+    private static let httpOnly = "#HttpOnly_"
+
+    /// Returns the fields of a line; nil for a comment or an empty line.
+    static func fields(of line: Substring) -> [String]? {
+        var line = line
+        if line.utf8.starts(with: httpOnly.utf8) {
+            line = Substring(line.utf8.dropFirst(httpOnly.utf8.count))
+        } else if line.utf8.first == UInt8(ascii: "#") || line.trimmingBlanks().isEmpty {
+            return nil
+        }
+        return line.utf8.split(separator: 0x09, omittingEmptySubsequences: false).map { String(Substring($0)) }
+    }
+
+    /// Reads the fields of a line; nil if they are not those of a cookie. The last one, the value, may be missing.
+    init?(_ fields: [String]) {
+        let domain = fields[0].utf8.first == UInt8(ascii: ".") ? String(fields[0].dropFirst()) : fields[0]
+        guard (6...7).contains(fields.count), let host = try? HostAuthority.host(domain),
+            let includesSubdomains = Self.flag(fields[1]), let isSecure = Self.flag(fields[3]),
+            let expires = Self.seconds(fields[4]), fields[2].utf8.first == UInt8(ascii: "/"), Self.isFit(fields[2])
+        else { return nil }
+        (self.domain, self.includesSubdomains, path) = (host, includesSubdomains, fields[2])
+        (self.isSecure, self.expires) = (isSecure, expires)
+        (name, value) = (fields[5], fields.count == 7 ? fields[6] : "")
+        guard Self.isFit(name), !name.utf8.contains(UInt8(ascii: "=")), Self.isFit(value), name != "" || value != ""
+        else { return nil }
+    }
+
+    private static func flag(_ text: String) -> Bool? {
+        switch text.uppercased() {
+        case "TRUE": true
+        case "FALSE": false
+        default: nil
+        }
+    }
+
+    /// Reads a time. Some programs write fractions of a second, or nothing for a cookie that does not expire.
+    private static func seconds(_ text: String) -> Int64? {
+        if text.isEmpty { return 0 }
+        let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 1 || DecimalNumber.clamped(parts[1]) != nil else { return nil }
+        return DecimalNumber.clamped(parts[0])
+    }
+
+    private static func isFit(_ text: String) -> Bool {
+        // The mark of what was not UTF-8: sent, it would be another value.
+        guard !text.unicodeScalars.contains("\u{FFFD}") else { return false }
+        return text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F && $0 != UInt8(ascii: ";") }
+    }
+
+    var identity: Identity { Identity(name: name, domain: domain, path: path) }
+
+    /// The line of the file.
+    var line: String {
+        let flags = (subdomains: includesSubdomains ? "TRUE" : "FALSE", secure: isSecure ? "TRUE" : "FALSE")
+        return [domain, flags.subdomains, path, flags.secure, "\(expires)", name, value].joined(separator: "\t")
+    }
+
+    /// The pair as a request has it. A cookie without a name is its value alone.
+    var pair: String { name.isEmpty ? value : "\(name)=\(value)" }
+
+    /// Returns whether a request to a URL carries the cookie (RFC 6265 §5.4).
+    func isSent(to url: MediaURL, now: Int64) -> Bool {
+        (!isSecure || url.scheme == "https") && (expires == 0 || expires > now) && isAt(url.host) && covers(url.path)
+    }
+
+    /// Whether the host is the domain, or a name below it (RFC 6265 §5.1.3).
+    private func isAt(_ host: String) -> Bool {
+        if host == domain { return true }
+        // A domain of one label, such as com, has too many hosts below it. An address has none, and ends with a number.
+        guard includesSubdomains, domain.contains("."), host.hasSuffix("." + domain),
+            let last = host.split(separator: ".").last?.first
+        else { return false }
+        return !last.isNumber
+    }
+
+    /// Whether the path is that of the cookie, or below it (RFC 6265 §5.1.4).
+    private func covers(_ path: String) -> Bool {
+        let (asked, own) = (Array(path.utf8), Array(self.path.utf8))
+        guard asked.starts(with: own) else { return false }
+        return asked.count == own.count || own.last == UInt8(ascii: "/") || asked[own.count] == UInt8(ascii: "/")
+    }
+}

@@ -1,0 +1,45 @@
+import Foundation
+import Hummingbird
+import Logging
+import MediaVault
+
+// Subscriptions, and their runs.
+extension APIResponder {
+    /// The most bytes of a request that gives a list.
+    private static let maxListBytes = 8 << 20
+
+    func subscriptions(_ asked: APIRequest, _ request: Request, _ context: ServiceContext) async throws -> Response {
+        func json(_ document: some Encodable) throws -> Response {
+            Response(try .json(document), isHead: request.method == .head, context: context)
+        }
+        switch request.method {
+        case .post: return try json(try await vault.subscribe(asked.body()))
+        case .delete:
+            guard let id = asked["id"], ["true", "false", nil].contains(asked["titles"]) else {
+                throw VaultError(
+                    .invalidArgument, "the query must have the id of a subscription, and titles is true or false")
+            }
+            return try json(try await vault.unsubscribe(id, titles: asked["titles"] == "true"))
+        default: return try json(try await vault.subscriptions())
+        }
+    }
+
+    func sync(_ asked: APIRequest, _ context: ServiceContext) async throws -> Response {
+        let order: SyncOrder = try await asked.body(upTo: Self.maxListBytes)
+        return Response(try .json(try await vault.sync(order)), context: context)
+    }
+
+    /// Begins to run subscriptions on their schedule, and logs each run.
+    func startSubscriptions(_ logger: Logger) {
+        vault.vault.startSubscriptions { subscription, error in
+            // Its name and URL are as private as those of titles.
+            let metadata: Logger.Metadata = ["subscription": "\(subscription.shortID)"]
+            if let error {
+                logger.warning(
+                    "a subscription failed", metadata: metadata.merging(["reason": "\(error.code)"]) { $1 })
+            } else {
+                logger.info("a subscription ran", metadata: metadata)
+            }
+        }
+    }
+}

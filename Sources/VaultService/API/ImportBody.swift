@@ -1,0 +1,80 @@
+import Hummingbird
+import MediaVault
+import NIOCore
+import NIOHTTP1
+import VaultModel
+
+/// The body of `POST /api/v1/imports`: a line of JSON, and then the bytes of a file as they arrive.
+final class ImportBody: ImportSource {
+    let order: ImportOrder
+    private var parts: RequestBody.AsyncIterator
+    /// Bytes that arrived with the line.
+    private var early: ByteBuffer
+    private var received: Int64 = 0
+
+    var length: Int64 { order.details.length }
+    var type: String? { order.details.fileType }
+
+    /// Reads the line.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` if there is none.
+    init(_ body: RequestBody) async throws {
+        var parts = body.makeAsyncIterator()
+        var head = ByteBuffer()
+        var end = head.readableBytesView.endIndex
+        repeat {
+            guard head.readableBytes < APIRequest.maxBytes, var more = try await parts.next() else { throw Self.noLine }
+            head.writeBuffer(&more)
+            end = head.readableBytesView.firstIndex(of: UInt8(ascii: "\n")) ?? head.readableBytesView.endIndex
+        } while end == head.readableBytesView.endIndex
+        let line = head.readBytes(length: end - head.readerIndex) ?? []
+        head.moveReaderIndex(forwardBy: 1)
+        guard let order = try? JSONText.read(ImportOrder.self, from: line),
+            RequestSchema(.imports, "POST").fault(inBody: line) == nil
+        else { throw Self.noLine }
+        (self.order, self.parts, early) = (order, parts, head)
+    }
+
+    /// Returns the next bytes; nil at the end.
+    func next() async throws -> [UInt8]? {
+        let bytes: [UInt8]
+        if early.readableBytes > 0 {
+            bytes = early.readBytes(length: early.readableBytes) ?? []
+        } else {
+            do {
+                guard let more = try await parts.next(isolation: #isolation) else {
+                    guard received == length else { throw Self.incomplete }
+                    return nil
+                }
+                bytes = Array(more.readableBytesView)
+            } catch is HTTPParserError {
+                throw Self.incomplete
+            }
+        }
+        received += Int64(bytes.count)
+        guard received <= length else { throw Self.incomplete }
+        return bytes
+    }
+
+    private static let noLine = VaultError(
+        .invalidArgument,
+        "the body does not begin with a line of the JSON that this request expects; see the API description")
+    private static let incomplete = VaultError(
+        .invalidArgument, "the body does not have as many bytes as it states; send all of the file")
+}
+
+extension APIResponder {
+    /// Stores the file that a client on this machine reads.
+    func importFile(_ request: Request, _ context: ServiceContext) async throws -> ImportReport {
+        // A token must not let a client fill the disk, or a vault with what no origin has.
+        guard context.isControl else {
+            throw VaultError(
+                .invalidArgument, "files can be imported only through the control socket, on the service's machine")
+        }
+        let body = try await ImportBody(request.body)
+        let reference = try await body.order.reference.reference(in: vault.vault)
+        let options = body.order.details.options
+        try options.check()
+        return try await vault.vault.importFile(body, as: reference, options: options) { _ in }
+    }
+}

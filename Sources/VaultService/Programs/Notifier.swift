@@ -1,0 +1,107 @@
+import Foundation
+import Logging
+import MediaVault
+import VaultModel
+
+/// Tells the operator's program what happens to a vault, while ``run()`` runs: one notice after the other.
+final class Notifier: Sendable {
+    /// What happened, before it is known which title it is about.
+    enum Incident: Sendable {
+        case store(StoreEvent)
+        case failed(FailedDownload)
+        case damaged(ResourceID)
+        /// The disk was full when the service started.
+        case startedFull
+        /// It is time to look for titles that go soon.
+        case lookAhead
+    }
+
+    private let vault: Vault
+    private let logger: Logger
+    private let runner: ProgramRunner
+    private let incidents: AsyncStream<Incident>
+    private let noting: AsyncStream<Incident>.Continuation
+
+    /// How often titles that go soon are looked for.
+    private static let lookAhead: Duration = .seconds(3600)
+    /// The most incidents that wait while the program runs; the oldest ones stay.
+    private static let maxWaiting = 256
+
+    init(_ vault: Vault, logger: Logger, runner: ProgramRunner = ProgramRunner()) {
+        (self.vault, self.logger, self.runner) = (vault, logger, runner)
+        (incidents, noting) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Self.maxWaiting))
+    }
+
+    /// Takes up an incident. It never waits.
+    func note(_ incident: Incident) { noting.yield(incident) }
+
+    /// Sends notices until the task is cancelled.
+    func run() async {
+        note(vault.isOwner ? .lookAhead : .startedFull)
+        let ticking = Task { [weak self] in
+            while true {
+                try await Task.sleep(for: Self.lookAhead)
+                self?.note(.lookAhead)
+            }
+        }
+        defer { ticking.cancel() }
+        var plan = NoticePlan()
+        for await incident in incidents {
+            // Without a program nothing counts as sent.
+            guard let program = try? await vault.programSettings().notify else { continue }
+            for notice in await notices(of: incident) {
+                guard let admitted = plan.admit(notice) else { continue }
+                await send(admitted, to: program)
+            }
+        }
+    }
+
+    /// Returns the notices about an incident.
+    private func notices(of incident: Incident) async -> [OperatorNotice] {
+        let now = Timestamp(seconds: Int64(Date().timeIntervalSince1970))
+        switch incident {
+        case .store(let event): return OperatorNotice(event, at: now).map { [$0] } ?? []
+        case .failed(let failed): return OperatorNotice(failed, at: now).map { [$0] } ?? []
+        case .startedFull:
+            return [
+                OperatorNotice(
+                    .diskFull, at: now,
+                    "the disk was full when the service started, so it only reads the vault; free space, then start it "
+                        + "again")
+            ]
+        case .damaged(let id):
+            // A part is told as its titles.
+            var notices: [OperatorNotice] = []
+            for title in (try? await vault.titles(of: id)) ?? [id] {
+                let (titleID, name) = await names(of: title)
+                notices.append(.damage(id: titleID, name: name, at: now))
+            }
+            return notices
+        case .lookAhead:
+            var notices: [OperatorNotice] = []
+            for title in (try? await vault.expiringTitles()) ?? [] {
+                let (titleID, name) = await names(of: title.resource)
+                notices.append(.expiring(at: title.expires, id: titleID, name: name, now: now))
+            }
+            return notices
+        }
+    }
+
+    private func names(of title: ResourceID) async -> (TitleID?, String?) {
+        let summary = (try? await vault.summary(of: title)) ?? nil
+        return (summary?.id, summary?.name)
+    }
+
+    private func send(_ notice: OperatorNotice, to program: ProgramInvocation) async {
+        do {
+            _ = try await runner.run(program, input: try JSONText.bytes(of: notice) + [UInt8(ascii: "\n")])
+            logger.info("the operator was notified", metadata: ["kind": "\(notice.kind.rawValue)"])
+        } catch let failure as ProgramFailure {
+            logger.warning(
+                "notify-command could not be run",
+                metadata: ["kind": "\(notice.kind.rawValue)", "detail": "\(failure.reason)"])
+        } catch {
+            // The service is shutting down.
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import Foundation
+import VaultModel
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// What the file system says of a program, or of a folder above it.
+struct ProgramFile: Hashable, Sendable {
+    enum Kind: Hashable, Sendable {
+        case file, folder, other
+    }
+
+    let kind: Kind
+    /// The number of the user that it belongs to.
+    let owner: UInt32
+    /// The permission bits, with the sticky bit.
+    let mode: UInt32
+    /// Whether this process may execute it.
+    let isExecutable: Bool
+
+    /// Returns why a program must not be run; nil if it may be.
+    ///
+    /// Whoever can replace the file or a folder above it could run what they like as the vault's user.
+    ///
+    /// - Parameters:
+    ///   - program: the program; nil if there is no such file.
+    ///   - folders: the folders above it.
+    ///   - user: the user of this process.
+    static func fault(of program: ProgramFile?, in folders: [ProgramFile], user: UInt32) -> String? {
+        guard let program else { return "there is no such file" }
+        guard program.kind == .file else { return "it is not a regular file" }
+        guard program.isTrusted(by: user) else {
+            return "it belongs to another user, or its group or others may write to it"
+        }
+        guard program.isExecutable else { return "it is not executable" }
+        let isSafe = folders.allSatisfy { $0.kind == .folder && ($0.isTrusted(by: user) || $0.isSticky) }
+        return isSafe ? nil : "a folder above it belongs to another user, or its group or others may write to it"
+    }
+
+    private func isTrusted(by user: UInt32) -> Bool { (owner == 0 || owner == user) && mode & 0o022 == 0 }
+
+    /// Whether it is a folder such as `/tmp`, in which only the owner of a file can replace it.
+    private var isSticky: Bool { owner == 0 && mode & 0o1000 != 0 }
+}
+
+extension ProgramFile {
+    /// Returns the path without symbolic links of a program that may be run: that one must be run, because a link could
+    /// be replaced meanwhile. Blocks.
+    ///
+    /// - Throws: ``ProgramFailure`` if it must not be run.
+    static func trusted(at path: String) throws -> String {
+        let real = URL(filePath: path).resolvingSymlinksInPath().path
+        var folders: [ProgramFile] = []
+        var folder = real
+        while folder != "/", !folder.isEmpty {
+            folder = URL(filePath: folder).deletingLastPathComponent().path
+            folders += ProgramFile(at: folder).map { [$0] } ?? []
+        }
+        if let fault = fault(of: ProgramFile(at: real), in: folders, user: geteuid()) {
+            throw ProgramFailure(reason: fault)
+        }
+        return real
+    }
+
+    private init?(at path: String) {
+        guard let attributes = try? FileManager.default.attributesOfItem(atPath: path),
+            let owner = attributes[.ownerAccountID] as? UInt32, let mode = attributes[.posixPermissions] as? UInt32
+        else { return nil }
+        kind =
+            switch attributes[.type] as? FileAttributeType {
+            case .typeRegular: .file
+            case .typeDirectory: .folder
+            default: .other
+            }
+        self.owner = owner
+        self.mode = mode
+        isExecutable = FileManager.default.isExecutableFile(atPath: path)
+    }
+}

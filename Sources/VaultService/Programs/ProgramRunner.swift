@@ -1,0 +1,83 @@
+import MediaVault
+import Subprocess
+import VaultModel
+
+#if canImport(System)
+import System
+#else
+import SystemPackage
+#endif
+
+/// Runs the programs that the operator named, without a shell and with nothing of this process.
+///
+/// A program gets its input, two variables and three descriptors. It has a session of its own, so that it can be ended
+/// with what it started. Locked memory and the keys in it do not survive the call that replaces the process.
+struct ProgramRunner: Sendable {
+    /// How long a program may run; then it is killed.
+    var limit = Self.usualLimit
+
+    /// How long a program may run in a service.
+    static let usualLimit: Duration = .seconds(30)
+    /// The most bytes that a program may print.
+    static let maxOutput = 64 << 10
+
+    /// All that a program gets to know of the environment.
+    private static let environment: Environment = .custom([
+        "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8",
+    ])
+
+    /// Runs a program, and returns what it printed on standard output. What it prints on standard error is dropped.
+    ///
+    /// - Parameter input: what it can read from standard input.
+    /// - Throws: ``ProgramFailure``; `CancellationError` if the task was cancelled, after the program was killed.
+    func run(_ program: ProgramInvocation, input: [UInt8]) async throws -> [UInt8] {
+        let (path, limit) = (program.path, limit)
+        let file = try await BlockingPool.shared.run { try ProgramFile.trusted(at: path) }
+        return try await withThrowingTaskGroup(of: [UInt8].self) { group in
+            group.addTask { try await Self.output(of: file, program, input: input) }
+            group.addTask {
+                try await Task.sleep(for: limit)
+                throw ProgramFailure(reason: "it ran for more than \(limit.components.seconds) seconds")
+            }
+            defer { group.cancelAll() }
+            return try await group.next() ?? []
+        }
+    }
+
+    private static func output(
+        of file: String, _ program: ProgramInvocation, input: [UInt8]
+    ) async throws -> [UInt8] {
+        var options = PlatformOptions()
+        options.createSession = true
+        options.teardownSequence = [
+            .send(signal: .kill, toProcessGroup: true, allowedDurationToNextStep: .zero)
+        ]
+        do {
+            let ended = try await Subprocess.run(
+                .path(FilePath(file)),
+                arguments: Arguments(executablePathOverride: program.path, remainingValues: program.arguments),
+                environment: environment, workingDirectory: "/", platformOptions: options, input: .inputWriter,
+                output: .bytes(limit: maxOutput), error: .discarded
+            ) { execution in
+                // A program need not read its input.
+                _ = try? await execution.standardInputWriter.write(input)
+                try? await execution.standardInputWriter.finish()
+            }
+            try Task.checkCancellation()
+            guard ended.terminationStatus.isSuccess else {
+                throw ProgramFailure(reason: "it failed: \(ended.terminationStatus)")
+            }
+            return ended.standardOutput
+        } catch let error as SubprocessError {
+            try Task.checkCancellation()
+            throw ProgramFailure(
+                reason: error.code == .outputLimitExceeded
+                    ? "it printed more than \(maxOutput >> 10) KiB" : "it cannot be run")
+        }
+    }
+}
+
+/// Why a program did not do what it was run for: a part of a sentence, without anything that the program printed.
+struct ProgramFailure: Error, Hashable, Sendable {
+    let reason: String
+}

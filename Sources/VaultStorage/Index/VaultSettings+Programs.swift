@@ -1,0 +1,20 @@
+package import VaultModel
+
+// The programs that the operator named. Their arguments may be secrets, so only the sealed settings contain them.
+extension VaultSettings {
+    /// The programs. A member that is not what a writer writes counts as absent: then nothing is run.
+    package var programs: ProgramSettings {
+        ProgramSettings(notify: program("notifyCommand"), refresh: program("refreshCommand"))
+    }
+
+    /// Replaces the programs.
+    package mutating func setPrograms(_ programs: ProgramSettings) {
+        for (name, program) in [("notifyCommand", programs.notify), ("refreshCommand", programs.refresh)] {
+            members[name] = program.map { .array($0.words.map { .string($0) }) }
+        }
+    }
+
+    private func program(_ name: String) -> ProgramInvocation? {
+        (try? members.strings(name)).flatMap { try? ProgramInvocation($0) }
+    }
+}

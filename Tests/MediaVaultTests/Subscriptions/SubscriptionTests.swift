@@ -1,0 +1,181 @@
+import OriginTestSupport
+import Testing
+import VaultModel
+
+@testable import MediaVault
+
+/// What an origin answers at `/feed`: a text, or nothing for 404.
+private final class PublishedText: Sendable {
+    let text = Locked<String?>(nil)
+}
+
+/// Subscriptions of a vault, with feeds that a scripted origin has.
+@Suite("Subscriptions", .timeLimit(.minutes(5)))
+struct SubscriptionTests {
+    private static let length: Int64 = 40_000
+    private let fixture: VaultFixture
+    private let feed = PublishedText()
+
+    init() async throws {
+        fixture = try await VaultFixture(ScriptedResource(length: Self.length))
+        fixture.origin.answer { [feed, resource = fixture.resource] request in
+            guard request.target.hasPrefix("/feed") else { return resource.answer(to: request) }
+            guard let text = feed.text.withLock(\.self) else {
+                return ScriptedAnswer(404, fields: ["Content-Length": "0"])
+            }
+            return ScriptedAnswer(
+                200, fields: ["Content-Length": "\(text.utf8.count)"], body: [.bytes(Array(text.utf8))])
+        }
+    }
+
+    private var url: String { fixture.origin.url("/feed?token=1").absoluteString }
+
+    /// Lets the feed name these files.
+    private func publish(_ names: String...) {
+        let items = names.map { #"{"url": "/\#($0).mp4", "id": "\#($0)"}"# }
+        feed.text.withLock { $0 = "[\(items.joined(separator: ","))]" }
+    }
+
+    /// Runs the feed, and fetches what is new, as the command does.
+    @discardableResult
+    private func sync(
+        _ vault: Vault, _ target: String? = nil, change: (inout Subscription.Choices) -> Void = { _ in }
+    ) async throws -> SyncReport {
+        var choices = Subscription.Choices()
+        change(&choices)
+        let report = try await vault.sync(.feed(target ?? url), choices, entries: nil)
+        for (_, entry) in report.fetch { for try await _ in vault.download(entry.reference) {} }
+        return report
+    }
+
+    private func held(_ vault: Vault) async throws -> [String] {
+        try await vault.titles().reduce(into: [String]()) { $0.append(try MediaURL($1.url).path) }.sorted()
+    }
+
+    @Test("What is new is fetched once, what is gone is removed, and what stays is not asked for again")
+    func lifecycle() async throws {
+        let vault = try await fixture.open()
+        publish("a", "b")
+        #expect(try await sync(vault).fetch.count == 2)
+        publish("b", "c")
+        let report = try await sync(vault)
+        #expect(report.fetch.map(\.entry.reference.url.path) == ["/c.mp4"] && report.unchanged == 1)
+        #expect(report.removals.count == 1 && report.removals.allSatisfy { $0.error == nil })
+        #expect(try await held(vault) == ["/b.mp4", "/c.mp4"])
+        let sent = fixture.origin.exchanges.filter { $0.request.target == "/b.mp4" }.reduce(0) { $0 + $1.bodyBytesSent }
+        #expect(sent == Self.length)
+        await vault.close()
+    }
+
+    @Test(
+        "A feed that is missing, empty, damaged or a web page removes nothing, and the run fails",
+        arguments: [nil, "[]", "[{\"url\": \"/b.mp4\"}", "<html><body>Log in</body></html>", "Log in", ""])
+    func failsClosed(text: String?) async throws {
+        let vault = try await fixture.open()
+        publish("a")
+        try await sync(vault)
+        feed.text.withLock { $0 = text }
+        await #expect(throws: VaultError.self) { try await sync(vault) }
+        #expect(try await held(vault) == ["/a.mp4"])
+        let failed = try #require(try await vault.subscriptions().subscriptions.first)
+        #expect(failed.failure != nil && failed.failures == 1)
+        publish("b")
+        try await sync(vault)
+        #expect(try await held(vault) == ["/b.mp4"], "it was still the subscription's")
+        #expect(try await vault.subscriptions().subscriptions.first?.failure == nil)
+        await vault.close()
+    }
+
+    @Test("An entry that cannot be used keeps everything that is held, and the others are fetched")
+    func unusable() async throws {
+        let vault = try await fixture.open()
+        publish("a")
+        try await sync(vault)
+        feed.text.withLock { $0 = #"["/b.mp4", "ftp://a.example/c"]"# }
+        let report = try await sync(vault)
+        #expect(report.unusable == 1 && report.removals.isEmpty && report.subscription.wanted.count == 2)
+        #expect(try await held(vault) == ["/a.mp4", "/b.mp4"])
+        publish("b")
+        #expect(try await sync(vault).removals.count == 1, "it was still the subscription's")
+        await vault.close()
+    }
+
+    @Test("A pinned title, and one that was fetched before, stay; a dry run changes nothing")
+    func keeps() async throws {
+        let vault = try await fixture.open()
+        for try await _ in vault.download(fixture.origin.url("/own.mp4")) {}
+        publish("own", "a", "b")
+        try await sync(vault)
+        try await vault.pin(MediaReference(fixture.origin.url("/a.mp4")))
+        publish("c")
+        let dry = try await vault.sync(.feed(url), Subscription.Choices(), entries: nil, isDryRun: true)
+        #expect(dry.removals.count == 1 && dry.fetch.count == 1 && dry.pinned == 1)
+        #expect(try await held(vault) == ["/a.mp4", "/b.mp4", "/own.mp4"])
+        #expect(try await sync(vault).pinned == 1)
+        #expect(try await held(vault) == ["/a.mp4", "/c.mp4", "/own.mp4"])
+        await vault.close()
+    }
+
+    @Test("With content ids, an entry whose URL changes is the same title")
+    func contentIDs() async throws {
+        let vault = try await fixture.open()
+        for signature in ["1", "2"] {
+            feed.text.withLock { $0 = #"[{"url": "/a.mp4?signature=\#(signature)", "id": "guid-1"}]"# }
+            try await sync(vault) { $0.usesContentIDs = true }
+        }
+        #expect(try await held(vault) == ["/a.mp4"])
+        #expect(!fixture.origin.exchanges.contains { $0.request.target.contains("signature=2") })
+        await vault.close()
+    }
+
+    @Test("What a feed names elsewhere is asked for at public addresses only, and what it names at home anywhere")
+    func reach() async throws {
+        let vault = try await fixture.open()
+        let other = try ScriptedOrigin(fixture.resource)
+        feed.text.withLock { $0 = #"["/a.mp4", "\#(other.url("/private.mp4").absoluteString)"]"# }
+        let report = try await vault.sync(.feed(url), Subscription.Choices(), entries: nil)
+        #expect(report.fetch.map(\.entry.reference.isDerived) == [false, true])
+        await #expect(throws: VaultError.self) {
+            for try await _ in vault.download(report.fetch[1].entry.reference) {}
+        }
+        #expect(other.exchanges.isEmpty)
+        await vault.close()
+    }
+
+    @Test("A service runs what is due, and the download queue fetches it; what is paused stays paused")
+    func schedule() async throws {
+        let vault = try await fixture.open()
+        publish("a", "b")
+        var choices = Subscription.Choices()
+        (choices.interval, choices.name) = (600, "show")
+        let added = try await vault.subscribe(.feed(url), choices)
+        await vault.runDueSubscriptions { _, error in #expect(error == nil) }
+        #expect(try await vault.downloads.counts() == DownloadCounts(waiting: 2))
+        _ = try await vault.downloads.change(.pause, of: .all)
+        let ran = try #require(try await vault.subscriptions().subscriptions.first)
+        #expect(ran.id == added.id && (ran.nextRun ?? 0) > (ran.lastRun ?? .max) && ran.wanted.count == 2)
+        let asked = fixture.origin.exchanges.count
+        await vault.runDueSubscriptions { _, _ in Issue.record("it is not due") }
+        #expect(fixture.origin.exchanges.count == asked)
+        try await vault.queue(try await vault.sync(added.shortID))
+        #expect(try await vault.downloads.counts() == DownloadCounts(paused: 2))
+        await vault.close()
+    }
+
+    @Test("A removed subscription leaves its titles, or takes those that only it brought")
+    func removal() async throws {
+        let vault = try await fixture.open()
+        publish("a", "b")
+        try await sync(vault)
+        let id = try #require(try await vault.subscriptions().subscriptions.first).shortID
+        await #expect(throws: VaultError.self) { try await vault.unsubscribe("00000000", removesTitles: true) }
+        feed.text.withLock { $0 = #"["/b.mp4"]"# }
+        let second = try await sync(vault, fixture.origin.url("/feed2").absoluteString).subscription.shortID
+        #expect(try await vault.unsubscribe(id, removesTitles: true) == 1)
+        #expect(try await held(vault) == ["/b.mp4"])
+        #expect(try await vault.unsubscribe(second, removesTitles: false) == 0)
+        #expect(try await held(vault) == ["/b.mp4"])
+        #expect(try await vault.subscriptions().subscriptions.isEmpty)
+        await vault.close()
+    }
+}

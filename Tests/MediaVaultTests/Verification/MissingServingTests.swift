@@ -1,0 +1,49 @@
+import Foundation
+import GRDB
+import MediaVault
+import OriginTestSupport
+import Testing
+
+@Suite("A title whose served representation has no row", .timeLimit(.minutes(2)))
+struct MissingServingTests {
+    /// Returns a fixture of a complete title, without the rows of what is held of it.
+    private static func fixture(hasBackup: Bool) async throws -> VaultFixture {
+        let fixture = try await VaultFixture.filled()
+        try fixture.index { try $0.execute(sql: "DELETE FROM segment; DELETE FROM representation") }
+        if !hasBackup { try FileManager.default.removeItem(atPath: fixture.place.folder + "/catalog.backup") }
+        return fixture
+    }
+
+    @Test("It is damage, the backup keeps what it knows of the title, and a rebuild brings all of it back")
+    func restored() async throws {
+        let fixture = try await Self.fixture(hasBackup: true)
+        for repairs in [false, true] {
+            let report = try await fixture.verify(repairs: repairs)
+            #expect(!report.isSound && report.damage[.row] == 1)
+            #expect(report.resources.first?.problem?.contains("rebuild the index") == true)
+            #expect(report.orphans.quarantined == 0, "what a rebuild needs stays")
+        }
+        let vault = try await fixture.open()
+        #expect(try await vault.summary(of: fixture.url)?.bytes == 0, "it is not said to be held")
+        try await vault.setMode(.offline)
+        await vault.close()
+        _ = try await Vault.rebuildIndex(fixture.place, unlock: fixture.unlock)
+        try await fixture.expectWholeOffline()
+        #expect(try await fixture.verify().isSound)
+    }
+
+    @Test("Without a backup a repair lets it be fetched again")
+    func repaired() async throws {
+        let fixture = try await Self.fixture(hasBackup: false)
+        let report = try await fixture.verify()
+        #expect(!report.isSound && report.resources.first?.problem?.contains("fetch it again") == true)
+        let repair = try await fixture.verify(repairs: true)
+        #expect(repair.resources.first?.isRepaired == true && repair.isSound)
+        #expect(try await fixture.verify().isSound)
+        let vault = try await fixture.open()
+        for try await _ in vault.download(fixture.url) {}
+        #expect(try await vault.summary(of: fixture.url)?.isComplete == true)
+        await vault.close()
+        try await fixture.expectWholeOffline()
+    }
+}

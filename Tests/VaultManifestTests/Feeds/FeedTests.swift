@@ -1,0 +1,159 @@
+import Foundation
+import SeededRandom
+import Testing
+import VaultModel
+
+@testable import VaultManifest
+
+@Suite("Feeds")
+struct FeedTests {
+    private static let base = "https://feeds.example/show/feed.xml?token=1"
+
+    private static func feed(_ text: String) throws -> Feed {
+        try Feed(Array(text.utf8), at: try MediaURL(base))
+    }
+
+    /// Returns entries as short texts: URL, name of the publisher, title, date.
+    private static func texts(_ feed: Feed) -> [String] {
+        feed.entries.map {
+            [
+                $0.url.absoluteString, $0.guid ?? "-", $0.title ?? "-", $0.date.map { "\($0)" } ?? "-",
+            ].joined(separator: " ")
+        }
+    }
+
+    private static let rss = """
+        <?xml version="1.0" encoding="UTF-8"?>
+        <rss version="2.0" xmlns:media="http://search.yahoo.com/mrss/" xmlns:itunes="http://www.itunes.com/dtds/p">
+        <channel><title>A &amp; B</title><itunes:title>Other</itunes:title>
+        <item><itunes:title>Not this</itunes:title><title><![CDATA[ One ]]></title><guid>g1</guid>
+          <pubDate>Wed, 02 Oct 2002 13:00:00 GMT</pubDate>
+          <enclosure url="cover.jpg" type="image/jpeg"/><enclosure url="one.mp3?a=1&amp;b=2" type="audio/mpeg"/></item>
+        <item><title>A text</title><link>https://feeds.example/text</link></item>
+        <item><guid>g2</guid><media:group><media:content url="small.mp4" medium="video"/>
+          <media:content url="https://cdn.example/big.mp4" medium="video" isDefault="true"/></media:group></item>
+        </channel></rss>
+        """
+
+    @Test("Of RSS, the enclosure or the media of each item is read, with title, guid and date")
+    func rssItems() throws {
+        let feed = try Self.feed(Self.rss)
+        #expect(feed.title == "A & B" && feed.unusable == 0)
+        #expect(
+            Self.texts(feed) == [
+                "https://feeds.example/show/one.mp3?a=1&b=2 g1 One 1033563600", "https://cdn.example/big.mp4 g2 - -",
+            ])
+    }
+
+    @Test("Of Atom, the enclosure of each entry is read, relative to xml:base")
+    func atomEntries() throws {
+        let feed = try Self.feed(
+            """
+            <feed xmlns="http://www.w3.org/2005/Atom" xml:base="/media/"><title>Show</title>
+            <entry><id>tag:1</id><title>One</title><updated>2002-10-02T13:00:00Z</updated>
+              <link rel="alternate" href="page.html"/><link rel="enclosure" type="video/mp4" href="1.mp4"/></entry>
+            <entry xml:base="https://cdn.example/"><id>tag:2</id><link rel="enclosure" href="2.mp4"/></entry>
+            </feed>
+            """)
+        #expect(feed.title == "Show")
+        #expect(
+            Self.texts(feed) == [
+                "https://feeds.example/media/1.mp4 tag:1 One 1033563600", "https://cdn.example/2.mp4 tag:2 - -",
+            ])
+    }
+
+    @Test(
+        "JSON Feed and lists in JSON are read",
+        arguments: [
+            (
+                """
+                {"version": "https://jsonfeed.org/version/1.1", "title": "Show", "items": [
+                {"id": 7, "url": "https://a.example/page", "title": "One", "date_published": "2002-10-02T13:00:00Z",
+                 "attachments": [{"url": "1.mp3", "mime_type": "audio/mpeg", "duration_in_seconds": 12.5}]},
+                {"id": "x", "content_text": "a text"}]}
+                """, ["https://feeds.example/show/1.mp3 7 One 1033563600"]
+            ),
+            (
+                #"["https://a.example/1.mp4", {"url": "2.mp4", "title": "Two", "id": "b", "duration": 1.5}]"#,
+                ["https://a.example/1.mp4 - - -", "https://feeds.example/show/2.mp4 b Two -"]
+            ),
+            (
+                #"{"_type": "playlist", "entries": [{"url": "https://a.example/1.mp4", "id": "a"}]}"#,
+                ["https://a.example/1.mp4 a - -"]
+            ),
+        ])
+    func json(text: String, expected: [String]) throws { #expect(Self.texts(try Self.feed(text)) == expected) }
+
+    @Test("An entry that names no URL to fetch is counted, and the others are read")
+    func unusable() throws {
+        let feed = try Self.feed(#"["ftp://a.example/1", 7, {"url": 3}, "https://a.example/2", {"title": "text"}]"#)
+        #expect(feed.unusable == 3 && Self.texts(feed) == ["https://a.example/2 - - -"])
+    }
+
+    @Test("The user name and password of an entry are dropped")
+    func credentials() throws {
+        let feed = try Self.feed(#"["https://user:secret@a.example/1"]"#)
+        #expect(feed.entries.map(\.url.hasCredentials) == [false])
+    }
+
+    @Test(
+        "What is no feed is refused, and a web page is told apart",
+        arguments: [
+            ("<!DOCTYPE html><html><body>Log in</body></html>", FeedError.webPage),
+            ("<html><head></head><body/></html>", .webPage), ("<html><body><p>Log in<br></body>", .webPage),
+            ("<MPD/>", .notAFeed), ("Please log in", .notAFeed), ("", .notAFeed), ("{\"a\": 1}", .notAFeed),
+            ("{\"items\": [", .json), ("{\"items\": 7}", .json), ("<rss/>", .notAFeed),
+        ])
+    func noFeeds(text: String, expected: FeedError) {
+        #expect(throws: expected) { try Self.feed(text) }
+    }
+
+    @Test("A feed that breaks off, or defines entities, is refused as a whole")
+    func damaged() throws {
+        #expect(throws: FeedError.self) { try Self.feed(String(Self.rss.dropLast(30))) }
+        let entity = "<!DOCTYPE rss [<!ENTITY a SYSTEM \"file:///etc/passwd\">]>" + Self.rss.dropFirst(38)
+        #expect(throws: FeedError.markup(.declaresDocumentType)) { try Self.feed(entity) }
+    }
+
+    @Test("A feed has at most ten thousand entries and 16 MiB")
+    func bounds() throws {
+        let list = { (count: Int) in "[" + (0..<count).map { "\"/\($0)\"" }.joined(separator: ",") + "]" }
+        #expect(try Self.feed(list(Feed.maxEntries)).entries.count == Feed.maxEntries)
+        #expect(throws: FeedError.tooManyEntries) { try Self.feed(list(Feed.maxEntries + 1)) }
+        let blanks = String(repeating: " ", count: Feed.maxBytes)
+        #expect(throws: FeedError.markup(.tooLarge(limit: Feed.maxBytes))) { try Self.feed(blanks + "[]") }
+    }
+
+    @Test("The newest entries are those with the latest dates, or the first ones if a date is missing")
+    func newest() throws {
+        let entry = { (path: String, date: Int64?) in FeedEntry(url: try MediaURL("https://a/\(path)"), date: date) }
+        let dated = Feed(entries: [try entry("1", 10), try entry("2", 30), try entry("3", 30), try entry("4", 20)])
+        #expect(dated.newest(3).map(\.url.path) == ["/2", "/3", "/4"])
+        #expect(dated.newest(nil).map(\.url.path) == ["/1", "/2", "/3", "/4"])
+        let undated = Feed(entries: [try entry("1", 10), try entry("2", nil), try entry("3", 30)])
+        #expect(undated.newest(2).map(\.url.path) == ["/1", "/2"])
+    }
+
+    @Test("A file is a feed if it is XML or one value of JSON, and a list of titles if not")
+    func begins() {
+        #expect(Feed.begins(Array(Self.rss.utf8)) && Feed.begins(Array("\u{FEFF}\n [\"a\"]".utf8)))
+        #expect(Feed.begins(Array(#"{"entries": []}"#.utf8)))
+        #expect(!Feed.begins(Array("{\"url\": \"a\"}\n{\"url\": \"b\"}".utf8)))
+        #expect(!Feed.begins(Array("# films\nhttps://a.example/1".utf8)) && !Feed.begins([]))
+    }
+
+    @Test("Damaged feeds are read or refused, and never end the process", arguments: 0..<300)
+    func fuzz(seed: Int) throws {
+        var random = SeededGenerator(seed: UInt64(seed))
+        var bytes = Array((seed.isMultiple(of: 2) ? Self.rss : #"{"items": [{"id": 1, "attachments": []}]}"#).utf8)
+        for _ in 0..<Int.random(in: 1...8, using: &random) {
+            let place = Int.random(in: 0..<bytes.count, using: &random)
+            switch Int.random(in: 0..<3, using: &random) {
+            case 0: bytes[place] = UInt8.random(in: .min ... .max, using: &random)
+            case 1: bytes.remove(at: place)
+            default: bytes.insert(contentsOf: bytes[place...].prefix(20), at: place)
+            }
+        }
+        if let feed = try? Feed(bytes, at: try MediaURL(Self.base)) { #expect(feed.entries.count <= 20) }
+    }
+}
