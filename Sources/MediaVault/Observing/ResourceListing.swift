@@ -74,24 +74,26 @@ public struct ResourceListing: AsyncSequence, Sendable {
     private func open(_ rows: ArraySlice<SealedResource>) async throws -> [ResourceSummary] {
         let store = store
         return try await pool.run {
-            try store.index.summaries(of: rows.compactMap { try store.index.openIfSound($0) })
+            try store.summaries(of: rows.compactMap { try store.index.openIfSound($0) })
         }
     }
 }
 
-extension VaultIndex {
+extension VaultStore {
     /// Returns what the vault holds of resources. Blocks.
     func summaries(of resources: [StoredResource]) throws -> [ResourceSummary] {
-        var summaries = resources.map { ResourceSummary($0) }
+        // Limits that cannot be read are not enforced, so nothing expires.
+        let age = try? limitsInForce().age
+        var summaries = resources.map { ResourceSummary($0, age: age) }
         let played = summaries.indices.filter { summaries[$0].title == nil && summaries[$0].isManifest }
-        let bytes = try partBytes(of: played.map { resources[$0].id })
+        let bytes = try index.partBytes(of: played.map { resources[$0].id })
         for index in played { summaries[index].partBytes = bytes[resources[index].id] }
         return summaries
     }
 
     /// Returns what the vault holds of a resource; nil if it has no such resource. Blocks.
     func summary(of id: ResourceID) throws -> ResourceSummary? {
-        try resource(id).flatMap { try summaries(of: [$0]).first }
+        try index.resource(id).flatMap { try summaries(of: [$0]).first }
     }
 }
 
@@ -143,9 +145,11 @@ public struct ResourceSummary: Hashable, Codable, Sendable {
     public let added: Timestamp
     /// The hour in which it was last read, or else stored; for a part, also its title.
     public let accessed: Timestamp
+    /// From when on the age limit removes it; nil if none does, as for pinned and downloaded titles.
+    @OrNull public internal(set) var expires: Timestamp?
 
     private enum CodingKeys: String, CodingKey {
-        case id, contentID, added, accessed, url, size, held, bytes, partBytes, type, etag, generation, mode, name
+        case id, contentID, added, accessed, expires, url, size, held, bytes, partBytes, type, etag, generation, mode, name
         case title
         case resourceClass = "class"
         case isPart = "part"
@@ -162,13 +166,16 @@ public struct ResourceSummary: Hashable, Codable, Sendable {
     /// Whether every byte of the resource itself is held.
     public var isComplete: Bool { size == bytes }
 
-    init(_ resource: StoredResource) {
+    /// - Parameter age: the age limit in force, in seconds; nil if there is none.
+    init(_ resource: StoredResource, age: Int64? = nil) {
         let held = resource.serving?.held ?? ByteRanges()
         let information = resource.serving?.info.information
         id = resource.titleID
         contentID = CacheKey(bytes: resource.metadata.cacheKey).contentID
         added = Timestamp(seconds: resource.metadata.created)
         accessed = Timestamp(seconds: resource.accessed)
+        // The same sum as of the eviction: what is not merely played stays.
+        expires = resource.resourceClass == .cache ? age.map { Timestamp(seconds: resource.accessed + $0) } : nil
         url = resource.metadata.url
         size = information?.length
         self.held = Array(held.ranges)

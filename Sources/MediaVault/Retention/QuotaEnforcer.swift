@@ -74,8 +74,7 @@ final class QuotaEnforcer: Sendable {
     /// Returns the limits in force.
     func limitsInForce() async throws -> StorageLimits {
         let store = store
-        guard !store.isOwner else { return store.quota.limits }
-        return try await pool.run { store.quota.settled(try store.index.settings().limits) }
+        return try await pool.run { try store.limitsInForce() }
     }
 
     /// Makes the store enforce the limits, and protect the resources in use.
@@ -236,5 +235,12 @@ struct WallClockMonitor {
     /// Whether ages by the time of day are trusted.
     func isSteady(at uptime: ContinuousClock.Instant) -> Bool {
         begin.map { uptime - $0.uptime >= Self.settling } ?? false
+    }
+}
+
+extension VaultStore {
+    /// Returns the limits in force: for a process that only reads, those of the settings. Blocks.
+    func limitsInForce() throws -> StorageLimits {
+        isOwner ? quota.limits : quota.settled(try index.settings().limits)
     }
 }

@@ -14,7 +14,7 @@ extension Vault {
         let store = store
         let id = try await name(reference).id
         return try await pool.run {
-            try store.index.summary(of: id)
+            try store.summary(of: id)
         }
     }
 
@@ -30,7 +30,7 @@ extension Vault {
             let rows = try store.index.resources(after: last, limit: limit, parts: false)
             let known = rows.compactMap(\.resource)
             return ResourcePage(
-                resources: try store.index.summaries(of: known), damagedCount: rows.count - known.count,
+                resources: try store.summaries(of: known), damagedCount: rows.count - known.count,
                 next: rows.count < limit ? nil : rows.last?.id)
         }
     }
@@ -48,7 +48,7 @@ extension Vault {
     /// Returns what the vault holds of the resource with this id; nil if it has none.
     package func summary(of id: ResourceID) async throws -> ResourceSummary? {
         let store = store
-        return try await pool.run { try store.index.summary(of: id) }
+        return try await pool.run { try store.summary(of: id) }
     }
 
     /// Returns a reference to the title with an id, for every call that takes one.

@@ -5,7 +5,7 @@ import VaultService
 
 /// A column of the table that `list` prints.
 enum ListColumn: String, CaseIterable, Sendable {
-    case id, held, size, bytes, age, played, type, duration, `class`, name, url
+    case id, held, size, bytes, age, played, expires, type, duration, `class`, name, url
 
     /// What `list` prints unless asked otherwise: the name last, because only its width has no bound.
     static let usual: [ListColumn] = [.id, .held, .size, .age, .name]
@@ -24,7 +24,7 @@ enum ListColumn: String, CaseIterable, Sendable {
     /// Whether its texts may be longer than a line, and are cut to its width.
     fileprivate var isLong: Bool { [.name, .url].contains(self) }
     /// Whether it is a number, which ends at the right of its column.
-    fileprivate var isNumber: Bool { [.held, .size, .bytes, .age, .played, .duration].contains(self) }
+    fileprivate var isNumber: Bool { [.held, .size, .bytes, .age, .played, .expires, .duration].contains(self) }
 
     /// Returns the text for a title.
     ///
@@ -38,6 +38,8 @@ enum ListColumn: String, CaseIterable, Sendable {
         case .bytes: ByteCount.text(title.bytes)
         case .age: AgeText.text(seconds: now - title.added.seconds)
         case .played: AgeText.text(seconds: now - title.accessed.seconds)
+        case .expires:
+            title.expires.map { $0.seconds <= now ? "now" : "in " + AgeText.text(seconds: $0.seconds - now) } ?? "-"
         case .type: Terminal.printable(title.title.map(TitleText.kind) ?? title.type ?? "?")
         case .duration: title.title?.duration.map { ClockText.text(seconds: $0 / 1000) } ?? "?"
         case .class: title.class

@@ -1,12 +1,14 @@
 import Foundation
 import MediaVault
-import VaultModel
+package import VaultModel
 
 /// Which resources a list has, and in which order.
 package struct ListSelection: Sendable {
     package var order: ListOrder?
     package var filter: ListFilter?
     package var search: TitleSearch?
+    /// The time for which the list is made.
+    private let now = Timestamp(seconds: Int64(Date().timeIntervalSince1970))
 
     package init(order: ListOrder? = nil, filter: ListFilter? = nil, search: TitleSearch? = nil) {
         (self.order, self.filter, self.search) = (order, filter, search)
@@ -16,7 +18,7 @@ package struct ListSelection: Sendable {
     var isAll: Bool { order == nil && filter == nil && search == nil }
 
     package func admits(_ title: ListedDocument) -> Bool {
-        (filter?.admits(title) ?? true) && (search?.finds(title) ?? true)
+        (filter?.admits(title, at: now) ?? true) && (search?.finds(title) ?? true)
     }
 
     /// Returns a page of titles in the order of the selection, or that of their names.
@@ -84,13 +86,16 @@ package struct TitleSearch: Sendable {
 
 /// Which titles a list has.
 package enum ListFilter: String, CaseIterable, Sendable {
-    case held, partial, pinned
+    case held, partial, pinned, expired
 
-    package func admits(_ title: ListedDocument) -> Bool {
+    /// Returns whether the list has a title at a time.
+    package func admits(_ title: ListedDocument, at now: Timestamp) -> Bool {
         switch self {
         case .held: title.complete
         case .partial: !title.complete
         case .pinned: title.class == "pinned"
+        // The next prune removes it, unless it is played before.
+        case .expired: title.expires.map { $0 <= now } ?? false
         }
     }
 }

@@ -8,6 +8,8 @@ package struct ListedDocument: Codable, Sendable {
     @OrNull package var contentID: String?
     package let added: Timestamp
     package let accessed: Timestamp
+    /// From when on the age limit removes it.
+    @OrNull package var expires: Timestamp?
     @OrNull package var size: Int64?
     package let bytes: Int64
     package let `class`: String
@@ -21,7 +23,7 @@ package struct ListedDocument: Codable, Sendable {
         id = summary.id
         url = summary.url
         contentID = summary.contentID
-        (added, accessed) = (summary.added, summary.accessed)
+        (added, accessed, expires) = (summary.added, summary.accessed, summary.expires)
         size = summary.wholeSize
         bytes = summary.wholeBytes
         `class` = summary.resourceClass

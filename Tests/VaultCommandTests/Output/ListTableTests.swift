@@ -11,7 +11,7 @@ struct ListTableTests {
     static func title(
         id: String = "aaaaaaaa", name: String? = nil, url: String = "http://a.example/film.mp4", size: Int64? = 10,
         bytes: Int64 = 10, added: String = "2026-11-23T22:00:00Z", accessed: String = "2026-11-23T22:00:00Z",
-        class: String = "download", isManifest: Bool = false
+        class: String = "download", expires: String? = nil, isManifest: Bool = false
     ) throws -> ListedDocument {
         let name = name.map { "\"\($0)\"" } ?? "null"
         let record =
@@ -19,7 +19,7 @@ struct ListTableTests {
             + #""resources":4,"selection":{"audio":"default","subtitles":"none","video":"best"},"size":\#(bytes)}"#
         let text =
             #"{"accessed":"\#(accessed)","added":"\#(added)","bytes":\#(bytes),"class":"\#(`class`)","contentID":null,"#
-            + #""etag":null,"generation":1,"held":[[0,\#(bytes)]],"id":"\#(id)","mode":null,"name":\#(name),"#
+            + #""etag":null,"expires":\#(expires.map { "\"\($0)\"" } ?? "null"),"generation":1,"held":[[0,\#(bytes)]],"id":"\#(id)","mode":null,"name":\#(name),"#
             + #""part":false,"partBytes":null,"size":\#(size.map(String.init) ?? "null"),"#
             + #""title":\#(isManifest ? record : "null"),"#
             + #""type":"video/mp4","url":"\#(url)"}"#
@@ -92,9 +92,14 @@ struct ListTableTests {
     @Test("The filters admit what their names say")
     func filters() throws {
         let (whole, partial) = (try Self.title(), try Self.title(size: 20, class: "pinned"))
-        #expect(ListFilter.held.admits(whole) && !ListFilter.held.admits(partial))
-        #expect(ListFilter.partial.admits(partial) && !ListFilter.partial.admits(whole))
-        #expect(ListFilter.pinned.admits(partial) && !ListFilter.pinned.admits(whole))
+        let old = try Self.title(class: "cache", expires: "2026-11-23T22:00:00Z")
+        let end = try #require(old.expires)
+        let admits = { (filter: ListFilter, title: ListedDocument) in filter.admits(title, at: end) }
+        #expect(admits(.held, whole) && !admits(.held, partial))
+        #expect(admits(.partial, partial) && !admits(.partial, whole))
+        #expect(admits(.pinned, partial) && !admits(.pinned, whole))
+        #expect(admits(.expired, old) && !admits(.expired, whole))
+        #expect(!ListFilter.expired.admits(old, at: Timestamp(seconds: end.seconds - 1)))
     }
 
     @Test(

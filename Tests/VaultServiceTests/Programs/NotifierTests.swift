@@ -107,6 +107,9 @@ struct NotifierTests {
             // An age of which half lies before the hour in which the title was read.
             limits.maxAge = 1
             try await service.vault.setLimits(limits)
+            let summary = try #require(try await service.vault.summary(of: played))
+            #expect(summary.expires == Timestamp(seconds: summary.accessed.seconds + 1))
+            #expect(try await service.vault.summary(of: kept)?.expires == nil, "a download does not expire")
             try await name(program, in: service)
         }
         // A service looks for such titles when it starts.
