@@ -90,6 +90,16 @@ package struct Subscription: Hashable, Sendable {
     /// The most failures that are counted.
     private static let maxFailures: Int64 = 1000
 
+    /// Takes over the ids that titles have under another locator.
+    ///
+    /// - Parameter titles: those of titles that are not stored; stored ones keep theirs.
+    package mutating func rename(_ titles: [TitleID: TitleID]) {
+        wanted = Set(wanted.map { titles[$0] ?? $0 })
+        brought = Set(brought.map { titles[$0] ?? $0 })
+        // A title that is neither stored nor queued has an id that only its list can tell.
+        nextRun = nil
+    }
+
     /// The id by which people and programs name it: eight hex digits.
     package var shortID: String { String(id.hex.prefix(8)) }
 

@@ -9,6 +9,8 @@ public final class KeyAdministration: Sendable {
     let loaders: LoaderTable
     /// The download queue, which forgets what is shredded.
     let downloads: DownloadQueue
+    /// Held while a subscription runs or is changed.
+    let subscriptionChanges: AsyncLock
     /// The receipts of key operations.
     let log: AuditLog
     /// Work that must end before the store closes.
@@ -18,9 +20,13 @@ public final class KeyAdministration: Sendable {
     /// The schedule for key operations that a previous owner left unfinished.
     private let resumeSchedule = Locked(ResumeSchedule())
 
-    init(loaders: LoaderTable, downloads: DownloadQueue, log: AuditLog, tasks: BackgroundTasks) {
+    init(
+        loaders: LoaderTable, downloads: DownloadQueue, subscriptionChanges: AsyncLock, log: AuditLog,
+        tasks: BackgroundTasks
+    ) {
         self.loaders = loaders
         self.downloads = downloads
+        self.subscriptionChanges = subscriptionChanges
         self.log = log
         self.tasks = tasks
     }

@@ -21,15 +21,18 @@ extension KeyAdministration {
             await loaders.end(with: Self.renamed, refusing: ResourceNames.renaming)
             defer { loaders.resume() }
             let names = loaders.environment.names
-            let (unopened, report) = try await downloads.rereading {
-                try await pool.run {
-                    let unopened = try store.changeLocator(
-                        noting: log,
-                        queued: { order, locator in
-                            try? names.id(of: order.reference(), locator: locator)
-                        },
-                        principals: { try Self.principals(in: store, from: $0, to: $1) })
-                    return (unopened, try KeyReport(store, act: nil))
+            // A run of a subscription has ids of the old locator until it has ended.
+            let (unopened, report) = try await subscriptionChanges.exclusively {
+                try await downloads.rereading {
+                    try await pool.run {
+                        let unopened = try store.changeLocator(
+                            noting: log,
+                            queued: { order, locator in
+                                try? names.id(of: order.reference(), locator: locator)
+                            },
+                            principals: { try Self.principals(in: store, from: $0, to: $1) })
+                        return (unopened, try KeyReport(store, act: nil))
+                    }
                 }
             }
             try await loaders.environment.names.reload()

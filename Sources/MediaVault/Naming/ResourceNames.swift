@@ -190,6 +190,12 @@ final class ResourceNames: Sendable {
     /// Whether the content of a host never changes under the same URL.
     func isImmutable(host: String) -> Bool { known.withLock { $0.policy.isImmutable(host: host) } }
 
+    /// Returns the query by which the key policy tells a URL from others; nil if there is none.
+    func namedQuery(of url: MediaURL) -> String? {
+        let policy = known.withLock(\.policy)
+        return (try? MediaURL(policy.name(of: url)))?.query
+    }
+
     /// Returns the key policy in force.
     ///
     /// - Throws: ``VaultError`` if the settings fail authentication.

@@ -149,7 +149,8 @@ public struct ResourceSummary: Hashable, Codable, Sendable {
     @OrNull public internal(set) var expires: Timestamp?
 
     private enum CodingKeys: String, CodingKey {
-        case id, contentID, added, accessed, expires, url, size, held, bytes, partBytes, type, etag, generation, mode, name
+        case id, contentID, added, accessed, expires, url, size, held, bytes, partBytes, type, etag, generation, mode,
+            name
         case title
         case resourceClass = "class"
         case isPart = "part"

@@ -8,12 +8,13 @@ extension DownloadQueue {
     ///
     /// One that is in the queue already keeps its place, gets the new options unless it runs, and waits again.
     ///
+    /// - Parameter resumes: whether what is paused waits again, too.
     /// - Returns: the entries, one for each download.
     /// - Throws: ``VaultError`` with code `owned` if this process is not the owner; `busy` if the queue has
     ///   ``QueuedDownload/most`` entries; `invalidArgument` if a reference cannot be used. Then nothing is added.
     @discardableResult
     package func add(
-        _ downloads: [(reference: MediaReference, options: DownloadOptions)], first: Bool = false
+        _ downloads: [(reference: MediaReference, options: DownloadOptions)], first: Bool = false, resumes: Bool = true
     ) async throws -> [DownloadSnapshot] {
         try store.requireOwner(to: "queues downloads")
         try await load()
@@ -21,7 +22,7 @@ extension DownloadQueue {
             // Named here, so that no change of the locator comes in between.
             var named: [NamedOrder] = []
             for download in downloads { named.append(try await name(download.reference, download.options)) }
-            let entries = try await entries(for: named, first: first)
+            let entries = try await entries(for: named, first: first, resumes: resumes)
             try await write(entries.filter(\.isChanged).map(\.download))
             wake()
             return state.withLock { state in
@@ -51,7 +52,7 @@ extension DownloadQueue {
 
     /// Returns the entries for some orders: those that the queue has, and new ones.
     private func entries(
-        for orders: [NamedOrder], first: Bool
+        for orders: [NamedOrder], first: Bool, resumes: Bool
     ) async throws -> [(download: QueuedDownload, isChanged: Bool)] {
         let (count, before, behind) = state.withLock { state in
             (state.list?.count ?? 0, state.list?.firstPosition ?? 0, state.list?.lastPosition ?? 0)
@@ -71,7 +72,8 @@ extension DownloadQueue {
                 var changed = queued
                 if !isRunning {
                     changed.order = order.order
-                    (changed.state, changed.attempts, changed.notBefore, changed.failure) = (.waiting, 0, nil, nil)
+                    (changed.attempts, changed.notBefore, changed.failure) = (0, nil, nil)
+                    if resumes || changed.state != .paused { changed.state = .waiting }
                 }
                 if first { changed.position = position }
                 entries.append((changed, !isRunning || first))

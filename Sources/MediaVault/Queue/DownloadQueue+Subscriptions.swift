@@ -3,11 +3,12 @@ import VaultStorage
 
 // What subscriptions ask of the download queue.
 extension DownloadQueue {
-    /// Returns the titles that are in the queue and did not fail for good; a paused one stays paused.
-    func waitingTitles() async throws -> Set<TitleID> {
+    /// Returns the titles that are in the queue, with the URL that each is fetched from.
+    func queuedTitles() async throws -> [TitleID: (url: String, state: QueuedDownload.State)] {
         try await load()
         return state.withLock { state in
-            Set((state.list?.inOrder.map(\.download) ?? []).filter { $0.state != .failed }.map(\.title))
+            let entries = (state.list?.inOrder.map(\.download) ?? []).map { ($0.title, ($0.order.url, $0.state)) }
+            return Dictionary(entries, uniquingKeysWith: { first, _ in first })
         }
     }
 

@@ -6,17 +6,30 @@ import VaultModel
 struct FeedReader: Sendable {
     let environment: LoaderEnvironment
 
-    /// A feed, and how what it names is requested.
-    struct Answer: Sendable {
-        let feed: Feed
-        let reach: TitleReach
-    }
+    /// The longest that reading may take, however slowly its bytes come.
+    var timeLimit: Duration = .seconds(120)
 
     /// Reads a feed.
     ///
     /// - Throws: ``VaultError``: `unreachable`, `refused`, `invalidResponse` if it is no feed, `notHeld` if the mode
     ///   allows no requests.
-    func read(_ url: MediaURL) async throws -> Answer {
+    func read(_ url: MediaURL) async throws -> FeedAnswer {
+        try await withThrowingTaskGroup(of: FeedAnswer?.self) { group in
+            group.addTask { try await readWithoutLimit(url) }
+            group.addTask {
+                try await Task.sleep(for: timeLimit)
+                return nil
+            }
+            defer { group.cancelAll() }
+            guard let answer = try await group.next() ?? nil else {
+                throw VaultError(
+                    .unreachable, "\(url) did not send the whole feed within \(timeLimit); try again later")
+            }
+            return answer
+        }
+    }
+
+    private func readWithoutLimit(_ url: MediaURL) async throws -> FeedAnswer {
         guard environment.mode.current.allowsRequests else {
             throw VaultError(.notHeld, "the mode of the vault allows no requests, so \(url) was not read; go online")
         }
@@ -36,8 +49,8 @@ struct FeedReader: Sendable {
             } catch let error as FeedError {
                 throw Self.error(error, reference.url)
             }
-            return Answer(
-                feed: feed,
+            return FeedAnswer(
+                feed: feed, url: url,
                 reach: TitleReach(
                     named: reference.url, base: base, isDerived: false,
                     fields: OriginFields(reference.fields, for: reference.url)))

@@ -1,3 +1,4 @@
+import VaultCrypto
 import VaultManifest
 package import VaultModel
 
@@ -10,6 +11,21 @@ package struct SyncEntry: Sendable {
 
     /// Creates an entry.
     package init(_ reference: MediaReference, name: String? = nil) { (self.reference, self.name) = (reference, name) }
+}
+
+/// What a subscription is to follow in one run.
+package enum SyncList: Sendable {
+    /// A list that the operator gives, and how many of its lines cannot be used.
+    case given([SyncEntry], unusable: Int)
+    /// A feed as its origin has it.
+    case feed(FeedAnswer)
+}
+
+/// A feed, where it was read, and how what it names is requested.
+package struct FeedAnswer: Sendable {
+    let feed: Feed
+    let url: MediaURL
+    let reach: TitleReach
 }
 
 /// What a sync did, or would do.
@@ -54,7 +70,7 @@ extension SyncEntry {
     /// Creates the entry of a title of a feed.
     ///
     /// - Parameters:
-    ///   - place: the URL of the feed, without its query; nil if the URL of the entry is its identity.
+    ///   - place: what tells the feed from others; nil if the URL of the entry is its identity.
     init(_ entry: FeedEntry, reach: TitleReach, namedWithin place: String?) {
         self.init(reach.reference(to: entry.url), name: entry.title)
         // Two feeds may have the same names for other things.
@@ -62,6 +78,16 @@ extension SyncEntry {
         let name = "\(place)#\(guid)"
         let isPlain = !name.unicodeScalars.contains { $0.properties.generalCategory == .control }
         if isPlain, name.utf8.count <= MediaReference.maxContentIDBytes { reference.contentID = name }
+    }
+}
+
+extension ResourceNames {
+    /// Returns what tells a feed from others: its URL as the key policy names it, with a hash of its query in place of
+    /// the query, because a content id is shown to people, and a query may have a token.
+    func feedPlace(_ url: MediaURL) -> String {
+        let place = url.origin + url.path
+        guard let query = namedQuery(of: url), !query.isEmpty else { return place }
+        return place + "?" + Hex.encode(Array(KeyDerivation.checksum(.feedQuery, Array(query.utf8)).prefix(8)))
     }
 }
 

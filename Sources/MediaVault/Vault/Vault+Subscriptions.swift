@@ -9,7 +9,7 @@ extension Vault {
     package func subscriptions() async throws -> (subscriptions: [Subscription], damaged: Int) {
         let store = store
         let found = try await pool.run { try store.index.subscriptions() }
-        return (found.subscriptions, found.damaged.count)
+        return (found.subscriptions, found.damaged)
     }
 
     /// Adds a subscription, or gives the one of the same source other choices; its titles stay.
@@ -58,14 +58,21 @@ extension Vault {
     /// - Parameter id: the short id.
     /// - Returns: how many titles were removed.
     /// - Throws: ``VaultError`` with code `notHeld` if there is none with this id; the error of the first title that
-    ///   cannot be removed: then the subscription stays.
+    ///   cannot be removed: then the subscription stays; `integrity` if titles are to be removed that a subscription
+    ///   which cannot be read may want.
     package func unsubscribe(_ id: String, removesTitles: Bool) async throws -> Int {
         try requireOwner(to: "keeps subscriptions")
         return try await subscriptionClock.changing.exclusively {
-            let all = try await subscriptions().subscriptions
+            let (all, damaged) = try await subscriptions()
             let subscription = try Self.subscription(id, in: all)
             var removed = 0
             if removesTitles {
+                guard damaged == 0 else {
+                    throw VaultError(
+                        .integrity,
+                        "a subscription cannot be read, and may want these titles, so nothing was removed; remove the "
+                            + "subscription without its titles, or all subscriptions")
+                }
                 let others = all.filter { $0.id != subscription.id }
                 let held = try await held(subscription.brought)
                 let plan = SyncPlan(
@@ -78,6 +85,19 @@ extension Vault {
             let store = store
             try await pool.run { try store.removeSubscriptions([subscription.id]) }
             return removed
+        }
+    }
+
+    /// Removes all subscriptions, also those that cannot be read; their titles stay.
+    ///
+    /// - Returns: how many there were.
+    package func unsubscribeAll() async throws -> Int {
+        try requireOwner(to: "keeps subscriptions")
+        return try await subscriptionClock.changing.exclusively {
+            let (all, damaged) = try await subscriptions()
+            let store = store
+            try await pool.run { try store.removeAllSubscriptions() }
+            return all.count + damaged
         }
     }
 
@@ -94,28 +114,32 @@ extension Vault {
     ///
     /// - Parameters:
     ///   - id: the short id.
-    ///   - entries: what the list names, if the operator gives it; else the feed is read.
-    ///   - unusable: how many of its lines cannot be used.
+    ///   - given: what the list names, if the operator gives it; else the feed is read.
+    ///   - queues: whether what is to be fetched is put into the download queue, before the run counts as done.
     ///   - isDryRun: whether nothing is changed.
     /// - Throws: ``VaultError`` if the feed cannot be read, or names nothing: then nothing is removed.
     package func sync(
-        _ id: String, entries: [SyncEntry]? = nil, unusable: Int = 0, isDryRun: Bool = false
+        _ id: String, _ given: SyncList? = nil, queues: Bool = false, isDryRun: Bool = false
     ) async throws -> SyncReport {
         try requireOwner(to: "syncs subscriptions")
+        let source = try Self.subscription(id, in: try await subscriptions().subscriptions).source
+        let list = await list(of: source, given)
         return try await subscriptionClock.changing.exclusively {
+            // It may have been changed or removed while its feed was read.
             let subscription = try Self.subscription(id, in: try await subscriptions().subscriptions)
-            return try await run(subscription, entries, unusable, isDryRun)
+            return try await run(subscription, list, queues: queues, isDryRun)
         }
     }
 
     /// Runs the list of a source once, under a subscription that has no schedule unless it had one before.
     ///
-    /// - Throws: as ``sync(_:entries:unusable:isDryRun:)`` and ``subscribe(_:_:)``.
+    /// - Throws: as ``sync(_:_:queues:isDryRun:)`` and ``subscribe(_:_:)``.
     package func sync(
-        _ source: Subscription.Source, _ choices: Subscription.Choices, entries: [SyncEntry]?, unusable: Int = 0,
-        isDryRun: Bool = false
+        _ source: Subscription.Source, _ choices: Subscription.Choices, _ given: SyncList? = nil,
+        queues: Bool = false, isDryRun: Bool = false
     ) async throws -> SyncReport {
         try requireOwner(to: "syncs subscriptions")
+        let list = await list(of: source, given)
         return try await subscriptionClock.changing.exclusively {
             let former = try await subscriptions().subscriptions.first { $0.source == source }
             // Its choices would change unseen.
@@ -125,28 +149,43 @@ extension Vault {
                     "\(former?.place ?? "") is a saved subscription, \(former?.shortID ?? ""); run that, or save it again "
                         + "with other choices")
             }
-            return try await run(try await subscription(of: source, choices), entries, unusable, isDryRun)
+            return try await run(try await subscription(of: source, choices), list, queues: queues, isDryRun)
+        }
+    }
+
+    /// Returns what a source names now. A feed may take its time, so nothing waits for it.
+    private func list(of source: Subscription.Source, _ given: SyncList?) async -> Result<SyncList, any Error> {
+        if let given { return .success(given) }
+        do {
+            guard case .feed(let text) = source else {
+                throw VaultError(.invalidArgument, "the list was given by hand; give it again")
+            }
+            return .success(.feed(try await FeedReader(environment: loaders.environment).read(try MediaURL(text))))
+        } catch {
+            return .failure(error)
         }
     }
 
     private func run(
-        _ given: Subscription, _ entries: [SyncEntry]?, _ unusable: Int, _ isDryRun: Bool
+        _ given: Subscription, _ list: Result<SyncList, any Error>, queues: Bool, _ isDryRun: Bool
     ) async throws -> SyncReport {
         var subscription = given
         subscription.lastRun = store.now()
         var written = subscription
         do {
-            var report = try await decide(&subscription, entries, unusable)
+            var report = try await decide(&subscription, list.get())
             guard !isDryRun else { return report }
             let plan = report
             subscription = plan.subscription
             // What is about to come is its own, and what could not be removed stays its own, even if this is broken off.
+            // It is due until everything is done.
             subscription.brought.formUnion(given.brought)
             try await write(subscription)
             written = subscription
             for index in report.removals.indices {
                 report.removals[index] = try await removal(of: report.removals[index].title)
             }
+            if queues { try await queue(report) }
             subscription.brought = plan.subscription.brought.union(
                 report.removals.filter { $0.error != nil }.map(\.title))
             subscription.failure = report.removals.lazy.compactMap(\.error).first.map(Subscription.Failure.init)
@@ -165,21 +204,16 @@ extension Vault {
     }
 
     /// Decides what a sync does.
-    private func decide(
-        _ subscription: inout Subscription, _ given: [SyncEntry]?, _ unusable: Int
-    ) async throws -> SyncReport {
+    private func decide(_ subscription: inout Subscription, _ list: SyncList) async throws -> SyncReport {
         let newest = subscription.choices.newest.map { Int($0) }
-        var (entries, unusable) = (given.map { Array($0.prefix(newest ?? .max)) } ?? [], unusable)
-        if given == nil {
-            guard case .feed(let text) = subscription.source else {
-                throw VaultError(
-                    .invalidArgument, "\(subscription.place) is a list that was given by hand; give it again")
-            }
-            let url = try MediaURL(text)
-            let answer = try await FeedReader(environment: loaders.environment).read(url)
-            let place = subscription.choices.usesContentIDs ? url.origin + url.path : nil
+        let entries: [SyncEntry]
+        var unusable: Int
+        switch list {
+        case .given(let given, let count): (entries, unusable) = (Array(given.prefix(newest ?? .max)), count)
+        case .feed(let answer):
+            let place = subscription.choices.usesContentIDs ? loaders.environment.names.feedPlace(answer.url) : nil
             entries = answer.feed.newest(newest).map { SyncEntry($0, reach: answer.reach, namedWithin: place) }
-            unusable += answer.feed.unusable
+            unusable = answer.feed.unusable
             subscription.statedName = answer.feed.title.flatMap(MediaName.cleaned)
         }
         guard !entries.isEmpty else {
@@ -201,11 +235,13 @@ extension Vault {
             throw VaultError(
                 .invalidArgument, "a list may name \(Feed.maxEntries) titles; split it into several lists")
         }
-        let others = try await subscriptions().subscriptions.filter { $0.id != subscription.id }
+        let (all, damaged) = try await subscriptions()
+        // What cannot be read may name any title, or want it.
+        let isDecided = unusable == 0 && damaged == 0
         let plan = SyncPlan(
             wanted: wanted.map(\.title), held: try await held(known.union(subscription.brought)),
-            subscription: subscription, others: others,
-            goneTitles: subscription.choices.keepsGone ? .kept : unusable == 0 ? .removed : .undecided)
+            subscription: subscription, others: all.filter { $0.id != subscription.id },
+            goneTitles: subscription.choices.keepsGone ? .kept : isDecided ? .removed : .undecided)
         subscription.wanted = unusable == 0 ? known : known.union(subscription.wanted)
         subscription.brought = plan.brought
         guard max(subscription.wanted.count, subscription.brought.count) <= Subscription.maxTitles else {
@@ -234,12 +270,17 @@ extension Vault {
     /// Returns what the vault has of titles.
     private func held(_ titles: Set<TitleID>) async throws -> [TitleID: SyncPlan.Held] {
         var held: [TitleID: SyncPlan.Held] = [:]
+        let queued = try await downloads.queuedTitles()
         for title in titles {
+            // What the operator has queued is the operator's, before a byte of it is there.
+            if queued[title] != nil { held[title] = SyncPlan.Held(isKept: true) }
             guard let summary = try await summary(ofTitle: title) else { continue }
             let isPinned = summary.resourceClass == ResourceClass.pinned.rawValue
             held[title] = SyncPlan.Held(
                 isWhole: summary.isWhole,
-                isKept: isPinned || summary.resourceClass == ResourceClass.download.rawValue, isPinned: isPinned)
+                isKept: queued[title] != nil || isPinned
+                    || summary.resourceClass == ResourceClass.download.rawValue,
+                isPinned: isPinned)
         }
         return held
     }
@@ -286,15 +327,19 @@ extension Vault {
 
 // Running by a service.
 extension Vault {
-    /// Puts what a sync is to fetch into the download queue, unless it is there.
-    package func queue(_ report: SyncReport) async throws {
-        let queued = try await downloads.waitingTitles()
-        let orders = report.fetch.filter { !queued.contains($0.title) }.map { _, entry in
+    /// Puts what a sync is to fetch into the download queue. What is there already is fetched from the URL that the list
+    /// names now; what is paused stays paused.
+    private func queue(_ report: SyncReport) async throws {
+        let queued = try await downloads.queuedTitles()
+        let orders = report.fetch.filter { title, entry in
+            guard let (url, state) = queued[title] else { return true }
+            return state == .failed || url != entry.reference.url.absoluteString
+        }.map { _, entry in
             var options = report.subscription.choices.options
             options.name = entry.name.flatMap(MediaName.cleaned)
             return (reference: entry.reference, options: options)
         }
-        if !orders.isEmpty { try await downloads.add(orders) }
+        if !orders.isEmpty { try await downloads.add(orders, resumes: false) }
     }
 
     /// Begins to run the subscriptions that have an interval, until the vault is closed.
@@ -312,8 +357,7 @@ extension Vault {
         else { return }
         for subscription in SyncSchedule.due(known, at: store.now()) where !Task.isCancelled {
             do {
-                let report = try await sync(subscription.shortID)
-                try await queue(report)
+                let report = try await sync(subscription.shortID, queues: true)
                 tell(report.subscription, report.removals.lazy.compactMap(\.error).first)
             } catch let error as VaultError {
                 tell(subscription, error)

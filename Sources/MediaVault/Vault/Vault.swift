@@ -83,7 +83,7 @@ public final class Vault: Sendable {
         manifests = ManifestPlayback(loaders)
         downloads = DownloadQueue(loaders)
         keys = KeyAdministration(
-            loaders: loaders, downloads: downloads,
+            loaders: loaders, downloads: downloads, subscriptionChanges: subscriptionClock.changing,
             log: AuditLog(of: store, at: KeyringPlace(keyringFile, fileSystem: store.fileSystem)), tasks: tasks)
     }
 

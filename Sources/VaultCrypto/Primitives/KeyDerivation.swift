@@ -16,6 +16,8 @@ package struct Purpose: Sendable {
     package static let tokenEra = Purpose("mv.token.era")
     package static let audit = Purpose("mv.audit")
     package static let auditLine = Purpose("mv.audit.line")
+    /// Tells feeds apart whose URLs differ in their queries alone; without a key.
+    package static let feedQuery = Purpose("mv.feed.query")
     package static let keyring = Purpose("mv.keyring")
     package static let keyringMAC = Purpose("mv.keyring.mac")
     package static let keyringSum = Purpose("mv.keyring.sum")

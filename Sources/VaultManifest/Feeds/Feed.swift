@@ -13,6 +13,8 @@ package struct Feed: Hashable, Sendable {
     package static let maxEntries = 10_000
     /// The most bytes of a feed.
     package static let maxBytes = 16 << 20
+    /// The most bytes of one in JSON: its parser takes many times as much memory.
+    package static let maxJSONBytes = 4 << 20
 
     /// Returns the newest entries, if all have a date; else the first ones.
     ///
@@ -30,13 +32,18 @@ package struct Feed: Hashable, Sendable {
 
     /// Adds what an entry states.
     ///
+    /// - Parameter address: the reference to its file, which counts as unusable if it is empty; nil if the entry names
+    ///   no file: a text to read.
     /// - Throws: ``FeedError/tooManyEntries``.
     mutating func add(
         _ address: String?, guid: String?, title: String?, date: String?, at base: MediaURL?
     ) throws(FeedError) {
-        // An entry without a file is a text to read.
-        guard let address = address?.trimmingSpace(), !address.isEmpty else { return }
+        guard let address = address?.trimmingSpace() else { return }
         guard entries.count + unusable < Self.maxEntries else { throw .tooManyEntries }
+        guard !address.isEmpty else {
+            unusable += 1
+            return
+        }
         let url = base.map { try? URLReference.resolve(address, at: $0) } ?? (try? MediaURL(address))
         guard let url else {
             unusable += 1

@@ -78,7 +78,9 @@ enum RSSFeed {
         let groups = [item] + item.elements("group")
         let content = groups.flatMap { $0.elements("content") }.filter { $0["url"] != nil }
         let named = item.elements("enclosure") + content.filter { $0["isDefault"] == "true" } + content
-        return named.first { FeedMedia.isMedia(type: $0["type"], medium: $0["medium"]) }?["url"]
+        let media = named.first { FeedMedia.isMedia(type: $0["type"], medium: $0["medium"]) }
+        // An enclosure without an address is a file that cannot be fetched.
+        return media.map { $0["url"] ?? "" }
     }
 }
 
@@ -88,9 +90,10 @@ enum AtomFeed {
         var feed = Feed(title: root.plain("title"))
         let base = root.base(at: base)
         for entry in root.elements("entry") {
-            let links = entry.elements("link").filter { $0["rel"] == "enclosure" && $0["href"] != nil }
+            let links = entry.elements("link").filter { $0["rel"] == "enclosure" }
+            let media = links.first { FeedMedia.isMedia(type: $0["type"], medium: nil) }
             try feed.add(
-                links.first { FeedMedia.isMedia(type: $0["type"], medium: nil) }?["href"], guid: entry.plain("id"),
+                media.map { $0["href"] ?? "" }, guid: entry.plain("id"),
                 title: entry.plain("title"), date: entry.plain("published") ?? entry.plain("updated"),
                 at: entry.base(at: base))
         }

@@ -6,6 +6,7 @@ import VaultModel
 /// Read with Foundation, because the vault's own parser takes no fractions, which feeds have.
 enum JSONFeed {
     static func read(_ bytes: [UInt8], at base: MediaURL?) throws(FeedError) -> Feed {
+        guard bytes.count <= Feed.maxJSONBytes else { throw .markup(.tooLarge(limit: Feed.maxJSONBytes)) }
         let document: Document
         do {
             document = try JSONDecoder().decode(Document.self, from: data(bytes))
@@ -20,7 +21,7 @@ enum JSONFeed {
                 continue
             }
             // An item of a feed names its page as url.
-            let address = document.isFeed ? entry.attachment : entry.attachment ?? entry.url
+            let address = document.isFeed ? entry.attachment : entry.attachment ?? entry.url ?? ""
             try feed.add(address, guid: entry.id, title: entry.title, date: entry.date, at: base)
         }
         return feed
@@ -99,7 +100,7 @@ enum JSONFeed {
             var attachments = try members.nestedUnkeyedContainer(forKey: .attachments)
             while attachment == nil, !attachments.isAtEnd {
                 let file = try attachments.decode(Attachment.self)
-                if FeedMedia.isMedia(type: file.type, medium: nil) { attachment = file.url }
+                if FeedMedia.isMedia(type: file.type, medium: nil) { attachment = file.url ?? "" }
             }
         }
 
@@ -109,7 +110,7 @@ enum JSONFeed {
         }
 
         struct Attachment: Decodable {
-            let url: String
+            let url: String?
             let type: String?
 
             private enum CodingKeys: String, CodingKey {

@@ -7,10 +7,9 @@ import VaultModel
 
 /// A request to the API: the query of its target, and its body. It has no more than the API description says.
 struct APIRequest: Sendable {
-    /// The longest body in bytes, enough for a URL, some header fields and a few numbers.
+    /// The longest body in bytes: enough for a URL, some header fields and a few numbers, or for the files of settings,
+    /// in which each character may be escaped.
     static let maxBytes = 1 << 20
-    /// The longest body in bytes that may contain a PEM file: line ends are escaped in it.
-    static let maxFileBytes = 2 * AuthorityCertificates.maxLength
 
     private let request: Request
     private let schema: RequestSchema

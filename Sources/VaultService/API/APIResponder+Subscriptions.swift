@@ -15,11 +15,15 @@ extension APIResponder {
         switch request.method {
         case .post: return try json(try await vault.subscribe(asked.body()))
         case .delete:
-            guard let id = asked["id"], ["true", "false", nil].contains(asked["titles"]) else {
+            switch (asked["id"], asked["titles"], asked["all"]) {
+            case (let id?, let titles, nil) where ["true", "false", nil].contains(titles):
+                return try json(try await vault.unsubscribe(id, titles: titles == "true"))
+            case (nil, nil, "true"): return try json(try await vault.unsubscribeAll())
+            default:
                 throw VaultError(
-                    .invalidArgument, "the query must have the id of a subscription, and titles is true or false")
+                    .invalidArgument,
+                    "the query must have either the id of a subscription, with titles=true or false, or all=true")
             }
-            return try json(try await vault.unsubscribe(id, titles: asked["titles"] == "true"))
         default: return try json(try await vault.subscriptions())
         }
     }

@@ -158,7 +158,7 @@ struct APIResponder: Sendable {
     ) async throws -> SettingsDocument {
         let settings: SettingsDocument
         if isChange {
-            let change: SettingsChange = try await asked.body(upTo: APIRequest.maxFileBytes)
+            let change: SettingsChange = try await asked.body()
             // A token must not let a client run programs as the service's user.
             guard context.isControl || !change.changesPrograms else {
                 throw VaultError(

@@ -182,6 +182,10 @@ extension RemoteVault {
         try await document(ControlRequest(.DELETE, .subscriptions, ["id": id, "titles": titles ? "true" : nil]))
     }
 
+    package func unsubscribeAll() async throws -> UnsubscribedDocument {
+        try await document(ControlRequest(.DELETE, .subscriptions, ["all": "true"]))
+    }
+
     package func sync(_ order: SyncOrder) async throws -> SyncDocument {
         try await document(ControlRequest(.POST, .syncs, body: order))
     }

@@ -113,6 +113,23 @@ package struct SyncOrder: Codable, Sendable {
     var unusable: Int?
     var dryRun: Bool?
 
+    /// The most lines of a list that are counted as unusable.
+    private static let maxUnusable = 1_000_000
+
+    /// How many lines of the list cannot be used.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the number is impossible.
+    var checkedUnusable: Int {
+        get throws {
+            let count = unusable ?? 0
+            guard (0...Self.maxUnusable).contains(count) else {
+                throw VaultError(
+                    .invalidArgument, "the body's unusable must be between 0 and \(Self.maxUnusable)")
+            }
+            return count
+        }
+    }
+
     /// Runs a subscription.
     package init(id: String, isDryRun: Bool) {
         self.id = id

@@ -154,16 +154,21 @@ extension LocalVault {
         UnsubscribedDocument(removed: try await vault.unsubscribe(id, removesTitles: titles))
     }
 
+    package func unsubscribeAll() async throws -> UnsubscribedDocument {
+        _ = try await vault.unsubscribeAll()
+        return UnsubscribedDocument(removed: 0)
+    }
+
     package func sync(_ order: SyncOrder) async throws -> SyncDocument {
-        let report = try await run(order)
-        if order.dryRun != true { try await vault.queue(report) }
-        return SyncDocument(report)
+        SyncDocument(try await run(order, queues: true))
     }
 
     /// Runs a subscription, and leaves it to the caller to fetch what is new.
-    package func run(_ order: SyncOrder) async throws -> SyncReport {
-        var entries: [SyncEntry]?
-        var unusable = max(0, order.unusable ?? 0)
+    package func run(_ order: SyncOrder) async throws -> SyncReport { try await run(order, queues: false) }
+
+    private func run(_ order: SyncOrder, queues: Bool) async throws -> SyncReport {
+        var list: SyncList?
+        var unusable = try order.checkedUnusable
         if let given = order.entries {
             var usable: [SyncEntry] = []
             for entry in given {
@@ -174,15 +179,14 @@ extension LocalVault {
                     unusable += 1
                 }
             }
-            entries = usable
+            list = .given(usable, unusable: unusable)
         }
         let isDryRun = order.dryRun ?? false
         switch (order.id, order.source) {
         case (let id?, nil):
-            return try await vault.sync(id, entries: entries, unusable: unusable, isDryRun: isDryRun)
+            return try await vault.sync(id, list, queues: queues, isDryRun: isDryRun)
         case (nil, let source?):
-            return try await vault.sync(
-                source.source, source.choices, entries: entries, unusable: unusable, isDryRun: isDryRun)
+            return try await vault.sync(source.source, source.choices, list, queues: queues, isDryRun: isDryRun)
         default:
             throw VaultError(.invalidArgument, "the request must have either id or source; give one of them")
         }

@@ -70,6 +70,9 @@ package protocol VaultClient: Sendable {
     /// - Parameter titles: whether the titles that only it brought are removed, too.
     func unsubscribe(_ id: String, titles: Bool) async throws -> UnsubscribedDocument
 
+    /// Removes all subscriptions, also those that cannot be read; their titles stay.
+    func unsubscribeAll() async throws -> UnsubscribedDocument
+
     /// Runs a subscription: removes what is gone, and puts what is new into the download queue.
     func sync(_ order: SyncOrder) async throws -> SyncDocument
 

@@ -134,13 +134,15 @@ extension VaultIndex {
     /// - Parameters:
     ///   - stored: the resources before the change: their titles keep their ids.
     ///   - resource: returns the resource of an order under a locator, held or not; nil if it names none.
+    /// - Returns: the titles that have another id, with that id.
     func resealDownloads(
         from old: Int, to new: Int, stored: Set<ResourceID>, resource: (DownloadOrder, _ locator: Int) -> ResourceID?,
         _ db: Database
-    ) throws {
+    ) throws -> [TitleID: TitleID] {
+        var titles: [TitleID: TitleID] = [:]
         guard try DownloadRow.hasTable(db), let oldKey = try keyring.indexKey(locator: old),
             let newKey = try keyring.indexKey(locator: new)
-        else { return }
+        else { return titles }
         // The ids first, because rows are replaced meanwhile.
         for bytes in try Data.fetchAll(db, sql: "SELECT id FROM download WHERE \(DownloadRow.hasID)") {
             guard let id = DownloadID(bytes),
@@ -154,10 +156,12 @@ extension VaultIndex {
             if let former = resource(opened.order, old), TitleID(of: former) == opened.title,
                 !stored.contains(former), let renamed = resource(opened.order, new)
             {
+                titles[opened.title] = TitleID(of: renamed)
                 opened.title = TitleID(of: renamed)
             }
             try DownloadRow.sealing(opened, under: newKey.secret).insert(db)
         }
+        return titles
     }
 
     /// Returns the key of the locator that the vault's row names.

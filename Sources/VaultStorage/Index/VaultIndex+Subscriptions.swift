@@ -10,8 +10,10 @@ struct SubscriptionRow: Sendable {
 
     /// The largest sealed record, in bytes: no writer writes a larger one.
     static let maxBytes = 1 << 20
-    /// The most rows that are read.
+    /// The most rows that are opened.
     static let maxCount = 2 * Subscription.maxCount
+    /// The SQL condition for a row whose id is possible.
+    private static let hasID = "(typeof(id) = 'blob' AND length(id) = 16)"
 
     /// Opens the record; nil if it does not open, or is not what a writer writes.
     func open(under key: borrowing SecretKey) -> Subscription? {
@@ -39,20 +41,29 @@ struct SubscriptionRow: Sendable {
         return try Bool.fetchOne(statement) ?? false
     }
 
-    /// Returns the ids and the records of all rows; a record that is too long is absent.
-    static func fetchAll(_ db: Database) throws -> [(id: SubscriptionID, row: SubscriptionRow?)] {
-        guard try hasTable(db) else { return [] }
-        let rows = try Row.fetchAll(
+    /// Opens the rows under a key: at most ``maxCount``.
+    ///
+    /// - Returns: the subscriptions, and the number of rows that do not open, whatever their ids are.
+    static func openAll(
+        under key: borrowing SecretKey, _ db: Database
+    ) throws -> (subscriptions: [Subscription], damaged: Int) {
+        guard try hasTable(db) else { return ([], 0) }
+        let count = try Int.fetchOne(db, sql: "SELECT count(*) FROM subscription") ?? 0
+        // A cursor holds one record at a time.
+        let rows = try Row.fetchCursor(
             db,
             sql: """
                 SELECT id, CASE WHEN length(record) <= \(maxBytes) THEN record END AS record
-                FROM subscription ORDER BY id LIMIT \(maxCount)
+                FROM subscription WHERE \(hasID)
                 """)
-        return try rows.compactMap { row in
-            guard let id = SubscriptionID(try row.column("id") as Data) else { return nil }
-            let record: Data? = try? row.column("record")
-            return (id, record.map { SubscriptionRow(id: id, record: $0.array) })
+        var found: [Subscription] = []
+        while found.count < maxCount, let row = try rows.next() {
+            guard let id = SubscriptionID(try row.column("id") as Data), let record = try? row.column("record") as Data,
+                let opened = SubscriptionRow(id: id, record: record.array).open(under: key)
+            else { continue }
+            found.append(opened)
         }
+        return (found, count - found.count)
     }
 
     /// Adds the row, or replaces it.
@@ -63,20 +74,12 @@ struct SubscriptionRow: Sendable {
 }
 
 extension VaultIndex {
-    /// Returns the subscriptions, the oldest first, and the ids of the rows that do not open.
-    package func subscriptions() throws -> (subscriptions: [Subscription], damaged: [SubscriptionID]) {
+    /// Returns the subscriptions, the oldest first, and the number of rows that do not open.
+    package func subscriptions() throws -> (subscriptions: [Subscription], damaged: Int) {
         try read { db in
-            let rows = try SubscriptionRow.fetchAll(db)
-            guard !rows.isEmpty else { return ([], []) }
+            guard try SubscriptionRow.hasTable(db) else { return ([], 0) }
             let key = try subscriptionKey(db)
-            var found: (subscriptions: [Subscription], damaged: [SubscriptionID]) = ([], [])
-            for (id, row) in rows {
-                if let opened = row?.open(under: key.secret) {
-                    found.subscriptions.append(opened)
-                } else {
-                    found.damaged.append(id)
-                }
-            }
+            var found = try SubscriptionRow.openAll(under: key.secret, db)
             found.subscriptions.sort { ($0.added, $0.id.hex) < ($1.added, $1.id.hex) }
             return found
         }
@@ -103,12 +106,23 @@ extension VaultIndex {
         }
     }
 
+    /// Deletes all subscriptions durably, also the rows that do not open; copies of them are erased, too.
+    package func removeAllSubscriptions() throws {
+        try write { db in
+            guard try SubscriptionRow.hasTable(db) else { return }
+            try db.execute(sql: "DELETE FROM subscription")
+            try PendingErasure.record(db)
+        }
+    }
+
     /// Seals the subscriptions under the key of another locator. One that does not open stays as it is.
-    func resealSubscriptions(from old: Int, to new: Int, _ db: Database) throws {
+    ///
+    /// - Parameter titles: the titles of the download queue that have another id under the new locator.
+    func resealSubscriptions(from old: Int, to new: Int, titles: [TitleID: TitleID], _ db: Database) throws {
         guard let oldKey = try keyring.indexKey(locator: old), let newKey = try keyring.indexKey(locator: new)
         else { return }
-        for (_, row) in try SubscriptionRow.fetchAll(db) {
-            guard let opened = row?.open(under: oldKey.secret) else { continue }
+        for var opened in try SubscriptionRow.openAll(under: oldKey.secret, db).subscriptions {
+            opened.rename(titles)
             try SubscriptionRow.sealing(opened, under: newKey.secret).insert(db)
         }
     }

@@ -31,8 +31,8 @@ extension VaultIndex {
             settings.network.reseal()
             settings.resealOrder = settings.resealOrder?.renamed(names)
             try resealGrants(from: old, to: locator, db)
-            try resealDownloads(from: old, to: locator, stored: Set(stored), resource: queued, db)
-            try resealSubscriptions(from: old, to: locator, db)
+            let titles = try resealDownloads(from: old, to: locator, stored: Set(stored), resource: queued, db)
+            try resealSubscriptions(from: old, to: locator, titles: titles, db)
             try write(settings, locator: locator, db)
             try PendingErasure.record(db)
             return unopened

@@ -13,4 +13,10 @@ extension VaultStore {
         noteChange(ids.count)
         try withDiskSpace(orReserve: true) { try index.removeSubscriptions(ids) }
     }
+
+    /// Deletes all subscriptions durably, also those whose rows do not open.
+    package func removeAllSubscriptions() throws {
+        noteChange()
+        try withDiskSpace(orReserve: true) { try index.removeAllSubscriptions() }
+    }
 }

@@ -1,8 +1,10 @@
+import GRDB
 import OriginTestSupport
 import Testing
 import VaultModel
 
 @testable import MediaVault
+@testable import VaultStorage
 
 /// What an origin answers at `/feed`: a text, or nothing for 404.
 private final class PublishedText: Sendable {
@@ -43,7 +45,7 @@ struct SubscriptionTests {
     ) async throws -> SyncReport {
         var choices = Subscription.Choices()
         change(&choices)
-        let report = try await vault.sync(.feed(target ?? url), choices, entries: nil)
+        let report = try await vault.sync(.feed(target ?? url), choices)
         for (_, entry) in report.fetch { for try await _ in vault.download(entry.reference) {} }
         return report
     }
@@ -108,7 +110,7 @@ struct SubscriptionTests {
         try await sync(vault)
         try await vault.pin(MediaReference(fixture.origin.url("/a.mp4")))
         publish("c")
-        let dry = try await vault.sync(.feed(url), Subscription.Choices(), entries: nil, isDryRun: true)
+        let dry = try await vault.sync(.feed(url), Subscription.Choices(), isDryRun: true)
         #expect(dry.removals.count == 1 && dry.fetch.count == 1 && dry.pinned == 1)
         #expect(try await held(vault) == ["/a.mp4", "/b.mp4", "/own.mp4"])
         #expect(try await sync(vault).pinned == 1)
@@ -133,7 +135,7 @@ struct SubscriptionTests {
         let vault = try await fixture.open()
         let other = try ScriptedOrigin(fixture.resource)
         feed.text.withLock { $0 = #"["/a.mp4", "\#(other.url("/private.mp4").absoluteString)"]"# }
-        let report = try await vault.sync(.feed(url), Subscription.Choices(), entries: nil)
+        let report = try await vault.sync(.feed(url), Subscription.Choices())
         #expect(report.fetch.map(\.entry.reference.isDerived) == [false, true])
         await #expect(throws: VaultError.self) {
             for try await _ in vault.download(report.fetch[1].entry.reference) {}
@@ -157,8 +159,121 @@ struct SubscriptionTests {
         let asked = fixture.origin.exchanges.count
         await vault.runDueSubscriptions { _, _ in Issue.record("it is not due") }
         #expect(fixture.origin.exchanges.count == asked)
-        try await vault.queue(try await vault.sync(added.shortID))
+        _ = try await vault.sync(added.shortID, queues: true)
         #expect(try await vault.downloads.counts() == DownloadCounts(paused: 2))
+        await vault.close()
+    }
+
+    @Test("What the operator has queued is the operator's, also if a feed names it before it is fetched")
+    func queuedByHand() async throws {
+        let vault = try await fixture.open()
+        try await vault.downloads.add([(MediaReference(fixture.origin.url("/own.mp4")), DownloadOptions())])
+        publish("own", "a")
+        try await sync(vault)
+        publish("b")
+        let report = try await sync(vault)
+        #expect(report.removals.count == 1)
+        #expect(try await held(vault) == ["/b.mp4", "/own.mp4"])
+        await vault.close()
+    }
+
+    @Test("A title that waits in the queue is fetched from the URL that its feed names now, and stays paused if it is")
+    func movedInQueue() async throws {
+        let vault = try await fixture.open()
+        for (signature, isPaused) in [("1", false), ("2", false), ("3", true)] {
+            feed.text.withLock { $0 = #"[{"url": "/a.mp4?signature=\#(signature)", "id": "guid-1"}]"# }
+            if isPaused { _ = try await vault.downloads.change(.pause, of: .all) }
+            var choices = Subscription.Choices()
+            choices.usesContentIDs = true
+            _ = try await vault.sync(.feed(url), choices, queues: true)
+            let queued = try await vault.downloads.queuedTitles()
+            #expect(queued.values.map(\.url).allSatisfy { $0.hasSuffix("signature=\(signature)") } && queued.count == 1)
+            #expect(queued.values.map(\.state) == [isPaused ? .paused : .waiting])
+        }
+        await vault.close()
+    }
+
+    @Test("Two feeds whose URLs differ in their queries have their own names for their entries")
+    func contentIDsOfQueries() async throws {
+        let vault = try await fixture.open()
+        for show in ["1", "2"] {
+            feed.text.withLock { $0 = #"[{"url": "/show\#(show).mp4", "id": "1"}]"# }
+            let report = try await sync(vault, fixture.origin.url("/feed?show=\(show)&token=hunter2").absoluteString) {
+                $0.usesContentIDs = true
+            }
+            #expect(report.fetch.count == 1)
+            #expect(report.fetch.first?.entry.reference.contentID?.contains("hunter2") == false)
+        }
+        #expect(try await held(vault) == ["/show1.mp4", "/show2.mp4"])
+        await vault.close()
+    }
+
+    @Test("A feed that comes too slowly is given up, and holds up nothing meanwhile")
+    func slow() async throws {
+        let vault = try await fixture.open()
+        let gate = Gate()
+        let slow = try ScriptedOrigin { _ in
+            ScriptedAnswer(200, fields: ["Content-Length": "100"], body: [.bytes(Array("[".utf8)), .hold(gate)])
+        }
+        defer { slow.stop() }
+        let reader = FeedReader(environment: vault.loaders.environment, timeLimit: .milliseconds(100))
+        let error = await #expect(throws: VaultError.self) { try await reader.read(slow.url("/feed")) }
+        #expect(error?.code == .unreachable && error?.message.contains("whole feed") == true)
+        var choices = Subscription.Choices()
+        choices.interval = 600
+        let added = try await vault.subscribe(.feed(slow.url("/feed").absoluteString), choices)
+        let run = Task { try await vault.sync(added.shortID) }
+        while slow.exchanges.count < 2 { try await Task.sleep(for: .milliseconds(5)) }
+        publish("a")
+        try await sync(vault)
+        #expect(try await vault.unsubscribe(added.shortID, removesTitles: true) == 0)
+        run.cancel()
+        await #expect(throws: (any Error).self) { try await run.value }
+        #expect(try await vault.subscriptions().subscriptions.map(\.source) == [.feed(url)])
+        await vault.close()
+    }
+
+    @Test("A run counts as done only when what is new is in the queue")
+    func queueFails() async throws {
+        let vault = try await fixture.open()
+        publish("a")
+        var choices = Subscription.Choices()
+        choices.interval = 86_400
+        let added = try await vault.subscribe(.feed(url), choices)
+        // No row of the queue can be written.
+        try vault.store.index.write { db in
+            try db.execute(
+                sql: """
+                    CREATE TRIGGER full BEFORE INSERT ON download BEGIN SELECT RAISE(FAIL, 'full'); END;
+                    """)
+        }
+        await vault.runDueSubscriptions { _, error in #expect(error != nil) }
+        let failed = try #require(try await vault.subscriptions().subscriptions.first)
+        #expect(failed.failure != nil && (failed.nextRun ?? .max) <= (failed.lastRun ?? 0) + 300)
+        try vault.store.index.write { try $0.execute(sql: "DROP TRIGGER full") }
+        _ = try await vault.sync(added.shortID, queues: true)
+        #expect(try await vault.downloads.counts() == DownloadCounts(waiting: 1))
+        await vault.close()
+    }
+
+    @Test("While a subscription cannot be read, no other one removes titles that it may want; all can be removed")
+    func damagedOther() async throws {
+        let vault = try await fixture.open()
+        publish("a", "b")
+        let first = try await sync(vault).subscription
+        let other = try await sync(vault, fixture.origin.url("/feed2").absoluteString).subscription
+        try vault.store.index.write { db in
+            try db.execute(
+                sql: "UPDATE subscription SET record = x'00' WHERE hex(id) = ?", arguments: [other.id.hex.uppercased()])
+        }
+        publish("b")
+        let report = try await sync(vault)
+        #expect(report.removals.isEmpty && report.unusable == 0)
+        await #expect(throws: VaultError.self) { try await vault.unsubscribe(first.shortID, removesTitles: true) }
+        #expect(try await held(vault) == ["/a.mp4", "/b.mp4"])
+        #expect(try await vault.unsubscribeAll() == 2)
+        let left = try await vault.subscriptions()
+        #expect(left.subscriptions.isEmpty && left.damaged == 0)
         await vault.close()
     }
 

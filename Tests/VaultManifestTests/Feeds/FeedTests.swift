@@ -87,7 +87,25 @@ struct FeedTests {
     @Test("An entry that names no URL to fetch is counted, and the others are read")
     func unusable() throws {
         let feed = try Self.feed(#"["ftp://a.example/1", 7, {"url": 3}, "https://a.example/2", {"title": "text"}]"#)
-        #expect(feed.unusable == 3 && Self.texts(feed) == ["https://a.example/2 - - -"])
+        #expect(feed.unusable == 4 && Self.texts(feed) == ["https://a.example/2 - - -"])
+    }
+
+    @Test(
+        "A file without an address counts as unusable, so that nothing is removed for it; a text to read does not",
+        arguments: [
+            ("<rss><channel><item><enclosure url='' type='video/mp4'/></item></channel></rss>", 1),
+            ("<rss><channel><item><enclosure type='video/mp4'/></item></channel></rss>", 1),
+            ("<rss><channel><item><title>Text</title></item></channel></rss>", 0),
+            ("<rss><channel><item><enclosure type='image/png'/></item></channel></rss>", 0),
+            ("<feed><entry><link rel='enclosure' type='audio/mpeg'/></entry></feed>", 1),
+            ("<feed><entry><link rel='alternate' href='page.html'/></entry></feed>", 0),
+            (#"[{"url": null}]"#, 1), (#"[{"url": ""}]"#, 1), (#"[""]"#, 1), (#"[{"title": "a"}]"#, 1),
+            (#"{"items": [{"id": 1, "attachments": [{"mime_type": "audio/mpeg"}]}]}"#, 1),
+            (#"{"items": [{"id": 1, "url": "/page.html"}]}"#, 0),
+        ])
+    func withoutAddress(text: String, count: Int) throws {
+        let feed = try Self.feed(text)
+        #expect(feed.unusable == count && feed.entries.isEmpty)
     }
 
     @Test("The user name and password of an entry are dropped")
@@ -115,13 +133,16 @@ struct FeedTests {
         #expect(throws: FeedError.markup(.declaresDocumentType)) { try Self.feed(entity) }
     }
 
-    @Test("A feed has at most ten thousand entries and 16 MiB")
+    @Test("A feed has at most ten thousand entries and 16 MiB, one in JSON 4 MiB")
     func bounds() throws {
         let list = { (count: Int) in "[" + (0..<count).map { "\"/\($0)\"" }.joined(separator: ",") + "]" }
         #expect(try Self.feed(list(Feed.maxEntries)).entries.count == Feed.maxEntries)
         #expect(throws: FeedError.tooManyEntries) { try Self.feed(list(Feed.maxEntries + 1)) }
         let blanks = String(repeating: " ", count: Feed.maxBytes)
         #expect(throws: FeedError.markup(.tooLarge(limit: Feed.maxBytes))) { try Self.feed(blanks + "[]") }
+        let some = String(repeating: " ", count: Feed.maxJSONBytes - 9)
+        #expect(try Self.feed(some + #"["/a"]"#).entries.count == 1)
+        #expect(throws: FeedError.markup(.tooLarge(limit: Feed.maxJSONBytes))) { try Self.feed(some + #"["/a","/b"]"#) }
     }
 
     @Test("The newest entries are those with the latest dates, or the first ones if a date is missing")

@@ -41,7 +41,7 @@ struct SubscriptionRowTests {
         for access in [VaultStore.Access.reader, .owner] {
             let again = try vault.open(access)
             let found = try again.index.subscriptions()
-            #expect(found.subscriptions == [written[1], written[2], written[0]] && found.damaged.isEmpty)
+            #expect(found.subscriptions == [written[1], written[2], written[0]] && found.damaged == 0)
             try again.close()
         }
     }
@@ -90,17 +90,63 @@ struct SubscriptionRowTests {
         for subscription in [one, two] { try store.write(subscription) }
         try store.index.write { try $0.execute(sql: sql, arguments: ["one": one.id.data, "two": two.id.data]) }
         let found = try store.index.subscriptions()
-        #expect(found.damaged == [one.id] && found.subscriptions == [two])
+        #expect(found.damaged == 1 && found.subscriptions == [two])
         try store.close()
     }
 
-    @Test("A change of the locator seals the subscriptions under the new key")
+    @Test("A change of the locator seals the subscriptions under the new key, and lets their feeds be read again")
     func locator() throws {
-        let subscription = try Self.subscription(1)
+        var subscription = try Self.subscription(1)
         try store.write(subscription)
         _ = try store.changeLocator(noting: vault.log(of: store), queued: { _, _ in nil }, principals: { _, _ in [:] })
         #expect(store.index.locator == 2 && store.keyring.locators == [2])
+        subscription.nextRun = nil
         #expect(try store.index.subscriptions().subscriptions == [subscription])
+        try store.close()
+    }
+
+    @Test("A title of the queue that has another id under a new locator stays the subscription's")
+    func locatorOfQueued() throws {
+        let reseal = { (locator: Int) in
+            try #require(ResourceID(bytes: Array(repeating: UInt8(locator), count: 32)))
+        }
+        let (former, renamed) = (try TitleID(of: reseal(1)), try TitleID(of: reseal(2)))
+        var subscription = try Self.subscription(1)
+        subscription.wanted.insert(former)
+        subscription.brought.insert(former)
+        try store.write(subscription)
+        let download = QueuedDownload(
+            try SecureRandom.identifier("download id"), DownloadOrder(url: "https://a.example/"), title: former,
+            added: 1_700_000_000, position: QueuedDownload.middle)
+        try store.index.write([download], isDurable: true)
+        _ = try store.changeLocator(
+            noting: vault.log(of: store), queued: { _, locator in try? reseal(locator) }, principals: { _, _ in [:] })
+        let found = try #require(try store.index.subscriptions().subscriptions.first)
+        #expect(try store.index.queuedDownloads().downloads.map(\.title) == [renamed])
+        #expect(found.wanted.contains(renamed) && found.brought.contains(renamed))
+        #expect(!found.wanted.contains(former) && !found.brought.contains(former))
+        try store.close()
+    }
+
+    @Test("Rows with an impossible id count as damaged, hide and stop nothing, and can be removed")
+    func impossibleIDs() throws {
+        let subscription = try Self.subscription(1)
+        try store.write(subscription)
+        try store.index.write { db in
+            try db.execute(
+                sql: """
+                    INSERT INTO subscription VALUES (1234567890123456, x'00'), ('sixteen letters.', x'00');
+                    WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 500)
+                    INSERT INTO subscription SELECT CAST(printf('%016d', n) AS BLOB), x'00' FROM number;
+                    """)
+        }
+        #expect(try store.index.subscriptions().damaged == 502)
+        #expect(try store.index.subscriptions().subscriptions == [subscription])
+        _ = try store.changeLocator(noting: vault.log(of: store), queued: { _, _ in nil }, principals: { _, _ in [:] })
+        #expect(try store.index.subscriptions().subscriptions.map(\.id) == [subscription.id])
+        try store.removeAllSubscriptions()
+        let left = try store.index.subscriptions()
+        #expect(left.damaged == 0 && left.subscriptions.isEmpty)
         try store.close()
     }
 
