@@ -82,8 +82,8 @@ struct WireForm: Sendable, CustomTestStringConvertible {
             #"{\#(times),"bytes":5,"class":"pinned","complete":true,"contentID":"e","expires":\#(time),"id":"k3v7q2ma","#
                 + #""name":"d","size":5,"title":\#(title),"type":"video/mp4","url":"https://a.example/"}"#,
             minimal:
-                #"{\#(times),"bytes":5,"class":"pinned","complete":true,"contentID":null,"expires":null,"id":null,"name":null,"size":null,"title":null,"type":null,"#
-                + #""url":"https://a.example/"}"#),
+                #"{\#(times),"bytes":5,"class":"pinned","complete":true,"contentID":null,"expires":null,"#
+                + #""id":null,"name":null,"size":null,"title":null,"type":null,"url":"https://a.example/"}"#),
         WireForm(
             PageDocument.self, "Page", #"{"damaged":1,"next":"\#(id)","resources":[]}"#,
             minimal: #"{"damaged":1,"next":null,"resources":[]}"#),
