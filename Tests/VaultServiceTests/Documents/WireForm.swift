@@ -89,8 +89,8 @@ struct WireForm: Sendable, CustomTestStringConvertible {
             minimal: #"{"damaged":1,"next":null,"resources":[]}"#),
         WireForm(
             ResourceSummary.self, "Resource", resource,
-            minimal: #"{\#(times),"bytes":0,"class":"cache","contentID":null,"etag":null,"expires":null,"generation":1,"held":[],"#
-                + #""id":null,"mode":null,"#
+            minimal: #"{\#(times),"bytes":0,"class":"cache","contentID":null,"etag":null,"expires":null,"#
+                + #""generation":1,"held":[],"id":null,"mode":null,"#
                 + #""name":null,"part":true,"partBytes":null,"size":null,"title":null,"type":null,"#
                 + #""url":"https://a.example/b?c"}"#),
         WireForm(
