@@ -86,7 +86,7 @@ final class DownloadJob: Sendable {
         }
         let first = Lane(reader: opening.reader, position: opening.range?.lowerBound ?? 0)
         do {
-            try requireMedia(opening.information)
+            if options.requiresMedia, let refusal = loader.refusal(opening.information) { throw refusal }
             try await noteDownload()
             share(beyond: opening)
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -111,15 +111,6 @@ final class DownloadJob: Sendable {
             let isPending = try mark(loader.record)
             if isPending, loader.look(\.missing.isEmpty) { try loader.store.index.synchronize() }
         }
-    }
-
-    /// Refuses what nobody plays, such as the page of an error or of a login.
-    private func requireMedia(_ information: ContentInformation) throws {
-        guard options.requiresMedia, let type = information.type, !MediaType.mayBeMedia(type),
-            ManifestDetection.kind(type: type, path: loader.url.path) == nil
-        else { return }
-        guard !MediaType.isPage(type) else { throw loader.page(ofType: type) }
-        throw VaultError(.notMedia, "\(loader.url) is no media: its type is \(type)", hint: .anyType)
     }
 
     /// Opens the first lane's range: at most one piece if several lanes share the download.

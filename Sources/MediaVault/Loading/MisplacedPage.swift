@@ -1,5 +1,7 @@
 import VaultFetch
+import VaultManifest
 import VaultModel
+import VaultStorage
 
 /// Web pages that come with status 200 in place of media: a login, a network's portal, an error.
 extension ResourceLoader {
@@ -15,6 +17,15 @@ extension ResourceLoader {
             return nil
         }
         return page(ofType: type)
+    }
+
+    /// Returns the error for what nobody plays, such as the page of an error or of a login; nil for what may be media.
+    func refusal(_ information: ContentInformation) -> VaultError? {
+        guard let type = information.type, !MediaType.mayBeMedia(type),
+            ManifestDetection.kind(type: type, path: url.path) == nil
+        else { return nil }
+        guard !MediaType.isPage(type) else { return page(ofType: type) }
+        return VaultError(.notMedia, "\(url) is not media: its type is \(type)", hint: .anyType)
     }
 
     /// Returns the same error for a page that its first bytes show; nil if they show none.
@@ -71,6 +82,26 @@ extension ResourceLoader {
     func freshness(_ freshness: Freshness, of information: ContentInformation) -> Freshness {
         guard page(information) != nil, MediaType.guess(path: url.path) != nil else { return freshness }
         return Freshness(checked: freshness.checked, lifetime: 0, isStrict: freshness.isStrict)
+    }
+}
+
+extension LoaderTable {
+    /// Removes a resource that was played at most, so that the next request asks its origin again.
+    ///
+    /// - Returns: false if it stays, because it was fetched or pinned, or is a file in the pack of a title.
+    func removeIfOnlyPlayed(_ resource: NamedResource, _ loader: ResourceLoader) async throws -> Bool {
+        let (store, id) = (loader.store, resource.id)
+        let isOnlyPlayed = try await loader.pool.run {
+            try store.index.resource(id).map { $0.resourceClass == .cache && $0.place == nil } ?? true
+        }
+        guard isOnlyPlayed else { return false }
+        do {
+            _ = try await remove(resource) { store, id in try store.remove(id) }
+        } catch let error as VaultError where error.code == .notHeld {
+            // Nothing of it was stored; what the loader knows is forgotten with it.
+            remove(id)
+        }
+        return true
     }
 }
 

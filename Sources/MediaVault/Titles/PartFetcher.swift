@@ -166,17 +166,7 @@ extension PartFetcher {
     /// - Throws: ``VaultError`` with code `notMedia` if there is one that was not only played.
     private func removesPage(_ loader: ResourceLoader, of part: MediaReference) async throws -> Bool {
         guard let page = try await heldPage(loader) else { return false }
-        let (store, id) = (loader.store, loader.record.id)
-        let isOnlyPlayed = try await loader.pool.run {
-            try store.index.resource(id).map { $0.resourceClass == .cache && $0.place == nil } ?? true
-        }
-        guard isOnlyPlayed else { throw page }
-        do {
-            _ = try await loaders.remove(part) { store, id in try store.remove(id) }
-        } catch let error as VaultError where error.code == .notHeld {
-            // Nothing of it was stored; what the loader knows is forgotten with it.
-            loaders.remove(id)
-        }
+        guard try await loaders.removeIfOnlyPlayed(loaders.name(part), loader) else { throw page }
         return true
     }
 

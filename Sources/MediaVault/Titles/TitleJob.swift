@@ -32,6 +32,32 @@ final class TitleJob: Sendable {
     /// Fetches what is missing; returns when all of it is durable.
     func run() async throws {
         let resource = try await loaders.name(reference)
+        try await removeRefused(resource)
+        do {
+            try await run(resource)
+        } catch let error as VaultError where error.code == .notMedia {
+            // The refusal is what the caller needs to know; what could not be removed is, before the next fetch.
+            try? await removeRefused(resource)
+            throw error
+        }
+    }
+
+    /// Removes what is held in place of media, such as the login page of a network, so that its origin is asked again.
+    ///
+    /// What somebody is reading, or fetched although it is no media, stays; and so does everything while the mode
+    /// forbids requests.
+    private func removeRefused(_ resource: NamedResource) async throws {
+        guard options.requiresMedia else { return }
+        let (loader, lease) = try loaders.use(resource)
+        defer { withExtendedLifetime(lease) {} }
+        try? await loader.ready()
+        guard !loader.isOffline, loader.look({ $0.readers.isEmpty }),
+            loader.look({ $0.information }).flatMap(loader.refusal) != nil
+        else { return }
+        _ = try await loaders.removeIfOnlyPlayed(resource, loader)
+    }
+
+    private func run(_ resource: NamedResource) async throws {
         let (loader, lease) = try loaders.use(resource)
         defer { withExtendedLifetime(lease) {} }
         try? await loader.ready()

@@ -163,6 +163,58 @@ struct MisplacedPageTests {
         await vault.close()
     }
 
+    @Test(
+        "What is refused as no media is not kept, whatever its size, and the next fetch asks the origin again",
+        arguments: [("text/html", 5000), ("application/zip", 5_000_000), ("text/plain", 3_000_000)], [false, true])
+    func refused(_ answer: (type: String, length: Int64), wasPlayed: Bool) async throws {
+        let other = ScriptedResource(seed: 2, length: answer.length, contentType: answer.type)
+        let film = ScriptedResource(length: 100_000, contentType: "video/mp4")
+        let fixture = try await VaultFixture(film)
+        fixture.origin.answer { other.answer(to: $0) }
+        let vault = try await fixture.open()
+        if wasPlayed { for try await _ in try await vault.read(fixture.url) {} }
+        var options = DownloadOptions()
+        options.requiresMedia = true
+        for _ in 0..<2 {
+            let before = fixture.origin.exchanges.count
+            let error = await #expect(throws: VaultError.self) {
+                try await TitleFixture.download(fixture.url, into: vault, options)
+            }
+            #expect(error?.code == .notMedia && error?.hint == .anyType)
+            #expect(error?.message.contains("not media: its type is \(answer.type)") == true)
+            #expect(fixture.origin.exchanges.count > before, "the origin was not asked")
+            #expect(try await vault.summary(of: fixture.url) == nil, "a title was kept")
+            #expect(try await vault.status().bytes == 0, "bytes were kept")
+        }
+        fixture.origin.answer { film.answer(to: $0) }
+        #expect(try await TitleFixture.download(fixture.url, into: vault, options)?.isComplete == true)
+        await vault.close()
+    }
+
+    @Test("What was fetched although it is no media, is pinned, or cannot be asked for again stays when it is refused")
+    func kept() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: 5000, contentType: "text/html"))
+        let vault = try await fixture.open()
+        var options = DownloadOptions()
+        options.requiresMedia = true
+        func refuse() async throws {
+            await #expect(throws: VaultError.self) {
+                try await TitleFixture.download(fixture.url, into: vault, options)
+            }
+            #expect(try await vault.summary(of: fixture.url)?.isComplete == true)
+        }
+        for try await _ in try await vault.read(fixture.url) {}
+        try await vault.setMode(.offline)
+        try await refuse()
+        try await vault.setMode(nil)
+        try await vault.pin(MediaReference(fixture.url))
+        try await refuse()
+        try await vault.remove(MediaReference(fixture.url))
+        try await TitleFixture.download(fixture.url, into: vault)
+        try await refuse()
+        await vault.close()
+    }
+
     @Test("A page is refused if media is required, and nothing of it is kept as a download", arguments: [true, false])
     func page(requiresMedia: Bool) async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 5000, contentType: "text/html; charset=utf-8"))
@@ -177,7 +229,7 @@ struct MisplacedPageTests {
             try await TitleFixture.download(fixture.url, into: vault, options)
         }
         #expect(error?.code == .notMedia && error?.message.contains("text/html") == true)
-        #expect(try await vault.summary(of: fixture.url)?.resourceClass != "download")
+        #expect(try await vault.summary(of: fixture.url) == nil)
         await vault.close()
     }
 }
