@@ -1,4 +1,6 @@
+import VaultManifest
 public import VaultModel
+import VaultStorage
 
 /// The options of ``Vault/importFile(at:as:options:)-(_,MediaReference,_)``.
 public struct ImportOptions: Hashable, Sendable {
@@ -17,6 +19,31 @@ public struct ImportOptions: Hashable, Sendable {
         self.type = type
         self.isPinned = isPinned
         self.asksOrigin = asksOrigin
+    }
+
+    /// Refuses what can be refused before a file is read.
+    ///
+    /// - Parameters:
+    ///   - url: the URL of the title.
+    ///   - fileType: the type that the file's name stands for.
+    ///   - held: what the vault holds of the title.
+    /// - Throws: ``VaultError`` with code `invalidArgument` for a playlist, `inUse` if bytes of the title are held.
+    package func check(for url: MediaURL, fileType: String?, held: ResourceSummary?) throws {
+        try check()
+        try requireSingleFile(url, type: type ?? MediaType.guess(path: url.path) ?? fileType)
+        guard let held, held.wholeBytes > 0 else { return }
+        throw VaultStore.alreadyHeld(held.wholeBytes, isWhole: held.isWhole)
+    }
+
+    /// Refuses a manifest: what it names would be missing.
+    ///
+    /// - Parameter head: the first bytes of the file, if they are known.
+    func requireSingleFile(_ url: MediaURL, type: String?, beginning head: [UInt8] = []) throws {
+        guard ManifestDetection.kind(type: type, path: url.path) == nil, ManifestDetection.kind(of: head) == nil else {
+            throw VaultError(
+                .invalidArgument,
+                "\(url) is a playlist, and only a title of one file can be imported; fetch the title")
+        }
     }
 
     /// - Throws: ``VaultError`` with code `invalidArgument` if the type or the name cannot be used.

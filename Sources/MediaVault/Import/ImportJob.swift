@@ -1,4 +1,3 @@
-import VaultManifest
 import VaultModel
 import VaultStorage
 
@@ -45,12 +44,15 @@ final class ImportJob: Sendable {
             throw VaultError(
                 .storage, "\(loader.url) cannot be stored in mode no-store; change its mode or the vault's")
         }
-        let head = try await source.next() ?? []
         var information = ContentInformation(
             length: source.length, type: options.type ?? MediaType.guess(path: loader.url.path) ?? source.type,
             validators: Validators(), supportsRanges: true)
         information.isImported = true
-        try requireSingleFile(head, information, loader)
+        // Before the file is read, as far as possible: it may be large, and a client of a service has to send it.
+        try options.requireSingleFile(loader.url, type: information.type)
+        try await pool.run { [store] in try store.requireNothingHeld(of: resource.id) }
+        let head = try await source.next() ?? []
+        try options.requireSingleFile(loader.url, type: information.type, beginning: head)
         let writer = try await begin(information, resource, loader)
         do {
             try await fill(writer, from: source, beginningWith: head)
@@ -63,18 +65,6 @@ final class ImportJob: Sendable {
         } catch {
             try? await pool.run { writer.discard() }
             throw error
-        }
-    }
-
-    /// Refuses a manifest: what it names would be missing.
-    private func requireSingleFile(
-        _ head: [UInt8], _ information: ContentInformation, _ loader: ResourceLoader
-    ) throws {
-        let stated = ManifestDetection.kind(type: information.type, path: loader.url.path)
-        guard stated == nil, ManifestDetection.kind(of: head) == nil else {
-            throw VaultError(
-                .invalidArgument,
-                "\(loader.url) is a playlist, and only a title of one file can be imported; fetch the title")
         }
     }
 
@@ -156,9 +146,11 @@ final class ImportJob: Sendable {
                     "the file is not what \(loader.url) has, \(how); give the right URL, or fetch the title")
             }
         } catch let failure as OriginFailure {
-            guard case .refused = failure.kind else { return (.unreached, nil) }
+            guard case .refused(let status, _) = failure.kind else { return (.unreached, nil) }
             var error = FetchFailure.origin(failure).vaultError(for: loader.url, at: 0)
-            error.message = "\(loader.url) refused to be compared: \(failure); import the file without asking"
+            error.message =
+                "the origin refused \(loader.url) (HTTP \(status)), so the file cannot be compared; import it without "
+                + "asking the origin"
             error.hint = .importUnasked
             throw error
         }

@@ -159,6 +159,9 @@ public struct ResourceSummary: Hashable, Codable, Sendable {
     /// Whether every byte of the resource, or of its title, is held. A title that was only played is never complete.
     package var isWhole: Bool { isManifest ? title.map { $0.isComplete && isComplete } ?? false : isComplete }
 
+    /// The number of bytes held of the resource, or of all resources of its title.
+    package var wholeBytes: Int64 { title?.bytes ?? bytes + (partBytes ?? 0) }
+
     /// Whether it is the manifest of a title of several resources, as far as its type and URL tell.
     package var isManifest: Bool {
         title != nil || ManifestDetection.kind(type: type, path: url.prefix { $0 != "?" && $0 != "#" }) != nil

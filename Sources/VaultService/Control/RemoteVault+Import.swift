@@ -9,6 +9,8 @@ extension RemoteVault {
         _ source: any ImportSource & Sendable, as reference: MediaReference, _ options: ImportOptions,
         progress: (ImportProgress) async -> Void
     ) async throws -> ImportReport {
+        // Nobody has to wait for a file to be sent that the service would refuse.
+        try options.check(for: reference.url, fileType: source.type, held: try await resource(reference))
         let (steps, told) = AsyncStream.makeStream(of: ImportProgress.self, bufferingPolicy: .bufferingNewest(1))
         let order = ImportOrder(reference, ImportDetails(source, options))
         async let report: ImportReport = send(source, as: order, telling: told)

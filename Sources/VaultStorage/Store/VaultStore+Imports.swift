@@ -78,14 +78,28 @@ extension VaultStore {
         try changeSettings { $0.unfinishedImports.removeAll { $0 == id } }
     }
 
+    /// Requires that nothing would be replaced by an import, before the file is read.
+    ///
+    /// - Throws: ``VaultError``: `inUse` if bytes of the resource are held; `storage`.
+    package func requireNothingHeld(of id: ResourceID) throws {
+        if let known = try index.resource(id) { try requireNothingHeld(of: known) }
+    }
+
     private func requireNothingHeld(of resource: StoredResource) throws {
         let held = resource.serving?.held.byteCount ?? 0
         guard resource.place == nil, held == 0 else {
-            throw VaultError(
-                .inUse,
-                "the vault already holds \(Quantity.readable(bytes: held)) of this title; remove it first, or fetch the "
-                    + "rest")
+            throw Self.alreadyHeld(held, isWhole: resource.serving?.info.information.length == held)
         }
+    }
+
+    /// Returns the error for an import of a title of which bytes are held.
+    package static func alreadyHeld(_ bytes: Int64, isWhole: Bool) -> VaultError {
+        VaultError(
+            .inUse,
+            isWhole
+                ? "the vault already holds all of this title; remove it first, or leave it as it is"
+                : "the vault already holds \(Quantity.readable(bytes: bytes)) of this title; remove it first, or fetch "
+                    + "the rest")
     }
 
     /// Opens a range of a resource's bytes, with the key of each segment.

@@ -83,6 +83,7 @@ struct ImportTests {
         let (path, vault) = (try file(), try await fixture.open())
         let error = await #expect(throws: VaultError.self) { try await imported(path, into: vault) }
         #expect(error?.code == .refused && error?.hint == .importUnasked && error?.originStatus == 404)
+        #expect(error?.message.hasPrefix("the origin refused \(fixture.url) (HTTP 404), so") == true)
         try await expectNothing(in: vault)
         #expect(try await imported(path, into: vault, Self.unasked).origin == .unasked)
         await vault.close()
@@ -162,6 +163,43 @@ struct ImportTests {
         let error = await #expect(throws: VaultError.self) { try await imported(path, into: vault) }
         #expect(error?.code == .inUse && error?.message.contains("already holds") == true)
         #expect(try await fixture.held(vault) == before && !before.isEmpty)
+        await vault.close()
+    }
+
+    /// A file that must not be read.
+    private final class Unread: ImportSource, Sendable {
+        let type: String?
+        let length: Int64 = 5000
+
+        init(type: String? = "video/mp4") { self.type = type }
+
+        func next() async throws -> [UInt8]? {
+            Issue.record("the file was read")
+            return nil
+        }
+    }
+
+    @Test("What can be refused without the file is refused before it is read, and a whole title is said to be whole")
+    func refusedUnread() async throws {
+        let (path, vault) = (try file(), try await fixture.open())
+        func refusal(
+            _ source: Unread, as url: MediaURL, _ options: ImportOptions = ImportOptions()
+        ) async -> VaultError? {
+            await #expect(throws: VaultError.self) {
+                _ = try await vault.importFile(source, as: MediaReference(url), options: options) { _ in }
+            }
+        }
+        _ = try await imported(path, into: vault)
+        let held = await refusal(Unread(), as: fixture.url)
+        #expect(held?.code == .inUse && held?.message.contains("already holds all of this title") == true)
+        for (source, url, type) in [
+            (Unread(), fixture.origin.url("/list.m3u8"), nil),
+            (Unread(type: nil), fixture.origin.url("/list.mpd"), nil),
+            (Unread(), fixture.origin.url("/list"), "application/vnd.apple.mpegurl"),
+        ] as [(Unread, MediaURL, String?)] {
+            let error = await refusal(source, as: url, ImportOptions(type: type))
+            #expect(error?.code == .invalidArgument && error?.message.contains("is a playlist") == true)
+        }
         await vault.close()
     }
 

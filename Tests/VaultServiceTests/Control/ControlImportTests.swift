@@ -13,6 +13,7 @@ struct ControlImportTests {
         let type: String? = "video/mp4"
         var length: Int64 { media.length }
         private let given = Locked<Int64>(0)
+        var isRead: Bool { given.withLock { $0 > 0 } }
 
         init(media: PseudoRandomMedia) { self.media = media }
 
@@ -45,6 +46,16 @@ struct ControlImportTests {
             #expect(report.origin == .same && report.bytes == 20_000_000)
             let summary = try #require(try await client.resource(MediaReference(url)))
             #expect(summary.isComplete && summary.name == "A film")
+            let again = Source(media: title.media)
+            let held = await #expect(throws: VaultError.self) {
+                try await client.importFile(again, as: MediaReference(url), ImportOptions()) { _ in }
+            }
+            #expect(held?.code == .inUse && held?.message.contains("already holds all of this title") == true)
+            let playlist = await #expect(throws: VaultError.self) {
+                try await client.importFile(again, as: MediaReference(origin.url("/a.m3u8")), ImportOptions()) { _ in }
+            }
+            #expect(playlist?.code == .invalidArgument && playlist?.message.contains("is a playlist") == true)
+            #expect(!again.isRead, "a file was read that could be refused without it")
             let answer = try await service.authorized("POST", "/api/v1/imports", body: #"{"length":1,"url":"\#(url)"}"#)
             #expect(answer.head.status == 400)
             #expect(String(decoding: answer.body, as: UTF8.self).contains("control socket"))
