@@ -59,8 +59,8 @@ public struct Receipt: Hashable, Codable, Sendable {
 
     /// The number of the receipt within its vault, from 1.
     public let sequence: Int64
-    /// When the operation was done, in seconds since 1970.
-    public let time: Int64
+    /// When the operation was done, in seconds since 1970; a time in UTC in JSON, but for the line in the log.
+    @AsTimestamp public private(set) var time: Int64
     /// The kind of key operation.
     public let act: Act
     /// How far the operation went.
@@ -76,7 +76,7 @@ public struct Receipt: Hashable, Codable, Sendable {
         sequence: Int64, time: Int64, act: Act, outcome: Outcome, generation: Int, subject: String?, resources: Int64?
     ) {
         self.sequence = sequence
-        self.time = time
+        _time = AsTimestamp(wrappedValue: time)
         self.act = act
         self.outcome = outcome
         self.generation = generation

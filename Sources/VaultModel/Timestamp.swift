@@ -51,3 +51,21 @@ extension Timestamp: Codable {
         try container.encode(description)
     }
 }
+
+/// Seconds since the beginning of 1970 that JSON has as a time in UTC, as ``Timestamp`` writes it.
+@propertyWrapper
+public struct AsTimestamp: Codable, Hashable, Sendable {
+    /// The seconds.
+    public var wrappedValue: Int64
+
+    /// Wraps a number of seconds.
+    public init(wrappedValue: Int64) { self.wrappedValue = wrappedValue }
+
+    /// Reads the text.
+    ///
+    /// - Throws: `DecodingError` if it is no time in UTC.
+    public init(from decoder: any Decoder) throws { wrappedValue = try Timestamp(from: decoder).seconds }
+
+    /// Writes the text.
+    public func encode(to encoder: any Encoder) throws { try Timestamp(seconds: wrappedValue).encode(to: encoder) }
+}

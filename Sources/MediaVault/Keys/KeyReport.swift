@@ -54,14 +54,16 @@ public struct KeyReport: Hashable, Sendable {
 public struct GenerationReport: Hashable, Codable, Sendable {
     /// The number of the generation, from 1.
     public let number: Int
-    /// When it was created, in seconds since 1970.
-    public let created: Int64
+    /// When it was created, in seconds since 1970; a time in UTC in JSON.
+    @AsTimestamp public private(set) var created: Int64
     /// The stage of its life.
     public let state: GenerationState
     /// The number of backup files of the keyring that contain its key.
     public let backups: Int
     /// The number of resources that need it because it wraps one of their keys.
     public let resources: Int
+    /// The number of these that are titles, and no parts of one, as ``VaultStatus/resources`` counts them.
+    public let titles: Int
     /// The number of plaintext bytes sealed under the keys that it wraps.
     public let bytes: Int64
     /// How many of these resources will no longer need it when the unfinished reseal is done.
@@ -69,10 +71,10 @@ public struct GenerationReport: Hashable, Codable, Sendable {
 
     init(_ record: GenerationRecord, _ state: GenerationState, _ use: GenerationUsage, leaving: Int) {
         number = record.number
-        created = record.created
+        _created = AsTimestamp(wrappedValue: record.created)
         self.state = state
         backups = record.backups
-        resources = use.resources
+        (resources, titles) = (use.resources, use.titles)
         bytes = use.bytes
         self.leaving = leaving
     }

@@ -22,8 +22,8 @@ public struct Title: Hashable, Codable, Sendable {
     @OrNull public internal(set) var size: Int64?
     /// Whether all of its resources are held whole.
     public internal(set) var isComplete: Bool
-    /// When it was last fetched, in seconds since 1970.
-    public let fetched: Int64
+    /// When it was last fetched.
+    public let fetched: Timestamp
 
     private enum CodingKeys: String, CodingKey {
         case kind, selection, renditions, duration, resources, bytes, size, fetched
@@ -48,7 +48,7 @@ public struct Title: Hashable, Codable, Sendable {
         bytes = 0
         size = nil
         isComplete = false
-        self.fetched = fetched
+        self.fetched = Timestamp(seconds: fetched)
     }
 
     /// Returns the wanted languages in which it has no audio, and those in which it has no subtitles.
@@ -84,7 +84,7 @@ extension Title {
         self.resources = Int(clamping: resources)
         self.bytes = bytes
         self.isComplete = isComplete
-        self.fetched = fetched
+        self.fetched = Timestamp(seconds: fetched)
         renditions = ((try? record.optionalObjects("renditions")) ?? []).prefix(Self.maxRenditions)
             .compactMap(Rendition.init)
         duration = (try? record.optionalInteger("duration")) ?? nil
@@ -100,7 +100,7 @@ extension Title {
             "renditions": .array(renditions.map { .object($0.record.members) }),
             "duration": duration.map { .bounded($0) } ?? .null, "resources": .bounded(Int64(resources)),
             "bytes": .bounded(bytes), "size": size.map { .bounded($0) } ?? .null, "complete": .bool(isComplete),
-            "fetched": .bounded(fetched),
+            "fetched": .bounded(fetched.seconds),
         ])
     }
 }

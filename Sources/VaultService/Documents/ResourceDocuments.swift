@@ -35,9 +35,6 @@ package struct ListedDocument: Codable, Sendable {
 }
 
 extension ResourceSummary {
-    /// The number of bytes held of the resource, or of all resources of its title.
-    package var wholeBytes: Int64 { title?.bytes ?? bytes + (partBytes ?? 0) }
-
     /// The size of the resource, or of its title; nil if it is unknown, and for a title that was never complete.
     package var wholeSize: Int64? {
         guard isManifest else { return size }
@@ -66,12 +63,29 @@ package struct ExplanationDocument: Codable, Sendable {
 
     /// One answer with media.
     package struct Entry: Codable, Hashable, Sendable {
-        /// Seconds since 1970; omitted while the answer is in progress.
-        package let ended: Int64?
+        /// When the answer ended; omitted while it is in progress.
+        private let endTime: Timestamp?
         package let bytes: Int64
         package let runs: [Run]
         /// Bytes of runs that are not listed.
         package let omitted: Int64
+
+        /// When the answer ended, in seconds since 1970; nil while it is in progress.
+        package var ended: Int64? { endTime?.seconds }
+
+        fileprivate init(_ answer: AnswerTrace) {
+            endTime = answer.ended.map { Timestamp(seconds: $0) }
+            bytes = answer.trace.bytes
+            runs = answer.trace.runs.map {
+                Run(first: $0.range.lowerBound, end: $0.range.upperBound, source: $0.source)
+            }
+            omitted = answer.trace.omitted
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case bytes, runs, omitted
+            case endTime = "ended"
+        }
     }
 
     package let url: String
@@ -85,13 +99,7 @@ package struct ExplanationDocument: Codable, Sendable {
         self.url = summary?.url ?? url
         size = summary?.size
         held = summary?.held ?? []
-        self.answers = answers.map { answer in
-            Entry(
-                ended: answer.ended, bytes: answer.trace.bytes,
-                runs: answer.trace.runs.map {
-                    Run(first: $0.range.lowerBound, end: $0.range.upperBound, source: $0.source)
-                }, omitted: answer.trace.omitted)
-        }
+        self.answers = answers.map { Entry($0) }
     }
 }
 

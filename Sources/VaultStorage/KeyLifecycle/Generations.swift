@@ -193,10 +193,18 @@ extension VaultIndex {
     package func generationUse() throws -> [Int: GenerationUsage] {
         var counts: [Int: GenerationUsage] = [:]
         try forEachPage { db, before, last in
+            // As the status counts titles: a part of one is none, unless it is a title with parts of its own, too.
+            let isTitle =
+                try PartRow.hasTable(db)
+                ? """
+                (NOT EXISTS (SELECT 1 FROM part WHERE part.resource = resourceKey.resource)
+                    OR EXISTS (SELECT 1 FROM part WHERE part.title = resourceKey.resource))
+                """ : "TRUE"
             let rows = try Row.fetchAll(
                 db.cachedStatement(
                     sql: """
-                        SELECT generation, count(DISTINCT resource) AS resources, total(
+                        SELECT generation, count(DISTINCT resource) AS resources,
+                            count(DISTINCT CASE WHEN \(isTitle) THEN resource END) AS titles, total(
                             (SELECT total(segment.length) FROM representation
                                 JOIN segment ON segment.representation = representation.id
                                 WHERE representation.resource = resourceKey.resource AND \(PlainColumn.isSegment)
@@ -207,6 +215,7 @@ extension VaultIndex {
             for row in rows {
                 let generation: Int = try row.column("generation")
                 counts[generation, default: GenerationUsage()].resources += try row.column("resources") as Int
+                counts[generation, default: GenerationUsage()].titles += try row.column("titles") as Int
                 // Exact up to 2^53; a damaged row counts as nothing.
                 let bytes: Double = try row.column("bytes")
                 counts[generation, default: GenerationUsage()].bytes += Int64(exactly: bytes) ?? 0
@@ -220,6 +229,8 @@ extension VaultIndex {
 package struct GenerationUsage: Hashable, Sendable {
     /// The number of resources that have a key wrapped by it.
     package var resources = 0
+    /// The number of these that are titles, and no parts of one.
+    package var titles = 0
     /// Plaintext bytes that are sealed under those keys.
     package var bytes: Int64 = 0
 

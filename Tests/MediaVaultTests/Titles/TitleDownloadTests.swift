@@ -47,6 +47,10 @@ struct TitleDownloadTests {
         let parts = try await Self.parts(in: vault)
         // Two playlists, and a pack of six segments.
         #expect(parts.count == 3 && parts.allSatisfy { $0.resourceClass == "download" })
+        // Keys belong to resources, and people count titles.
+        let use = try #require(try await vault.keys.report().generations.first)
+        #expect(use.titles == 1 && use.resources == 4)
+        #expect(try await vault.status().resources == use.titles)
         let count = fixture.origin.exchanges.count
         try await TitleFixture.download(url, into: vault)
         let again = fixture.origin.exchanges.dropFirst(count).map(\.request.target)

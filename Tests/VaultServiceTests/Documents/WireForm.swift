@@ -51,7 +51,7 @@ struct WireForm: Sendable, CustomTestStringConvertible {
         + #""kind":"video","language":"en","name":"c","width":3}"#
 
     private static let title =
-        #"{"bytes":1,"complete":true,"duration":2,"fetched":3,"kind":"hls","renditions":[\#(rendition)],"#
+        #"{"bytes":1,"complete":true,"duration":2,"fetched":\#(time),"kind":"hls","renditions":[\#(rendition)],"#
         + #""resources":4,"selection":{"audio":"en,de","subtitles":"none","video":"480"},"size":5}"#
 
     private static let times = #""accessed":"2026-11-23T22:00:00Z","added":"2026-11-23T22:15:39Z""#
@@ -95,7 +95,7 @@ struct WireForm: Sendable, CustomTestStringConvertible {
                 + #""url":"https://a.example/b?c"}"#),
         WireForm(
             Title.self, "Title", title,
-            minimal: #"{"bytes":1,"complete":true,"duration":null,"fetched":3,"kind":"dash","#
+            minimal: #"{"bytes":1,"complete":true,"duration":null,"fetched":\#(time),"kind":"dash","#
                 + #""renditions":[],"resources":4,"selection":{"audio":"all","subtitles":"default","video":"best"},"#
                 + #""size":null}"#),
         WireForm(
@@ -106,7 +106,7 @@ struct WireForm: Sendable, CustomTestStringConvertible {
         WireForm(ResourceCount.self, "ResourceCount", #"{"held":1,"total":2}"#),
         WireForm(
             ExplanationDocument.self, "Explanation",
-            #"{"answers":[{"bytes":9,"ended":1,"omitted":2,"runs":[{"end":7,"first":0,"source":"vault"}]}],"#
+            #"{"answers":[{"bytes":9,"ended":\#(time),"omitted":2,"runs":[{"end":7,"first":0,"source":"vault"}]}],"#
                 + #""held":[[0,7]],"size":9,"url":"https://a.example/"}"#,
             minimal: #"{"answers":[{"bytes":9,"omitted":2,"runs":[]}],"held":[],"size":null,"#
                 + #""url":"https://a.example/"}"#),
@@ -163,7 +163,7 @@ struct WireForm: Sendable, CustomTestStringConvertible {
         WireForm(
             KeysDocument.self, "Keys",
             #"{"act":"keys rotate --root","current":2,"folded":[{"first":3,"last":4}],"generations":[{"backups":1,"#
-                + #""bytes":2,"created":3,"leaving":4,"number":5,"resources":6,"state":"retiring"}],"#
+                + #""bytes":2,"created":\#(time),"leaving":4,"number":5,"resources":6,"state":"retiring","titles":7}],"#
                 + #""locatorChanging":true,"reseal":{"bytes":1,"due":true,"resources":2},"shreds":7}"#,
             minimal: #"{"act":null,"current":2,"folded":[],"generations":[],"locatorChanging":false,"reseal":null,"#
                 + #""shreds":0}"#),
@@ -211,10 +211,10 @@ struct WireForm: Sendable, CustomTestStringConvertible {
         WireForm(
             AuditReport.self, "Audit",
             #"{"anchored":true,"faults":[{"kind":"chain","line":1}],"key":"c","receipts":[{"act":"shred","#
-                + #""generation":1,"outcome":"destroyed","resources":2,"sequence":3,"subject":"\#(id)","time":4}],"#
+                + #""generation":1,"outcome":"destroyed","resources":2,"sequence":3,"subject":"\#(id)","time":\#(time)}],"#
                 + #""sound":false,"vault":"d"}"#,
             minimal: #"{"anchored":false,"faults":[],"key":null,"receipts":[{"act":"rotate","generation":1,"#
-                + #""outcome":"done","sequence":3,"time":4}],"sound":true,"vault":null}"#),
+                + #""outcome":"done","sequence":3,"time":\#(time)}],"sound":true,"vault":null}"#),
         WireForm(DestructionReport.self, "Destruction", #"{"backups":1,"resources":2,"vault":"a"}"#),
         WireForm(
             KeyringSummary.self, "Keyring",
