@@ -75,7 +75,7 @@ extension APIResponder {
                 }
             }
         } catch let error as VaultError where error.code != .closed {
-            logger.log(LoggedEvent(failed: error, id: try? await vault.vault.id(of: reference)))
+            logger.log(LoggedEvent(failed: error, id: try? await vault.vault.titleID(of: reference)))
             throw error
         }
     }
@@ -98,6 +98,7 @@ extension APIResponder {
     /// Returns the state of the vault; nil if it cannot be read, which is counted each time, and logged once.
     private func figures(_ context: ServiceContext) async -> VaultFigures? {
         do {
+            guard !vault.vault.isDestroyed else { throw VaultError.vaultDestroyed }
             guard !vault.vault.isLocked else { throw VaultError.vaultLocked }
             let figures = try await VaultFigures(of: vault.vault, now: Int64(Date().timeIntervalSince1970))
             metrics.noteReadable(true)

@@ -27,19 +27,20 @@ struct LoggedEvent {
 
     /// A download has failed.
     ///
-    /// - Parameter id: the id of its resource: a URL would be readable on the disk that has the log.
-    init(failed error: VaultError, id: ResourceID?) {
+    /// - Parameter id: the id of its title, by which every command and the API name it: a URL would be readable on the
+    ///   disk that has the log.
+    init(failed error: VaultError, id: TitleID?) {
         level = .notice
         message = "a download failed"
         var fields: Logger.Metadata = ["reason": "\(error.code)"]
-        if let id { fields["id"] = "\(id.hex)" }
+        if let id { fields["id"] = "\(id)" }
         if let status = error.originStatus { fields["originStatus"] = .number(status) }
         self.fields = fields
     }
 
     /// A download of the queue has failed, for good or for now.
     init(_ failed: FailedDownload) {
-        let event = LoggedEvent(failed: failed.error, id: failed.resource)
+        let event = LoggedEvent(failed: failed.error, id: failed.snapshot.title)
         guard failed.snapshot.state != .failed else {
             self = event
             return
