@@ -199,6 +199,10 @@ extension VaultError {
     package static let vaultClosed = VaultError(
         .closed, "the vault was closed or locked; open it again, or restart its service")
 
+    /// The error for callers whose vault was destroyed.
+    package static let vaultDestroyed = VaultError(
+        .closed, "the vault was destroyed, and nothing of it can be read; stop its service, and delete its folder")
+
     /// The error for callers of a service whose keys were wiped.
     package static let vaultLocked = VaultError(
         .locked, "the vault is locked: its service has no key any more; restart the service")

@@ -73,8 +73,7 @@ extension KeyAdministration {
             throw VaultError(.invalidArgument, "wrong vault id; the vault's status shows it")
         }
         return try await lock.exclusively(.destroy) {
-            let destroyed = VaultError(.closed, "the vault was destroyed")
-            await loaders.end(with: destroyed, refusing: destroyed)
+            await loaders.end(with: .vaultDestroyed, refusing: .vaultDestroyed)
             let (store, log) = (store, log)
             do {
                 return try await downloads.rereading {

@@ -22,6 +22,7 @@ public final class Vault: Sendable {
     /// The addresses at which this process serves the vault: it never requests anything from itself.
     private let ownListeners = OwnListeners()
     private let wasLocked = Locked(false)
+    private let wasDestroyed = Locked(false)
     let loaders: LoaderTable
     /// Issues and verifies playback links and tokens.
     public let tokens: TokenIssuer
@@ -168,6 +169,9 @@ public final class Vault: Sendable {
     /// Whether ``lock()`` was called.
     package var isLocked: Bool { wasLocked.withLock(\.self) }
 
+    /// Whether ``destroy(vaultID:)`` has destroyed it.
+    package var isDestroyed: Bool { wasDestroyed.withLock(\.self) }
+
     /// Makes the whole vault permanently unreadable.
     ///
     /// Every resource key is deleted from the index, its log and the backup, a receipt is written, the keyring's file
@@ -182,6 +186,7 @@ public final class Vault: Sendable {
     ///   again.
     public func destroy(vaultID: String) async throws -> DestructionReport {
         let report = try await keys.destroy(vaultID: vaultID)
+        wasDestroyed.withLock { $0 = true }
         await close()
         return report
     }

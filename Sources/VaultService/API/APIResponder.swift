@@ -45,6 +45,7 @@ struct APIResponder: Sendable {
         func json(_ document: some Encodable, status: Int = 200) throws -> Response {
             Response(try .json(document, status: status), isHead: request.method == .head, context: context)
         }
+        guard !vault.vault.isDestroyed || route == .openAPI else { throw VaultError.vaultDestroyed }
         guard !vault.vault.isLocked || [.locks, .openAPI].contains(route) else { throw VaultError.vaultLocked }
         switch route {
         case .status: return try json(try await vault.status())

@@ -142,7 +142,13 @@ struct APITests {
             let id = try await service.vault.status().vaultID
             try fits(
                 try await service.control("POST", "/api/v1/destructions", body: #"{"vault":"\#(id)"}"#), "Destruction")
-            #expect(try await service.control("GET", "/api/v1/status").head.status == 503)
+            for (method, target) in [("GET", "status"), ("GET", "resources"), ("POST", "locks"), ("GET", "readiness")] {
+                let answer = try await service.control(method, "/api/v1/\(target)")
+                try fits(answer, "Problem", status: 503)
+                let problem: ProblemDocument = try JSONText.read(from: answer.body)
+                #expect(problem.detail?.contains("was destroyed") == true && problem.detail?.contains("delete") == true)
+                #expect(problem.detail?.contains("restart") == false, "a restart brings nothing back")
+            }
         }
     }
 
