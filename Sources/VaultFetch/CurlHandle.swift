@@ -96,10 +96,12 @@ import Glibc
     }
 
     /// Whether the system refused the failed connection attempt because no process listens there.
-    var wasRefused: Bool {
-        var error = 0
-        let result = unsafe ccurl_get_long(pointer, CURLINFO_OS_ERRNO, &error)
-        return result == CURLE_OK && error == Int(ECONNREFUSED)
+    var wasRefused: Bool { number(CURLINFO_OS_ERRNO) == Int(ECONNREFUSED) }
+
+    /// Whether the system knew no way to the address of the failed connection attempt: often this machine has no
+    /// addresses of its family.
+    var lackedRoute: Bool {
+        [ENETUNREACH, EHOSTUNREACH, EAFNOSUPPORT, EADDRNOTAVAIL].contains { Int($0) == number(CURLINFO_OS_ERRNO) }
     }
 
     /// What libcurl says of the failure, which may name hosts: not for messages.

@@ -30,6 +30,8 @@ final class CurlTransfer {
     /// What the settings present to the hop's host.
     private let credentials: HostCredentials
     private let connections: ConnectionNumbers
+    /// Whether the settings allow addresses of one family only.
+    private let isOneFamily: Bool
     private var url: MediaURL { hop.url }
     private var parser = HeadParser()
     private var hasHead = false
@@ -58,6 +60,7 @@ final class CurlTransfer {
         self.transfer = transfer
         self.hop = hop
         let network = try configuration.network()
+        isOneFamily = network.addressFamily != .any
         proxy = try configuration.environment.route(to: hop.url, network)
         reach = RedirectPolicy.reach(of: hop.url, named: transfer.request.url, transfer.request.reach)
         let policy = AddressPolicy(reach: reach, host: hop.url.host, proxy: proxy?.scheme, configuration)
@@ -137,7 +140,9 @@ final class CurlTransfer {
                 return refusal
             }
             return proxyFailure(of: result) ?? trustFailure(of: result) ?? certificateFailure(of: result)
-                ?? CurlFailure.failure(result, headArrived: hasHead, isRefused: handle.wasRefused)
+                ?? CurlFailure.failure(
+                    result, headArrived: hasHead, isRefused: handle.wasRefused, hasRoute: !handle.lackedRoute,
+                    isOneFamily: isOneFamily)
         }
         return hasHead ? nil : OriginFailure(.invalidResponse, "the response has no head")
     }
@@ -313,40 +318,6 @@ extension OriginFailure {
     /// The answer would come from an address that the request may not be sent to.
     package static let privateAddress = OriginFailure(
         .invalidResponse, "it leads to a private address whose host is not in the setting allow-host")
-}
-
-/// The failures that libcurl's results stand for.
-enum CurlFailure {
-    /// Returns the failure for a result of libcurl.
-    ///
-    /// - Parameters:
-    ///   - headArrived: whether the head of the response had arrived.
-    ///   - isRefused: whether the system reported that no process listens at the port.
-    static func failure(_ code: CURLcode, headArrived: Bool, isRefused: Bool = false) -> OriginFailure {
-        switch code {
-        case CURLE_COULDNT_RESOLVE_HOST: OriginFailure(.unreachable, "host name not found")
-        case CURLE_COULDNT_CONNECT: OriginFailure(.unreachable, isRefused ? "connection refused" : "no connection")
-        case CURLE_OPERATION_TIMEDOUT where headArrived: OriginFailure(.interrupted, "no data for too long")
-        case CURLE_OPERATION_TIMEDOUT: .noResponse
-        case CURLE_PEER_FAILED_VERIFICATION: OriginFailure(.unreachable, "its TLS certificate is not trusted")
-        case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_CERTPROBLEM, CURLE_SSL_ISSUER_ERROR,
-            CURLE_SSL_INVALIDCERTSTATUS, CURLE_USE_SSL_FAILED:
-            OriginFailure(.unreachable, "TLS connection failed")
-        case CURLE_SSL_CACERT_BADFILE:
-            OriginFailure(
-                .unreachable, "the certificate authorities cannot be read", remedy: "check the setting ca-file")
-        case CURLE_GOT_NOTHING: OriginFailure(.interrupted, "closed without a response")
-        case CURLE_PARTIAL_FILE: OriginFailure(.interrupted, "the body ended too early")
-        case CURLE_RECV_ERROR, CURLE_SEND_ERROR: OriginFailure(.interrupted, "connection lost")
-        case CURLE_HTTP2, CURLE_HTTP2_STREAM: OriginFailure(.interrupted, "HTTP/2 stream error")
-        case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL:
-            OriginFailure(.invalidResponse, "the response is not HTTP")
-        // libcurl reports a head line over 100 KiB as if it had run out of memory.
-        case CURLE_OUT_OF_MEMORY where !headArrived: OriginFailure(.invalidResponse, "the response head is too large")
-        default:
-            OriginFailure(headArrived ? .interrupted : .unreachable, "the transfer failed (libcurl \(code.rawValue))")
-        }
-    }
 }
 
 /// The target of one hop of a transfer, and the history of the hops before it.

@@ -38,6 +38,21 @@ struct CurlFailureTests {
                 == "connection refused")
     }
 
+    @Test("What waiting does not cure has a remedy of its own")
+    func remedies() {
+        let (unknown, noRoute) = (CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT)
+        func remedy(_ code: CURLcode, hasRoute: Bool = true, isOneFamily: Bool = false) -> String? {
+            CurlFailure.failure(code, headArrived: false, hasRoute: hasRoute, isOneFamily: isOneFamily).remedy
+        }
+        #expect(remedy(unknown)?.contains("host in the URL") == true)
+        #expect(remedy(unknown)?.contains("family") == false)
+        #expect(remedy(unknown, isOneFamily: true)?.contains("address family") == true)
+        #expect(remedy(noRoute, hasRoute: false)?.contains("network") == true)
+        #expect(remedy(noRoute, hasRoute: false, isOneFamily: true)?.contains("address family") == true)
+        #expect(remedy(CURLE_SSL_CONNECT_ERROR)?.contains("scheme and port") == true)
+        #expect(remedy(noRoute) == nil && remedy(CURLE_OPERATION_TIMEDOUT) == nil, "these may pass by themselves")
+    }
+
     @Test("Every result has a reason of a few words")
     func reasons() {
         for number in 1..<UInt32(CURL_LAST.rawValue) {

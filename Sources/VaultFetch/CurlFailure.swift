@@ -1,0 +1,54 @@
+import CCurl
+import VaultModel
+
+/// The failures that libcurl's results stand for.
+enum CurlFailure {
+    /// Returns the failure for a result of libcurl.
+    ///
+    /// - Parameters:
+    ///   - headArrived: whether the head of the response had arrived.
+    ///   - isRefused: whether the system reported that no process listens at the port.
+    ///   - hasRoute: false if the system reported that no packet gets to the address.
+    ///   - isOneFamily: whether the settings allow addresses of one family only.
+    static func failure(
+        _ code: CURLcode, headArrived: Bool, isRefused: Bool = false, hasRoute: Bool = true, isOneFamily: Bool = false
+    ) -> OriginFailure {
+        switch code {
+        case CURLE_COULDNT_RESOLVE_HOST:
+            OriginFailure(
+                .unreachable, "host name not found",
+                remedy: isOneFamily
+                    ? "check the host in the URL, and the address family in the settings"
+                    : "check the host in the URL, and this machine's network")
+        case CURLE_COULDNT_CONNECT where !hasRoute:
+            OriginFailure(
+                .unreachable, "no route to its address",
+                remedy: isOneFamily
+                    ? "allow the other address family in the settings, or check this machine's network"
+                    : "check this machine's network")
+        case CURLE_COULDNT_CONNECT: OriginFailure(.unreachable, isRefused ? "connection refused" : "no connection")
+        case CURLE_OPERATION_TIMEDOUT where headArrived: OriginFailure(.interrupted, "no data for too long")
+        case CURLE_OPERATION_TIMEDOUT: .noResponse
+        case CURLE_PEER_FAILED_VERIFICATION: OriginFailure(.unreachable, "its TLS certificate is not trusted")
+        case CURLE_SSL_CONNECT_ERROR:
+            OriginFailure(
+                .unreachable, "TLS connection failed", remedy: "check whether the URL has the right scheme and port")
+        case CURLE_SSL_CIPHER, CURLE_SSL_CERTPROBLEM, CURLE_SSL_ISSUER_ERROR,
+            CURLE_SSL_INVALIDCERTSTATUS, CURLE_USE_SSL_FAILED:
+            OriginFailure(.unreachable, "TLS connection failed")
+        case CURLE_SSL_CACERT_BADFILE:
+            OriginFailure(
+                .unreachable, "the certificate authorities cannot be read", remedy: "check the setting ca-file")
+        case CURLE_GOT_NOTHING: OriginFailure(.interrupted, "closed without a response")
+        case CURLE_PARTIAL_FILE: OriginFailure(.interrupted, "the body ended too early")
+        case CURLE_RECV_ERROR, CURLE_SEND_ERROR: OriginFailure(.interrupted, "connection lost")
+        case CURLE_HTTP2, CURLE_HTTP2_STREAM: OriginFailure(.interrupted, "HTTP/2 stream error")
+        case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL:
+            OriginFailure(.invalidResponse, "the response is not HTTP")
+        // libcurl reports a head line over 100 KiB as if it had run out of memory.
+        case CURLE_OUT_OF_MEMORY where !headArrived: OriginFailure(.invalidResponse, "the response head is too large")
+        default:
+            OriginFailure(headArrived ? .interrupted : .unreachable, "the transfer failed (libcurl \(code.rawValue))")
+        }
+    }
+}
