@@ -134,9 +134,9 @@ struct APIRequest: Sendable {
             // A body may take its time, and the token may have been revoked meanwhile.
             guard isAllowed() else { throw TokenEnded() }
             let bytes = Array(buffer.readableBytesView)
-            let value = try decoded(type, bytes)
+            // First, because a name that is spelt wrong is also one that is missing.
             try refuse(schema.fault(inBody: bytes))
-            return value
+            return try decoded(type, bytes)
         } catch is NIOTooManyBytesError {
             throw VaultError(.invalidArgument, "the body is longer than \(limit >> 20) MiB; shorten it")
         } catch is HTTPParserError {

@@ -6,6 +6,22 @@ enum ErrorAnswer {
     /// The same answer to unknown targets, and to links that are unknown, expired, revoked or out of scope.
     static let notFound = answer(ProblemDocument(status: 404, title: "Not Found"))
 
+    /// Returns the answer to a path that is none of the service's; of one that a client wrote for the API, it says why.
+    static func notFound(target: String) -> Answer {
+        guard target.hasPrefix("/api/") else { return notFound }
+        return target.hasPrefix(APIRoute.beforeID) ? strangeID : unknownAPIPath
+    }
+
+    private static let unknownAPIPath = answer(
+        ProblemDocument(
+            status: 404, title: "Not Found", detail: "the API has no such path; see /api/v1/openapi.json"))
+
+    private static let strangeID = answer(
+        ProblemDocument(
+            status: 404, title: "Not Found",
+            detail: "the path has no id of a resource, which is eight letters and digits such as k3v7q2ma, or the API "
+                + "has no such path; list the resources, and see /api/v1/openapi.json"))
+
     static let malformedHost = answer(
         ProblemDocument(
             status: 400, title: "Bad Request", detail: "the request must name its host once, in the Host field"))

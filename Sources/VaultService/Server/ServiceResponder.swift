@@ -56,7 +56,11 @@ struct ServiceResponder: HTTPResponder {
         case .unknown:
             // CONNECT names no resource, and OPTIONS may name the server as a whole.
             let isOfServer = [.connect, .trace, .options].contains(request.method)
-            return short(isOfServer ? ErrorAnswer.methodNotAllowed() : ErrorAnswer.notFound)
+            guard !isOfServer else { return short(ErrorAnswer.methodNotAllowed()) }
+            // Who has no token learns nothing, not even which paths there are.
+            var context = context
+            guard authorize(request, admission, &context) == nil else { return short(ErrorAnswer.notFound) }
+            return short(ErrorAnswer.notFound(target: request.head.path ?? ""))
         case .api, .metrics:
             var context = context
             if let refusal = authorize(request, admission, &context) { return short(refusal) }

@@ -63,6 +63,8 @@ struct RequestSchemaTests {
                 ("PUT", "resources/aaaaaaaa/pin", #"{"x":1}"#, "member x"),
                 ("DELETE", "tokens?all=true", #"{"id":"00000000"}"#, "member id"),
                 ("POST", "revocations", #"{"dryRun":true}"#, "member dryRun"),
+                ("PUT", "resources/aaaaaaaa/name", #"{"nam":"New"}"#, "member nam,"),
+                ("POST", "tokens", #"{"scop":"read","lifetime":5.5}"#, "member scop,"),
             ] as [(String, String, String, String?)] {
                 let answer = try await service.control(method, "/api/v1/\(target)", body: body)
                 #expect(answer.head.status == 400, "\(method) \(target) \(body)")

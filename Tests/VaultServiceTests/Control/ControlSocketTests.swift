@@ -82,7 +82,7 @@ struct ControlSocketTests {
 
     // MARK: Requests
 
-    @Test("The socket needs no token, serves no media, and answers every unknown path with the same 404")
+    @Test("The socket needs no token, serves no media, and answers unknown paths with a 404 that says what is unknown")
     func routes() async throws {
         let origin = try ScriptedOrigin(title)
         defer { origin.stop() }
@@ -90,13 +90,17 @@ struct ControlSocketTests {
         try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
             let known = try await service.control("GET", "/api/v1/status")
             #expect(known.head.status == 200)
-            var bodies: Set<[UInt8]> = []
-            for target in ["/", "/healthz", "/api/v1/", "/api/v1/other", "/api/v1/status/", service.target(url)] {
+            for (target, detail) in [
+                ("/", nil), ("/healthz", nil), (service.target(url), nil), ("/api/v1/", "no such path"),
+                ("/api/v1/other", "no such path"), ("/api/v1/status/", "no such path"),
+                ("/api/v1/resources/e7", "no id of a resource"), ("/api/v1/tokens/abc", "no such path"),
+                ("/api/v1/resources/aaaaaaaa/nothing", "no such path"),
+            ] as [(String, String?)] {
                 let answer = try await service.control("GET", target)
-                #expect(answer.head.status == 404)
-                bodies.insert(answer.body)
+                let problem: ProblemDocument = try JSONText.read(from: answer.body)
+                #expect(answer.head.status == 404 && (problem.detail == nil) == (detail == nil), "\(target)")
+                #expect(detail.map { problem.detail?.contains($0) == true } ?? true, "\(problem.detail ?? "")")
             }
-            #expect(bodies.count == 1)
         }
         #expect(origin.exchanges.isEmpty)
     }

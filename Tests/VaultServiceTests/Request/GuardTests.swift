@@ -91,6 +91,8 @@ struct GuardTests {
             let posted = try #require(await client.ask("POST", "/api/v1/other", host: service.host, body: "url=x"))
             bodies.insert(posted.body)
             #expect(posted.head.status == 404 && bodies.count == 1)
+            let known = try await service.authorized("DELETE", "/api/v1/tokens/abc")
+            #expect(known.head.status == 404 && String(decoding: known.body, as: UTF8.self).contains("no such path"))
             // The body of an unauthorised request makes no difference.
             for path in ["/api/v1/pins", "/api/v1/status", "/metrics"] {
                 let answer = try #require(await client.ask("POST", path, host: service.host, body: "url=x"))
