@@ -156,7 +156,8 @@ struct WholeFacts: Hashable, Sendable {
             let name = grant.name ?? grant.shortID
             let what = grant.kind.isToken ? "the token \"\(name)\" ends" : "the playback links \"\(name)\" end"
             let time = Timestamp(seconds: grant.expires ?? 0)
-            return ReadinessFinding(.accessEnds, "\(what) at \(time), which is earlier; create a later one")
+            let remedy = grant.kind.isToken ? "create a token that lasts longer" : "create links that last longer"
+            return ReadinessFinding(.accessEnds, "\(what) at \(time), before the day that you named; \(remedy)")
         }
     }
 
