@@ -141,8 +141,9 @@ class Notifications(VaultCase):
         """A program that others can replace, or that hangs on, is not run, or holds nothing up; the log says why"""
         vault = self.served_vault()
         loose = self.recording()
-        os.chmod(loose, 0o777)
         vault.result("config", "set", "notify-command", loose, **KEYLESS)
+        os.chmod(loose, 0o777)
+        self.assertIn("others may write to it", self.refused(vault, "notify-command", loose, **KEYLESS))
         vault.result("fetch", "--detach", self.origin.url("first.mp4"), **KEYLESS)
         self.assertTrue(eventually(lambda: "others may write to it" in vault.service.log()))
         self.assertEqual(self.notices(), [])

@@ -246,6 +246,7 @@ extension LocalVault {
 
     package func change(_ change: SettingsChange) async throws -> SettingsDocument {
         try change.limits.check()
+        try await change.requireTrustedPrograms()
         let mode = try change.mode.map { try NamedMode($0) }
         // All settings change together, or none.
         let limits: @Sendable (inout StorageLimits) throws -> Void = { $0 = change.limits.applied(to: $0) }

@@ -1,4 +1,5 @@
 import Foundation
+import MediaVault
 import VaultModel
 
 #if canImport(Glibc)
@@ -80,5 +81,23 @@ extension ProgramFile {
         self.owner = owner
         self.mode = mode
         isExecutable = FileManager.default.isExecutableFile(atPath: path)
+    }
+}
+
+extension SettingsChange {
+    /// Checks the programs that it names, so that one that must not be run is not found only when it is needed.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument`.
+    func requireTrustedPrograms() async throws {
+        for words in [notifyCommand, refreshCommand].compactMap(\.self) where !words.isEmpty {
+            let path = try ProgramInvocation(words).path
+            do {
+                _ = try await BlockingPool.shared.run { try ProgramFile.trusted(at: path) }
+            } catch let failure as ProgramFailure {
+                throw VaultError(
+                    .invalidArgument,
+                    "the program \(path) cannot be run: \(failure.reason); correct that, or name another program")
+            }
+        }
     }
 }

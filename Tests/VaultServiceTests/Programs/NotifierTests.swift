@@ -129,7 +129,9 @@ struct NotifierTests {
         try await RunningService.run(
             over: try await TestVault(), hasControl: true, logger: recorder.logger
         ) { service in
-            try await name(folder.path + "/none", in: service)
+            let gone = try folder.script("none", "true")
+            try await name(gone, in: service)
+            try FileManager.default.removeItem(atPath: gone)
             try await queue(origin.url("/film.mp4?token=hunter2"), title: "Secret", in: service)
             while !recorder.lines.contains(where: { $0.text.contains("notify-command could not be run") }) {
                 try await Task.sleep(for: .milliseconds(20))

@@ -11,7 +11,7 @@ struct ProgramSettingsTests {
     func controlAlone() async throws {
         let test = try await TestVault()
         try await RunningService.run(over: test, hasControl: true) { service in
-            let order = #"{"notifyCommand":["/bin/notify","secret"],"refreshCommand":["/bin/refresh"]}"#
+            let order = #"{"notifyCommand":["/bin/cat","secret"],"refreshCommand":["/bin/sh"]}"#
             for body in [order, #"{"notifyCommand":[],"maxAge":9}"#, #"{"refreshCommand":["/bin/sh"]}"#] {
                 let refused = try await service.authorized("PATCH", "/api/v1/settings", body: body)
                 #expect(refused.head.status == 400)
@@ -24,24 +24,30 @@ struct ProgramSettingsTests {
             let set = try await service.control("PATCH", "/api/v1/settings", body: order)
             #expect(set.head.status == 200)
             let told: SettingsDocument = try JSONText.read(from: set.body)
-            #expect(told.notifyCommand == ["/bin/notify", "secret"] && told.refreshCommand == ["/bin/refresh"])
+            #expect(told.notifyCommand == ["/bin/cat", "secret"] && told.refreshCommand == ["/bin/sh"])
             for (method, body) in [("GET", ""), ("PATCH", #"{"maxAge":5}"#)] {
                 let shown = try await service.authorized(method, "/api/v1/settings", body: body)
                 #expect(shown.head.status == 200 && !String(decoding: shown.body, as: UTF8.self).contains("secret"))
                 let document: SettingsDocument = try JSONText.read(from: shown.body)
                 #expect(document.notifyCommand == nil && document.refreshCommand == nil)
             }
-            #expect(try await service.vault.programSettings().notify?.words == ["/bin/notify", "secret"])
+            #expect(try await service.vault.programSettings().notify?.words == ["/bin/cat", "secret"])
 
             let relative = try await service.control(
                 "PATCH", "/api/v1/settings", body: #"{"notifyCommand":["notify"],"maxAge":7}"#)
             #expect(relative.head.status == 400)
             #expect(try await service.vault.limits().maxAge == 5)
+            for missing in [#"{"notifyCommand":["/nowhere/notify"],"maxAge":7}"#, #"{"refreshCommand":["/bin"]}"#] {
+                let answer = try await service.control("PATCH", "/api/v1/settings", body: missing)
+                #expect(answer.head.status == 400)
+                #expect(String(decoding: answer.body, as: UTF8.self).contains("cannot be run"))
+            }
+            #expect(try await service.vault.limits().maxAge == 5)
             _ = try await service.control("PATCH", "/api/v1/settings", body: #"{"refreshCommand":[]}"#)
         }
         let vault = try await test.open()
         let kept = try await vault.programSettings()
-        #expect(kept.notify?.words == ["/bin/notify", "secret"] && kept.refresh == nil)
+        #expect(kept.notify?.words == ["/bin/cat", "secret"] && kept.refresh == nil)
         await vault.close()
     }
 }
