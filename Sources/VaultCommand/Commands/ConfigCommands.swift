@@ -157,10 +157,14 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         parallel-downloads N: how many downloads of the queue run at a time, 1 to \(DownloadSettings.maxParallel) \
         (default: \(DownloadSettings.usualParallel)).
         downloads-per-host N: how many of them run at a time for one host (default: \(DownloadSettings.usualPerHost)).
-        download-hours HH:MM-HH:MM: hours of the day in which the queue runs, in the service's local time (default: always).
+        download-hours HH:MM-HH:MM: hours of the day in which the queue runs, in the service's local time \
+        (default: always).
         download-rate RATE: maximum rate of all downloads of the queue together: \(ByteRate.forms); 0 means no limit.
-        notify-command PROGRAM ARGUMENT…: absolute path of a program that the running service tells, as JSON on standard         input, of a full disk, a failed download, damage, and a title that max-age is about to remove. It runs without a         shell; put -- before PROGRAM if an argument begins with a hyphen.
-        refresh-command PROGRAM ARGUMENT…: absolute path of a program that gets the content id of a title whose URL was         refused, as JSON on standard input, and prints a new URL, or JSON with url and headers.
+        notify-command PROGRAM ARGUMENT…: absolute path of a program that the running service tells, as JSON on standard \
+        input, of a full disk, a failed download, damage, and a title that max-age is about to remove. It runs without \
+        a shell; put -- before PROGRAM if an argument begins with a hyphen.
+        refresh-command PROGRAM ARGUMENT…: absolute path of a program that gets the content id of a title whose URL was \
+        refused, as JSON on standard input, and prints a new URL, or JSON with url and headers.
         mode MODE: what is fetched and stored: online, prefer-vault, offline or no-store; see mediavault mode --help.
         """
 
@@ -192,8 +196,7 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .proxy: settings.proxy.map { [$0] } ?? []
         case .proxyFor: settings.proxyFor.sorted { $0.key < $1.key }.map { "\($0)=\($1)" }
         case .proxyFromEnvironment: [settings.proxyFromEnvironment ? "yes" : "no"]
-        case .caFile:
-            settings.caFile.map { [Self.count($0.certificates, "certificate")] } ?? []
+        case .caFile: settings.caFile.map { [Self.count($0.certificates, "certificate")] } ?? []
         case .userAgent: settings.userAgent.map { [$0] } ?? []
         case .addressFamily: [settings.addressFamily]
         case .headerFor:
@@ -256,7 +259,7 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .cookieFile: change.cookieFile = try SecretValue.file(onlyValue(values), atMost: CookieFile.maxLength)
         case .parallelDownloads: change.parallelDownloads = try number(values)
         case .downloadsPerHost: change.downloadsPerHost = try number(values)
-        case .downloadHours: change.downloadHours = try DownloadHours(onlyValue(values)).description
+        case .downloadHours: change.downloadHours = try HoursArgument.parse(values)
         case .downloadRate: change.downloadRate = try rate(values)
         case .notifyCommand: change.notifyCommand = try program(values)
         case .refreshCommand: change.refreshCommand = try program(values)
@@ -341,9 +344,9 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
 
     private func rate(_ values: [String]) throws -> Int64 {
         let text = try onlyValue(values.count == 2 ? [values.joined(separator: " ")] : values)
-        if text == "0" { return 0 }
+        if text == "0" || NoLimit.isMeant(by: text) { return 0 }
         guard let rate = ByteRate(argument: text) else {
-            throw UsageError("\(rawValue) must be a rate: \(ByteRate.forms)")
+            throw UsageError("\(rawValue) must be a rate: \(ByteRate.forms), or none for no limit")
         }
         return rate.bytesPerSecond
     }

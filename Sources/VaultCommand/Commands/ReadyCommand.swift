@@ -66,7 +66,7 @@ enum ReadyTime {
     static func parse(_ text: String, now: Int64) throws -> Timestamp {
         let day = Timestamp(text + "T00:00:00Z").map { Timestamp(seconds: $0.seconds + 86_400) }
         // A thousand years are enough, and added to any time of day they stay far from every bound.
-        let after = Quantity.parse(text, in: Quantity.times, upTo: 366_000 * 86_400).map {
+        let after = Quantity.parse(text, in: AgeArgument.units, upTo: 366_000 * 86_400).map {
             Timestamp(seconds: now + $0)
         }
         guard let time = Timestamp(text) ?? day ?? after, time.seconds > now else {
@@ -88,15 +88,20 @@ enum ReadyText {
         }
         var text = "not ready: "
         let titles = Count.of(report.titles, kind)
-        if report.unreadyTitles > 0 {
+        if report.titles == 0 {
+            text += "no \(kind) is there to check\n"
+        } else if report.unreadyTitles > 0 {
             text += "\(report.unreadyTitles) of \(titles) may not play without the network\(time)\n"
         } else {
-            text += "\(titles) complete, but something is missing in the vault as a whole\n"
+            text += report.titles == 1 ? "the 1 \(kind) is complete" : "all \(titles) are complete"
+            text += ", but the vault itself is not ready:\n"
         }
         for title in report.unready { text += paragraph(title) }
         let more = report.unreadyTitles - report.unready.count
         if more > 0 { text += "and \(Count.of(more, "more title"))\n" }
-        if !report.findings.isEmpty { text += "the vault\n" + report.findings.map { line($0, of: nil) }.joined() }
+        // The first line names the vault if nothing else is missing.
+        let heading = report.titles > 0 && report.unreadyTitles == 0 ? "" : "the vault\n"
+        if !report.findings.isEmpty { text += heading + report.findings.map { line($0, of: nil) }.joined() }
         return text
     }
 

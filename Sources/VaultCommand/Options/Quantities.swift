@@ -10,11 +10,14 @@ enum AgeArgument {
     ///
     /// - Parameter option: the option or setting that the error names.
     static func parse(_ text: String, _ option: String) throws -> Int64 {
-        if text == "0" { return 0 }
-        guard let age = Quantity.parse(text, in: Quantity.times, upTo: ContentInformation.maxBytes)
-        else { throw UsageError("\(option) must be a number and a unit: 90d, 12h, 30m or 45s") }
+        if text == "0" || NoLimit.isMeant(by: text) { return 0 }
+        guard let age = Quantity.parse(text, in: units, upTo: ContentInformation.maxBytes)
+        else { throw UsageError("\(option) must be a number and a unit: 90d, 2w, 12h, 30m or 45s, or none") }
         return age
     }
+
+    /// The units that are accepted: a year has 365 days.
+    static let units: [Quantity.Unit] = Quantity.times + [("w", 7 * 86_400), ("y", 365 * 86_400)]
 
     /// Returns the duration as ``parse(_:_:)`` accepts it, in the largest unit that divides it.
     static func text(_ seconds: Int64) -> String {
@@ -30,7 +33,7 @@ struct ByteRate: Hashable, Sendable, ExpressibleByArgument {
     static let forms = "500k, 5MB/s, 1.5MiB/s or 40Mbit/s"
 
     init?(argument: String) {
-        guard let rate = Quantity.rate(argument), rate > 0 else { return nil }
+        guard let rate = Quantity.rate(DecimalComma.replaced(in: argument)), rate > 0 else { return nil }
         bytesPerSecond = rate
     }
 }
@@ -44,8 +47,44 @@ enum SizeArgument {
     ///
     /// - Parameter option: the option or setting that the error names.
     static func parse(_ text: String, _ option: String) throws -> Int64 {
-        guard let bytes = SizeText.bytes(of: text) else { throw UsageError(SizeText.advice(for: option)) }
+        if NoLimit.isMeant(by: text) { return 0 }
+        guard let bytes = SizeText.bytes(of: DecimalComma.replaced(in: text)) else {
+            throw UsageError(SizeText.advice(for: option) + "; 0 or none means no limit")
+        }
         return bytes
+    }
+}
+
+/// The words for no limit, in place of 0.
+enum NoLimit {
+    static func isMeant(by text: String) -> Bool { ["none", "unlimited", "off"].contains(text.lowercased()) }
+}
+
+/// The decimal comma of many languages: `1,5G`.
+enum DecimalComma {
+    /// Returns the text with a point in its place; a comma before three digits may divide thousands, and stays.
+    static func replaced(in text: String) -> String {
+        let parts = text.split(separator: ",", omittingEmptySubsequences: false)
+        guard parts.count == 2, !parts[0].isEmpty, parts[0].utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+            return text
+        }
+        let digits = parts[1].utf8.prefix { (0x30...0x39).contains($0) }.count
+        return digits == 0 || digits == 3 ? text : parts.joined(separator: ".")
+    }
+}
+
+/// The hours of a day: `01:00-06:00`, also `1:00 - 6:00`.
+enum HoursArgument {
+    /// Returns the hours as the setting has them, in which blanks may divide words; empty for always.
+    static func parse(_ words: [String]) throws -> String {
+        let text = words.joined(separator: " ")
+        guard !text.isEmpty else { throw UsageError("download-hours needs two times of the day, such as 01:00-06:00") }
+        if NoLimit.isMeant(by: text) { return "" }
+        let times = text.split(separator: "-", omittingEmptySubsequences: false).map { time in
+            let bare = time.filter { $0 != " " }
+            return bare.prefix { $0 != ":" }.count == 1 ? "0" + bare : String(bare)
+        }
+        return try DownloadHours(times.joined(separator: "-")).description
     }
 }
 
@@ -93,13 +132,14 @@ struct ModeArgument: Hashable, Sendable, ExpressibleByArgument {
 /// When a token or a link expires: `90s`, `24h`, `30d`, a day, a time, or `never`.
 enum ExpiryArgument {
     /// The forms, for help.
-    static let forms = "30d, never, or a day such as 2027-01-31, at whose beginning (UTC) it ends"
+    static let forms = "30d, a date such as 2027-01-31, or never; it ends when that day begins (UTC)"
 
     static func parse(_ text: String) throws -> GrantExpiry {
         if text == "never" { return .never }
         if let time = Timestamp(text) ?? Timestamp(text + "T00:00:00Z") { return .at(time) }
-        guard let seconds = Quantity.parse(text, in: Quantity.times), seconds > 0 else {
-            throw UsageError("--expires must be a number and a unit, such as 90s, 24h or 30d, a day, or never")
+        guard let seconds = Quantity.parse(text, in: AgeArgument.units), seconds > 0 else {
+            throw UsageError(
+                "--expires must be a number and a unit, such as 24h or 30d, a date such as 2027-01-31, or never")
         }
         return .after(seconds)
     }

@@ -11,7 +11,8 @@ import VaultService
             ("1s", 1), ("90s", 90), ("30m", 1800), ("24h", 86_400), ("7d", 604_800), ("365d", 31_536_000),
             ("0s", nil), ("0d", nil), ("366d", nil), ("31536001s", nil), ("24", nil), ("h", nil), ("", nil),
             ("-1h", nil),
-            ("+1h", nil), ("1.5h", nil), ("1H", nil), ("1w", nil), (" 1h", nil), ("1 h", nil), ("１h", nil),
+            ("+1h", nil), ("1.5h", nil), ("1H", nil), ("1w", 604_800), ("1y", 31_536_000), (" 1h", nil), ("1 h", nil),
+            ("１h", nil),
             ("9223372036854775807d", nil), ("99999999999999999999s", nil),
         ] as [(String, Int64?)])
     func lifetime(_ text: String, _ seconds: Int64?) {
@@ -53,6 +54,40 @@ import VaultService
     func sizeText(_ bytes: Int64, _ text: String) throws {
         #expect(SizeText.text(bytes) == text)
         #expect(try SizeArgument.parse(text, "max-size") == bytes)
+    }
+
+    @Test(
+        "No limit has a word, a decimal comma is a point, and a comma before three digits is none",
+        arguments: [
+            ("none", 0), ("Unlimited", 0), ("off", 0), ("1,5G", 1_500_000_000), ("1.5G", 1_500_000_000),
+            ("1,500M", nil), ("1,5,5G", nil), (",5G", nil), ("never", nil),
+        ] as [(String, Int64?)])
+    func typedSize(_ text: String, _ bytes: Int64?) {
+        #expect((try? SizeArgument.parse(text, "max-size")) == bytes)
+        if let bytes, bytes > 0 { #expect(ByteRate(argument: text + "/s")?.bytesPerSecond == bytes) }
+    }
+
+    @Test(
+        "An age has weeks and years, too",
+        arguments: [("2w", 1_209_600), ("1y", 31_536_000), ("none", 0), ("1 w", nil)] as [(String, Int64?)])
+    func age(_ text: String, _ seconds: Int64?) {
+        #expect((try? AgeArgument.parse(text, "max-age")) == seconds)
+    }
+
+    @Test(
+        "The hours of the queue may be typed with blanks, and without the first zero",
+        arguments: [
+            ("1:00-6:00", "01:00-06:00"), ("22:30 - 6:00", "22:30-06:00"), ("off", ""), ("1-6", nil),
+            ("1:00-25:00", nil),
+        ] as [(String, String?)])
+    func hours(_ text: String, _ expected: String?) {
+        #expect((try? HoursArgument.parse(text.split(separator: " ").map(String.init))) == expected)
+    }
+
+    @Test("The message of a size says how to have no limit")
+    func sizeAdvice() {
+        let error = #expect(throws: UsageError.self) { try SizeArgument.parse("5", "max-size") }
+        #expect(error?.message.hasSuffix("0 or none means no limit") == true)
     }
 
     @Test("The message gives the position of the invalid URL among several, and does not repeat the URL")

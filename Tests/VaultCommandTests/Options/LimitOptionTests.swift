@@ -25,7 +25,7 @@ struct LimitOptionTests {
         "An age is a number with a unit, in seconds: 90 days are 7 776 000 seconds, never bytes",
         arguments: [
             ("90d", 7_776_000), ("12h", 43_200), ("30m", 1800), ("45s", 45), ("0", 0), ("0d", 0),
-            ("90", nil), ("d", nil), ("", nil), ("-1d", nil), ("1w", nil), ("300MiB", nil),
+            ("90", nil), ("d", nil), ("", nil), ("-1d", nil), ("2w", 1_209_600), ("1 w", nil), ("300MiB", nil),
             ("9223372036854775807d", nil),
         ] as [(String, Int64?)])
     func age(_ text: String, _ seconds: Int64?) {

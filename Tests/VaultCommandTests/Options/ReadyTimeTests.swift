@@ -12,7 +12,7 @@ struct ReadyTimeTests {
         arguments: [
             ("2026-11-24", "2026-11-25T00:00:00Z"), ("2027-01-31", "2027-02-01T00:00:00Z"),
             ("2027-01-31T12:00:00Z", "2027-01-31T12:00:00Z"), ("7d", "2026-12-01T15:00:00Z"),
-            ("90s", "2026-11-24T15:01:30Z"),
+            ("90s", "2026-11-24T15:01:30Z"), ("1w", "2026-12-01T15:00:00Z"), ("1y", "2027-11-24T15:00:00Z"),
         ])
     func times(text: String, expected: String) throws {
         #expect(try ReadyTime.parse(text, now: Self.now).description == expected)
@@ -20,7 +20,7 @@ struct ReadyTimeTests {
 
     @Test(
         "What is no time, or has passed, is refused",
-        arguments: ["", "7", "2y", "0d", "-1d", "2026-11-23", "2026-02-30", "9999999999d", "2026-11-24T14:59:59Z"])
+        arguments: ["", "7", "2z", "0d", "-1d", "2026-11-23", "2026-02-30", "9999999999d", "2026-11-24T14:59:59Z"])
     func refused(text: String) {
         #expect(throws: UsageError.self) { try ReadyTime.parse(text, now: Self.now) }
     }
