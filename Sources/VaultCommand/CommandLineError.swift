@@ -10,6 +10,10 @@ struct CommandLineError {
     private let known: [String]
     /// Whether the arguments ask for the help of a command.
     private let asksForHelp: Bool
+    /// The first option that the command does not have; nil if there is none.
+    private let unknownOption: String?
+    /// The options of the command.
+    private let options: [String]
 
     init(_ arguments: [String]) {
         var names: [String] = []
@@ -23,6 +27,12 @@ struct CommandLineError {
         }
         self.names = names
         known = command.configuration.subcommands.map { Self.name(of: $0) }
+        let options = known.isEmpty ? Self.options(of: command) : []
+        self.options = options
+        unknownOption =
+            known.isEmpty
+            ? rest.prefix { $0 != "--" }.filter { $0.hasPrefix("--") }.map { String($0.prefix { $0 != "=" }) }
+                .first { !options.contains($0) } : nil
         let isArgument = known.isEmpty || !asksForHelp && command.usualTakesArguments
         unknown = isArgument ? nil : rest.first.flatMap { $0.hasPrefix("-") ? nil : $0 }
     }
@@ -36,7 +46,50 @@ struct CommandLineError {
     ///   - message: the parser's description of the fault.
     ///   - fullMessage: the same with the help of the argument in question.
     func sentence(_ message: String, _ fullMessage: String) -> String {
-        pointing(unknown.map(notKnown) ?? Self.line(message) + Self.meaning(message, fullMessage))
+        pointing(
+            unknown.map(notKnown) ?? unknownOption.map(notAnOption)
+                ?? Self.reason(in: message) ?? Self.line(message) + Self.meaning(message, fullMessage))
+    }
+
+    /// Returns the reason for which a value is invalid, if it names the option itself; nil otherwise.
+    private static func reason(in message: String) -> String? {
+        guard message.hasPrefix("The value "), let mark = message.firstRange(of: "for '--"),
+            let end = message[mark.upperBound...].firstRange(of: "': ")
+        else { return nil }
+        let (option, reason) = (
+            message[mark.upperBound..<end.lowerBound].prefix { $0 != " " }, message[end.upperBound...]
+        )
+        return reason.contains("--\(option)") ? line(String(reason)) : nil
+    }
+
+    /// Returns the long options of a command, as its help lists them.
+    private static func options(of command: any ParsableCommand.Type) -> [String] {
+        let help = MediaVaultCommand.helpMessage(for: command, includeHidden: true, columns: 200)
+        return help.split(whereSeparator: \.isNewline).flatMap { line in
+            line.split { " ,/=".contains($0) }.prefix { $0.hasPrefix("-") || $0 == "or" }
+                .filter { $0.hasPrefix("--") }.map(String.init)
+        } + ["--version"]
+    }
+
+    private func notAnOption(_ word: String) -> String {
+        let nothing = "unknown option '\(Redaction.withoutSecrets(word))'"
+        let near =
+            options.filter { $0.hasPrefix(word) }.min { $0.count < $1.count }
+            ?? options.min { Self.edits(word, $0) < Self.edits(word, $1) }.flatMap { option in
+                let edits = Self.edits(word, option)
+                return edits <= 2 && edits < (option.count - 2) / 2 ? option : nil
+            }
+        return near.map { "\(nothing); did you mean '\($0)'?" } ?? nothing
+    }
+
+    /// Returns the name of the subcommand that a word is likely to mean; nil if it is one, or like none.
+    static func subcommand(like word: String, of command: any ParsableCommand.Type) -> String? {
+        let names = command.configuration.subcommands.map { name(of: $0) }
+        guard word.utf8.allSatisfy({ (0x61...0x7A).contains($0) || $0 == 0x2D }),
+            let near = names.min(by: { Self.edits(word, $0) < Self.edits(word, $1) })
+        else { return nil }
+        let edits = Self.edits(word, near)
+        return edits > 0 && edits <= 2 && edits < near.count / 2 ? near : nil
     }
 
     /// Returns a sentence that also says which help to read.
@@ -119,7 +172,7 @@ struct CommandLineError {
     /// Returns the help of the argument whose value is invalid; empty if there is none.
     private static func meaning(_ message: String, _ fullMessage: String) -> String {
         let isOfValue = message.hasPrefix("The value ") || message.hasPrefix("Missing value ")
-        guard isOfValue, !message.contains("Please provide"),
+        guard isOfValue, !message.contains("Please provide"), !message.contains("': "),
             let help = fullMessage.split(whereSeparator: \.isNewline).first(where: { $0.hasPrefix("Help:") }),
             let begin = help.firstRange(of: ">  ")
         else { return "" }

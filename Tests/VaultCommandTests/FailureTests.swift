@@ -28,7 +28,7 @@ import Testing
             (["fetch"], "no title given; give URLs or ids, or --list with a file; see mediavault fetch --help"),
             (["info"], "missing expected argument '<title>'; see mediavault info --help"),
             (["fetch", "--parallel", "17", "-"], "--parallel must be between 1 and 16; see mediavault fetch --help"),
-            (["list", "--frob"], "unknown option '--frob'; did you mean '--json'? see mediavault list --help"),
+            (["list", "--frob"], "unknown option '--frob'; see mediavault list --help"),
             (
                 ["frobnicate"],
                 "there is no command frobnicate; the commands are \(FailureTests.commands); see mediavault --help"
@@ -84,6 +84,17 @@ import Testing
                 ["serve", "--mode", "foo"],
                 "the value 'foo' is invalid for '--mode <mode>'; give one of 'online', 'prefer-vault', 'offline', "
                     + "'no-store' or 'default'; see mediavault serve --help"
+            ),
+            (["rm", "--al"], "unknown option '--al'; did you mean '--all'? see mediavault remove --help"),
+            (
+                ["sync", "lst"],
+                "there is no file 'lst', and no such command of sync; did you mean sync list? see "
+                    + "mediavault sync once --help"
+            ),
+            (
+                ["list", "--columns", "id,foo"],
+                "there is no column 'foo'; --columns takes one or several of id,held,size,bytes,age,played,expires,type,"
+                    + "duration,class,name,url,content-id; see mediavault list --help"
             ),
             (["config", "set"], "missing expected argument '<key>'; see mediavault config set --help"),
             (

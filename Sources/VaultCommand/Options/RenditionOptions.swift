@@ -5,9 +5,9 @@ import MediaVault
 struct RenditionOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Video of an HLS or DASH title: best, worst, all, or the most lines, such as 480.", valueName: "quality"),
+            "Video of an HLS or DASH title: best, worst, all, or a maximum height, such as 480.", valueName: "quality"),
         completion: .list(["best", "worst", "all", "2160", "1080", "720", "480"]),
-        transform: { try SelectionArgument.parse($0, or: "best, worst, all or a number of lines such as 480") })
+        transform: { try SelectionArgument.parse($0, or: "best, worst, all or a maximum height such as 480") })
     var video = RenditionSelection.Video.best
 
     @Option(
@@ -25,7 +25,7 @@ struct RenditionOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Name of the title (default: the one in its manifest).", valueName: "name"))
     var title: String?
 
-    @Flag(help: "Also fetch what is no media, such as a web page.")
+    @Flag(help: "Also fetch what is not media, such as a web page.")
     var anyType = false
 
     /// Adds them to the options of a download.
@@ -42,7 +42,7 @@ struct RenditionOptions: ParsableArguments {
 enum SelectionArgument {
     static func parse<Value: RawRepresentable<String>>(_ text: String, or values: String) throws -> Value {
         guard let value = Value(rawValue: text) else {
-            throw ValidationError("'\(Redaction.withoutSecrets(text))' is not valid; give \(values)")
+            throw ValidationError("give \(values)")
         }
         return value
     }
