@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 from harness.case import ROOT, Settings, VaultCase, each
+from harness.control import KEYLESS
 from harness.media import LARGE
 from harness.terminal import Terminal
 
@@ -66,7 +67,9 @@ class Shells(VaultCase):
                 ("mediavault stat", "mediavault status "), ("mediavault --vault /v stat", "--vault /v status "),
                 ("mediavault --vault=/v keys sl", "--vault=/v keys slot "), ("mediavault --keyr", "--keyring "),
                 ("mediavault ls --sea", "mediavault ls --search "),
-                ("mediavault fetch --limit-r", "mediavault fetch --limit-rate ")):
+                ("mediavault fetch --limit-r", "mediavault fetch --limit-rate "),
+                ("mediavault help stat", "mediavault help status "),
+                ("mediavault help keys slot ad", "mediavault help keys slot add ")):
             self.assertIn(whole, self.offered(line), line)
 
     def test_values(self):
@@ -80,14 +83,35 @@ class Shells(VaultCase):
         self.assertIn("evict-downloads yes ", self.offered("mediavault config set evict-downloads y"))
 
     def test_titles(self):
-        """No shell completes held titles: an origin chooses their URLs, and a shell might run what stands in them"""
-        start = self.titles[0][:-3]
-        self.assertNotIn(self.titles[0], self.offered(f"mediavault info {start}"))
-        for path in ("bash-completion/completions/mediavault", "zsh/vendor-completions/_mediavault",
-                     "fish/vendor_completions.d/mediavault.fish"):
-            with open(os.path.join(self.folder, path), encoding="utf-8") as file:
-                called = set(re.findall(r"---completion\s+([a-z ]+)", file.read()))
-            self.assertLessEqual(called, {"config set ", "config unset "}, path)
+        """While a service runs, bash completes titles by their ids, and runs nothing that stands in names and URLs"""
+        vault = self.new_vault()
+        marker = os.path.join(self.scratch, "run-by-a-shell")
+        vault.result("fetch", self.titles[0], "--title", f"$(touch {marker}) `touch {marker}`")
+        id = vault.info(self.titles[0])["id"]
+        vault.serve()
+        keyless = {"MEDIAVAULT_DIR": vault.environment["MEDIAVAULT_DIR"], **KEYLESS}
+        for line, whole in ((f"mediavault info {id[:3]}", f"info {id} "), (f"mediavault rm {id[:3]}", f"rm {id} "),
+                            (f"mediavault export {id[:3]}", f"export {id} ")):
+            self.assertIn(whole, self.offered(line, **keyless), line)
+        self.assertNotIn("://", self.offered("mediavault info ", **keyless))
+        self.assertIn("--columns id,name", self.offered("mediavault list --columns id,na", **keyless))
+        vault.stop()
+        silent = self.offered(f"mediavault info {id[:3]}", **{**keyless, "MEDIAVAULT_KEY_FILE": None})
+        self.assertNotIn(id, silent)
+        self.assertNotIn("assphrase", silent)
+        self.assertFalse(os.path.exists(marker))
+
+    def test_descriptions(self):
+        """zsh and fish are given the name of a title as a description, in which no character is one of theirs"""
+        vault = self.new_vault()
+        vault.result("fetch", self.titles[0], "--title", "It's $(a) film: `x`")
+        id = vault.info(self.titles[0])["id"]
+        vault.serve()
+        for shell, mark in (("zsh", ":"), ("fish", "\t"), ("bash", None)):
+            done = vault.run("---completion", "info", "--", "positional@0", "2", "0", "mediavault", "info", "",
+                             SAP_SHELL=shell, **KEYLESS)
+            line = done.stdout.decode().split("\n")[0]
+            self.assertEqual(line, f"{id}{mark}It s   a  film   x " if mark else id)
 
     def test_man_pages(self):
         """Every command has a man page, which neither mandoc nor man complains of"""
