@@ -183,8 +183,8 @@ import VaultTestSupport
                 && all[0]["complete"] == .truth(false))
         #expect(
             Set(all[0].keys) == [
-                "id", "url", "contentID", "added", "accessed", "size", "bytes", "class", "type", "complete", "name",
-                "title",
+                "id", "url", "contentID", "added", "accessed", "expires", "size", "bytes", "class", "type", "complete",
+                "name", "title",
             ])
         let table = try await lab.run("list")
         #expect(table.status == 0 && table.text.split(separator: "\n").last?.hasSuffix(title) == true)

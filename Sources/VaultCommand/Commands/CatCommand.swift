@@ -12,7 +12,7 @@ struct CatCommand: AsyncParsableCommand {
             reads and fetches for this command.
             """)
 
-    @Argument(help: ArgumentHelp("Id or URL of the title.", valueName: "title"))
+    @Argument(help: ArgumentHelp("Id or URL of the title.", valueName: "title"), completion: ServiceCompletion.titles)
     var title: String
 
     @Option(

@@ -9,17 +9,20 @@ struct ExportCommand: AsyncParsableCommand {
         abstract: "Write complete titles to files, and HLS or DASH titles to folders.",
         discussion: """
             export TITLE FILE writes one title. export --to FOLDER TITLE… writes several, each under its name, and \
-            prints the paths, with --json as an array; all are tried, and the exit code is that of the first failure. An HLS or DASH title \
-            becomes a new folder: play index.m3u8 or manifest.mpd in it. The origin is never contacted. If bytes are \
+            prints the paths, with --json as an array; all are tried, and the exit code is that of the first failure. \
+            An HLS or DASH title becomes a new folder: play index.m3u8 or manifest.mpd in it. The origin is never contacted. If bytes are \
             missing, nothing is created for the title and the exit code is 6.
             """)
 
     @Argument(
+        help: ArgumentHelp("Id or URL of the title.", valueName: "title"), completion: ServiceCompletion.titles)
+    var title: String?
+
+    @Argument(
         help: ArgumentHelp(
-            "Id or URL of the title, and the file or folder to create, readable by its owner only; with --to, titles.",
-            valueName: "title"),
+            "The file or folder to create, readable by its owner only; with --to, more titles.", valueName: "file"),
         completion: .file())
-    var words: [String] = []
+    var others: [String] = []
 
     @Option(
         name: .customLong("to"),
@@ -38,6 +41,8 @@ struct ExportCommand: AsyncParsableCommand {
 
     @Flag(help: "Print a JSON object, or with --to an array.")
     var json = false
+
+    private var words: [String] { (title.map { [$0] } ?? []) + others }
 
     func validate() throws {
         guard folder == nil else { return try selection.check(beside: words, naming) }

@@ -15,7 +15,9 @@ struct FetchCommand: AsyncParsableCommand {
             owns the vault, it fetches for this command and shares its fetches.
             """)
 
-    @Argument(help: ArgumentHelp("URLs, or ids of titles; - is a list on standard input.", valueName: "title"))
+    @Argument(
+        help: ArgumentHelp("URLs, or ids of titles; - is a list on standard input.", valueName: "title"),
+        completion: ServiceCompletion.titles)
     var titles: [String] = []
 
     @Option(

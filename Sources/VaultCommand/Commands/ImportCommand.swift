@@ -71,8 +71,8 @@ struct ImportCommand: AsyncParsableCommand {
         let verdict =
             switch report.origin {
             case .same: "the same as at the origin, as far as samples show"
-            case .unreached: "the origin was not reached; compared once it is"
-            case .unasked: "the origin was not asked; compared once it is"
+            case .unreached: "not reached; the file will be compared when it is"
+            case .unasked: "not asked; the file will be compared when it is"
             }
         return FactText.text([
             ("id", report.id.description), ("url", report.url), ("stored", ByteCount.text(report.bytes)),

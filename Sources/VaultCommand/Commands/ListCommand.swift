@@ -8,7 +8,7 @@ struct ListCommand: AsyncParsableCommand {
         commandName: "list", abstract: "List the held titles.",
         discussion: """
             The id that begins a line names the title in every command. age is the time since the title was added, \
-            played that since it was last read. At a terminal, names are cut to its width.
+            played that since it was last read. At a terminal, names are cut to its width; a URL in the last column is not.
             """,
         aliases: ["ls"])
 
@@ -35,7 +35,7 @@ struct ListCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "Columns of the table, of \(ListColumn.allCases.map(\.rawValue).joined(separator: ",")).",
             valueName: "names"),
-        transform: ListColumn.parse)
+        completion: ListColumn.completion, transform: ListColumn.parse)
     var columns = ListColumn.usual
 
     @Flag(help: "Print a JSON array.")
@@ -59,7 +59,12 @@ struct ListCommand: AsyncParsableCommand {
                 return (listing, damage)
             }
         }
-        try await StandardOutput.shared.write(listing.text(limit: limit))
+        let text = try await listing.text(limit: limit)
+        try await StandardOutput.shared.write(text)
+        if text.isEmpty, damage == nil {
+            let isWhole = filter == nil && search == nil
+            await Terminal.shared.say(isWhole ? "the vault has no titles" : "no title matches")
+        }
         if let damage { throw damage }
     }
 

@@ -118,12 +118,8 @@ struct RunbookConsole: Sendable {
         try await say(text.announcement(step, of: runbook))
         guard asks, text.asks(before: step) else { return }
         await Terminal.shared.say("continue? type y and press Enter")
-        let answer = try await Self.questions.run { readLine() }
-        guard answer?.lowercased().hasPrefix("y") == true else { throw StoppedByUser() }
+        guard try await TypedAnswer.isYes() else { throw StoppedByUser() }
     }
-
-    /// Where questions wait for answers: an abandoned one blocks its queue until the process ends.
-    private static let questions = BlockingQueue("mediavault.question")
 
     /// Checks a sample of the held media.
     ///

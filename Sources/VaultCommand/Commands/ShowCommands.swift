@@ -7,7 +7,7 @@ struct InfoCommand: AsyncParsableCommand {
         commandName: "info", abstract: "Show what the vault holds of a title.",
         discussion: "The origin is never contacted. The exit code is 6 if the vault does not know the title.")
 
-    @Argument(help: ArgumentHelp("Id or URL of the title.", valueName: "title"))
+    @Argument(help: ArgumentHelp("Id or URL of the title.", valueName: "title"), completion: ServiceCompletion.titles)
     var title: String
 
     @OptionGroup var naming: ReferenceOptions
@@ -122,7 +122,7 @@ struct ExplainCommand: AsyncParsableCommand {
             if the vault does not know the title.
             """)
 
-    @Argument(help: ArgumentHelp("Id or URL of the title.", valueName: "title"))
+    @Argument(help: ArgumentHelp("Id or URL of the title.", valueName: "title"), completion: ServiceCompletion.titles)
     var title: String
 
     @OptionGroup var naming: ReferenceOptions
@@ -165,8 +165,28 @@ enum HeldTitle {
     /// - Throws: ``VaultError`` with code `notHeld` if the vault does not know it.
     static func summary(of reference: MediaReference, in vault: any VaultClient) async throws -> ResourceSummary {
         guard let summary = try await vault.resource(reference) else {
+            if let error = try await unknown(reference, in: vault) { throw error }
             throw VaultError(.notHeld, "the vault does not know \(reference); fetch it first")
         }
         return summary
     }
+
+    /// Returns the error for a URL that a vault knows only with content ids; nil if it does not know it at all.
+    static func unknown(_ reference: MediaReference, in vault: any VaultClient) async throws -> VaultError? {
+        guard reference.titleID == nil, reference.contentID == nil else { return nil }
+        let wanted = reference.url.canonical
+        var ids: [TitleID] = []
+        _ = try await vault.resources { title in
+            guard title.contentID != nil, let id = title.id else { return }
+            if (try? MediaURL(title.url))?.canonical == wanted { ids.append(id) }
+        }
+        guard !ids.isEmpty else { return nil }
+        let names = ids.prefix(mostNamed).map(\.description).joined(separator: " or ")
+        return VaultError(
+            .notHeld,
+            "the vault has \(reference) only with \(ids.count == 1 ? "a content id" : "content ids"); name it by its id: "
+                + names + (ids.count > mostNamed ? " and more, which mediavault list shows" : ""))
+    }
+
+    private static let mostNamed = 3
 }

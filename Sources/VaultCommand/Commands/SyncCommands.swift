@@ -37,9 +37,9 @@ struct SyncChoices: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Video of HLS and DASH titles: best, worst, all, or the most lines, such as 480.", valueName: "quality"),
+            "Video of HLS and DASH titles: best, worst, all, or a maximum height, such as 480.", valueName: "quality"),
         completion: .list(["best", "worst", "all", "2160", "1080", "720", "480"]),
-        transform: { try SelectionArgument.parse($0, or: "best, worst, all or a number of lines such as 480") })
+        transform: { try SelectionArgument.parse($0, or: "best, worst, all or a maximum height such as 480") })
     var video = RenditionSelection.Video.best
 
     @Option(
@@ -54,7 +54,7 @@ struct SyncChoices: ParsableArguments {
         transform: { try SelectionArgument.parse($0, or: "default, none, all or languages such as en,de") })
     var subtitles = RenditionSelection.Subtitles.default
 
-    @Flag(help: "Also fetch what is no media, such as a web page.")
+    @Flag(help: "Also fetch what is not media, such as a web page.")
     var anyType = false
 
     func validate() throws {
@@ -77,7 +77,8 @@ struct SyncChoices: ParsableArguments {
 
 struct SyncOnceCommand: AsyncParsableCommand, TakesArguments {
     static let configuration = CommandConfiguration(
-        commandName: "once", abstract: "Run a feed or a list once (the default).",
+        commandName: "once", abstract: "Fetch what a feed or list names, once.",
+        usage: "mediavault sync SOURCE [<options>]",
         discussion: """
             The source is the URL of a feed (RSS, Atom, JSON Feed, or a list in JSON), or a file with one of these, or \
             with a title on each line as fetch --list reads it; - is standard input. What was brought is remembered \
@@ -102,6 +103,13 @@ struct SyncOnceCommand: AsyncParsableCommand, TakesArguments {
 
     @Flag(name: .shortAndLong, help: "Show nothing but errors.")
     var quiet = false
+
+    func validate() throws {
+        guard let likely = CommandLineError.subcommand(like: source, of: SyncCommand.self),
+            !FileManager.default.fileExists(atPath: source)
+        else { return }
+        throw ValidationError("there is no file '\(source)', and no such command of sync; did you mean sync \(likely)?")
+    }
 
     func run() async throws {
         let source = try await SyncSource.read(source, name: choices.name, newest: choices.newest.map { Int($0) })
@@ -148,7 +156,8 @@ struct SyncAddCommand: AsyncParsableCommand {
             throw UsageError("--every must be between 5m and 365d")
         }
         guard url.contains("://") else {
-            throw UsageError("a subscription has the URL of a feed; run a file with sync, from cron or a timer")
+            throw UsageError(
+                "sync add takes the URL of a feed; for a file, run mediavault sync FILE from cron or a timer")
         }
         let order = SubscriptionOrder(.feed(url), choices.choices(every: interval))
         let finder = try await access.finder(waiting)
@@ -158,7 +167,7 @@ struct SyncAddCommand: AsyncParsableCommand {
         let text = json ? try JSONText.of(document.0) : Terminal.printable("\(document.0.id)  \(document.0.name)")
         try await StandardOutput.shared.write(text + "\n")
         if !document.1 {
-            await Terminal.shared.say("no service is running, and the next one follows it (mediavault serve)")
+            await Terminal.shared.say("no service is running; the next one will follow it (mediavault serve)")
         }
     }
 }
@@ -188,7 +197,9 @@ struct SyncRunCommand: AsyncParsableCommand {
         commandName: "run", abstract: "Run subscriptions now.",
         discussion: "Without names all feeds are read. Each is tried, and the exit code is that of the first failure.")
 
-    @Argument(help: ArgumentHelp("Names or ids, as list prints them (default: all feeds).", valueName: "name"))
+    @Argument(
+        help: ArgumentHelp("Names or ids, as list prints them (default: all feeds).", valueName: "name"),
+        completion: ServiceCompletion.subscriptions)
     var names: [String] = []
 
     @OptionGroup var access: VaultAccess
@@ -230,7 +241,7 @@ struct SyncRunCommand: AsyncParsableCommand {
             return outcome.status
         } catch let error as VaultError where error.code != .closed {
             try Task.checkCancellation()
-            await Terminal.shared.say("\(Terminal.printable(subscription.name)): \(error.text)")
+            await Terminal.shared.say(SyncText.labelled(subscription.name, error.text))
             return ExitStatus(error.code)
         }
     }
@@ -240,7 +251,9 @@ struct SyncRemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove", abstract: "Remove subscriptions; their titles stay.", aliases: ["rm"])
 
-    @Argument(help: ArgumentHelp("Names or ids, as list prints them.", valueName: "name"))
+    @Argument(
+        help: ArgumentHelp("Names or ids, as list prints them.", valueName: "name"),
+        completion: ServiceCompletion.subscriptions)
     var names: [String]
 
     @Flag(help: "Also remove the titles that only they brought, unless they are pinned.")

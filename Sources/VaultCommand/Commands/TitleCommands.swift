@@ -88,7 +88,7 @@ struct RenameCommand: AsyncParsableCommand {
             the URL again.
             """)
 
-    @Argument(help: ArgumentHelp("Id or URL of the title.", valueName: "title"))
+    @Argument(help: ArgumentHelp("Id or URL of the title.", valueName: "title"), completion: ServiceCompletion.titles)
     var title: String
 
     @Argument(help: "The name: one line of at most 200 characters.")
@@ -126,7 +126,7 @@ struct RenameCommand: AsyncParsableCommand {
 /// The arguments of a command that acts on each of several titles.
 struct TitleArguments: ParsableArguments {
     @Argument(
-        help: ArgumentHelp("Ids or URLs of titles.", valueName: "title"))
+        help: ArgumentHelp("Ids or URLs of titles.", valueName: "title"), completion: ServiceCompletion.titles)
     var titles: [String] = []
 
     @OptionGroup var selection: TitleSelection
@@ -191,12 +191,24 @@ struct TitleArguments: ParsableArguments {
                 try await StandardOutput.shared.write("\(Terminal.printable(shown)): \(outcome.sentence)\n")
             }
             record = TitleRecord(id: id, url ?? text, outcome)
-        } catch let error as VaultError {
+        } catch let failure as VaultError {
             try Task.checkCancellation()
+            let error = await Self.explained(failure, text, naming, in: vault)
             await Terminal.shared.say(error.message(ofURL: number, of: count))
             record = TitleRecord(id: id, url, failed: error)
         }
         if isPrinted { try await StandardOutput.shared.write(try JSONText.of(record) + "\n") }
         return record
+    }
+
+    /// Returns a failure with a better explanation, if a URL is not held by itself, but with content ids.
+    private static func explained(
+        _ failure: VaultError, _ text: String, _ naming: TitleNaming, in vault: any VaultClient
+    ) async -> VaultError {
+        guard failure.code == .notHeld, let name = try? TitleName(text), name.id == nil,
+            let reference = try? await naming.reference(to: name, in: vault),
+            let known = try? await HeldTitle.unknown(reference, in: vault)
+        else { return failure }
+        return known
     }
 }

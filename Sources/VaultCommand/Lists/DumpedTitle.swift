@@ -52,7 +52,7 @@ struct DumpedTitle: Sendable {
         guard formats.isEmpty else {
             throw refusal("picture and sound are in files of their own; choose one file with yt-dlp -f b")
         }
-        // A page that yt-dlp passes on is no media, unless it is a file of the kind that yt-dlp found.
+        // A page that yt-dlp passes on is not media, unless it is a file of the kind that yt-dlp found.
         if let address = page.page, let kind = page.kind, kind != "html",
             (try? MediaURL(address))?.path.lowercased().hasSuffix(".\(kind.lowercased())") == true
         {

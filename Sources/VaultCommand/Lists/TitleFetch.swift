@@ -1,3 +1,4 @@
+import Foundation
 import MediaVault
 import VaultService
 
@@ -59,7 +60,7 @@ struct TitleFetch: Sendable {
     private func tell(of document: ResourceSummary?, _ reference: MediaReference, hadAll: Bool) async {
         if hadAll, let document {
             let size = ByteCount.text(document.wholeBytes)
-            await Terminal.shared.say("\(name(of: reference.url)): already complete, \(size)")
+            await Terminal.shared.say("\(name(of: reference.url, document)): already complete, \(size)")
         }
         for note in document?.title.map(TitleText.missingLanguages) ?? [] { await Terminal.shared.say(note) }
     }
@@ -71,9 +72,10 @@ struct TitleFetch: Sendable {
         _ reference: MediaReference, _ options: DownloadOptions, into vault: any VaultClient,
         arrived: @Sendable () -> Void
     ) async throws -> (hadAll: Bool, last: DownloadProgress?) {
-        var hadAll = isShownAlone ? try await vault.resource(reference)?.isWhole ?? false : false
+        let known = isShownAlone || isNamedByID ? try await vault.resource(reference) : nil
+        var hadAll = isShownAlone && known?.isWhole == true
         var last: DownloadProgress?
-        let name = name(of: reference.url)
+        let name = name(of: reference.url, known)
         var display = isShownAlone ? ProgressDisplay(name) : nil
         await total?.begin(number, name)
         try await vault.download(reference, options) { step in
@@ -98,11 +100,15 @@ struct TitleFetch: Sendable {
         return "; \(ByteCount.text(size - document.bytes)) of \(ByteCount.text(size)) are missing"
     }
 
-    /// Returns the display name of a title: the one given, else the last part of its path; and its position among
-    /// several.
-    private func name(of url: MediaURL) -> String {
-        let stated = options.name ?? (try? order.content.get().title)
-        let name = stated ?? url.path.split(separator: "/").last.map(String.init) ?? url.host
+    /// Whether the user named the title by its id, which says nothing about it.
+    private var isNamedByID: Bool { (try? order.content.get().name.id) != nil }
+
+    /// Returns the display name of a title: the one given, that of a title that an id names, else the last part of its
+    /// path; and its position among several.
+    private func name(of url: MediaURL, _ document: ResourceSummary?) -> String {
+        let stated = options.name ?? (try? order.content.get().title) ?? (isNamedByID ? document?.name : nil)
+        let last = url.path.split(separator: "/").last.map { $0.removingPercentEncoding ?? String($0) }
+        let name = stated ?? last ?? url.host
         return count > 1 && total == nil ? "\(number)/\(count) \(name)" : name
     }
 }

@@ -183,12 +183,17 @@ private struct ListLine {
         if first == UInt8(ascii: "{") { return dumped(at: place) }
         let word = Self.withoutComment(line)
         do {
-            return FetchOrder(FetchOrder.Content(name: try TitleName(word)), word, at: place)
+            return FetchOrder(FetchOrder.Content(name: try TitleName(word: word)), word, at: place)
         } catch {
             let shown = ShownText.of(word)
-            let reason = (error as? VaultError).map { $0.hint == .listTitles ? "nor the id of a title" : $0.reason }
+            let reason = Self.isPlain(word) ? "nor the id of a title" : (error as? VaultError)?.reason
             return FetchOrder("not a URL: \"\(shown)\"" + (reason.map { " (\($0))" } ?? ""), shown, at: place)
         }
+    }
+
+    /// Whether a word has nothing but letters of ASCII and digits.
+    private static func isPlain(_ word: String) -> Bool {
+        word.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x7A).contains($0 | 0x20) }
     }
 
     private func dumped(at place: LinePlace) -> FetchOrder {
@@ -227,6 +232,13 @@ enum ShownText {
         let isScheme = mark.map { text[..<$0.lowerBound].utf8.allSatisfy(isSchemeCharacter) } ?? false
         let scheme = isScheme ? mark.map { text[..<$0.upperBound] } ?? "" : ""
         let shown = Terminal.printable(String(scheme.prefix(most)) + address(text.dropFirst(scheme.count)))
+        return shown.count <= most ? shown : String(shown.prefix(most - 1)) + "…"
+    }
+
+    /// Returns what is shown of a text without a scheme, such as a name: all of it unless it may hold a secret.
+    static func ofName(_ text: String) -> String {
+        guard !text.contains(where: { ":@?=".contains($0) }) else { return of(text) }
+        let shown = Terminal.printable(text)
         return shown.count <= most ? shown : String(shown.prefix(most - 1)) + "…"
     }
 

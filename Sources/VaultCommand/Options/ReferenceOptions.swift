@@ -35,7 +35,10 @@ struct ReferenceOptions: ParsableArguments {
     }
 
     /// Checks that the options fit the titles.
-    private func check(_ names: [TitleName]) throws {
+    func check(_ names: [TitleName]) throws {
+        if contentID != nil, names.isEmpty {
+            throw UsageError("--content-id goes with the URL of a title; give one")
+        }
         if contentID != nil, names.contains(where: { $0.id != nil }) {
             throw UsageError("--content-id goes with a URL; an id names the title by itself")
         }

@@ -7,28 +7,44 @@ enum TitleName: Hashable, Sendable {
     case id(TitleID)
     case url(MediaURL)
 
-    /// Reads an argument; a URL has a colon, and an id has none.
+    /// Reads an argument: an id, or a URL in the form in which it is written or shown.
     ///
     /// - Throws: ``VaultError`` with code `invalidURL` if it is neither.
     init(_ text: String) throws {
         if let id = TitleID(text) {
             self = .id(id)
-        } else if !text.isEmpty, text.utf8.allSatisfy(Self.isWordCharacter) {
+        } else if !text.isEmpty, !Self.hasScheme(text) {
             throw VaultError(
                 .invalidURL,
-                "this is neither a URL with http or https nor the id of a title, which has 8 of the characters a-z 2-7",
-                hint: .listTitles)
+                "\"\(ShownText.ofName(text))\" is neither a URL with http or https nor the id of a title, which has 8 "
+                    + "of the characters a-z 2-7; mediavault list --search finds titles by their names")
         } else {
-            self = .url(try MediaURL(text))
+            self = .url(try MediaURL(typed: text))
         }
     }
 
-    private static func isWordCharacter(_ byte: UInt8) -> Bool {
-        Character(Unicode.Scalar(byte)).isLetter && byte < 0x80 || (0x30...0x39).contains(byte)
+    /// Reads a word of a list, in which a URL has no blanks.
+    ///
+    /// - Throws: as ``init(_:)``.
+    init(word: String) throws {
+        self = if let id = TitleID(word) { .id(id) } else { .url(try MediaURL(word)) }
+    }
+
+    private static func hasScheme(_ text: String) -> Bool {
+        text.contains("://") || ["http:", "https:"].contains { text.lowercased().hasPrefix($0) }
     }
 
     /// The id, if that is the name.
     var id: TitleID? { if case .id(let id) = self { id } else { nil } }
+}
+
+extension MediaURL {
+    /// Reads a URL that a person typed, or copied from where it is shown with blanks in place of their escapes.
+    ///
+    /// - Throws: as ``init(_:)``.
+    init(typed text: String) throws {
+        try self.init(text.replacing("\\", with: "%5C").replacing(" ", with: "%20"))
+    }
 }
 
 /// What a command states of all its titles: a content id, and header fields.

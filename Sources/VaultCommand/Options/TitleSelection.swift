@@ -59,16 +59,14 @@ struct TitleSelection: ParsableArguments {
         return titles
     }
 
-    private static func canonical(_ prefix: String) throws -> String { try MediaURL(prefix).canonical }
+    /// Returns the form of a prefix with which canonical URLs are compared.
+    static func canonical(_ prefix: String) throws -> String { try MediaURL(typed: prefix).canonical }
 }
 
 /// A question that the user answers before many titles are changed.
 struct BulkConsent: ParsableArguments {
     @Flag(help: "Do not ask before --prefix or --all change titles.")
     var yes = false
-
-    /// Where the question waits: an abandoned one blocks its queue until the process ends.
-    private static let questions = BlockingQueue("mediavault.consent")
 
     /// Asks whether to go on, unless the option says so.
     ///
@@ -87,12 +85,15 @@ struct BulkConsent: ParsableArguments {
     ///   - what: what it would be done with: `3 titles, 5 MB`.
     /// - Throws: as ``ask(to:_:)-([ListedDocument])``.
     func ask(to act: String, _ what: String) async throws {
-        guard !yes else { return }
+        if !yes { try await Self.ask(to: act, what) }
+    }
+
+    /// Asks whether to go on.
+    static func ask(to act: String, _ what: String) async throws {
         guard Terminal.shared.canPrompt else {
             throw UsageError("\(act) would change \(what); use --yes, or name them")
         }
         await Terminal.shared.say("\(act) \(what)? type y and press Enter")
-        let answer = try await Self.questions.run { readLine() }
-        guard answer?.lowercased().hasPrefix("y") == true else { throw UsageError("nothing was changed") }
+        guard try await TypedAnswer.isYes() else { throw UsageError("nothing was changed") }
     }
 }

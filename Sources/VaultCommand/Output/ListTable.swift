@@ -6,6 +6,7 @@ import VaultService
 /// A column of the table that `list` prints.
 enum ListColumn: String, CaseIterable, Sendable {
     case id, held, size, bytes, age, played, expires, type, duration, `class`, name, url
+    case contentID = "content-id"
 
     /// What `list` prints unless asked otherwise: the name last, because only its width has no bound.
     static let usual: [ListColumn] = [.id, .held, .size, .age, .name]
@@ -15,14 +16,15 @@ enum ListColumn: String, CaseIterable, Sendable {
         try text.split(separator: ",", omittingEmptySubsequences: false).map { name in
             guard let column = ListColumn(rawValue: String(name)) else {
                 throw ValidationError(
-                    "--columns must be one or several of \(allCases.map(\.rawValue).joined(separator: ","))")
+                    "there is no column '\(Redaction.withoutSecrets(String(name)))'; --columns takes one or several of "
+                        + allCases.map(\.rawValue).joined(separator: ","))
             }
             return column
         }
     }
 
     /// Whether its texts may be longer than a line, and are cut to its width.
-    fileprivate var isLong: Bool { [.name, .url].contains(self) }
+    fileprivate var isLong: Bool { [.name, .url, .contentID].contains(self) }
     /// Whether it is a number, which ends at the right of its column.
     fileprivate var isNumber: Bool { [.held, .size, .bytes, .age, .played, .expires, .duration].contains(self) }
 
@@ -43,8 +45,9 @@ enum ListColumn: String, CaseIterable, Sendable {
         case .type: Terminal.printable(title.title.map(TitleText.kind) ?? title.type ?? "?")
         case .duration: title.title?.duration.map { ClockText.text(seconds: $0 / 1000) } ?? "?"
         case .class: title.class
-        case .name: Terminal.printable(title.shownName)
+        case .name: Terminal.printable(title.name ?? ShownURL.of(title.url))
         case .url: Terminal.printable(title.url)
+        case .contentID: title.contentID.map(Terminal.printable) ?? "-"
         }
     }
 }
@@ -116,13 +119,18 @@ struct ListTable: Sendable {
     /// The least width of a column that is cut.
     private static let leastWidth = 12
 
+    /// Whether the texts of a column are cut: a URL at the end of a line stays whole, so that it can be copied.
+    private func isCut(_ column: Int) -> Bool {
+        columns[column].isLong && !(columns[column] == .url && column == columns.count - 1)
+    }
+
     /// Returns the heading and a line for each row; nothing if there is no row.
     func text(_ rows: [[ListCell]]) -> String {
         guard !rows.isEmpty else { return "" }
         let rows = [columns.map { ListCell($0.rawValue.uppercased()) }] + rows
         var widths = columns.indices.map { column in rows.reduce(0) { max($0, $1[column].width) } }
         if let terminalWidth {
-            let long = columns.indices.filter { columns[$0].isLong }
+            let long = columns.indices.filter(isCut)
             let others = columns.indices.filter { !columns[$0].isLong }.reduce(0) { $0 + widths[$1] }
             let room = terminalWidth - others - Self.gap * (columns.count - 1)
             for column in long { widths[column] = min(widths[column], max(Self.leastWidth, room / long.count)) }
@@ -130,7 +138,7 @@ struct ListTable: Sendable {
         var text = ""
         for row in rows {
             for (column, cell) in row.enumerated() {
-                let cell = terminalWidth != nil && columns[column].isLong ? cell.cut(to: widths[column]) : cell
+                let cell = terminalWidth != nil && isCut(column) ? cell.cut(to: widths[column]) : cell
                 let padding = String(repeating: " ", count: max(0, widths[column] - cell.width))
                 let isLast = column == row.count - 1
                 text += columns[column].isNumber ? padding + cell.text : cell.text + (isLast ? "" : padding)

@@ -15,7 +15,7 @@ enum SyncText {
         let (fetch, remove) = isDryRun ? ("would fetch", "would remove") : (isServed ? "queued" : "fetched", "removed")
         var text = ""
         for (word, items) in [(remove, removed), (fetch, fetched)] {
-            for item in items { text += "\(word) \(Terminal.printable(item.name))\n" }
+            for item in items { text += "\(word) \(item.id)  \(Terminal.printable(ShownURL.of(item.name)))\n" }
         }
         var counts = ["\(fetched.count) \(isServed && !isDryRun ? "queued" : "to fetch")"]
         if !isDryRun, !isServed { counts = ["\(fetched.count) fetched"] }
@@ -23,7 +23,8 @@ enum SyncText {
         if document.pinned > 0 { counts.append("\(document.pinned) kept because pinned") }
         let failed = (document.fetched + document.removed).count { $0.problem != nil }
         if failed > 0 { counts.append("\(failed) failed") }
-        return text + "\(Terminal.printable(document.subscription.name)): \(counts.joined(separator: ", "))\n"
+        return text
+            + "\(Terminal.printable(ShownURL.of(document.subscription.name))): \(counts.joined(separator: ", "))\n"
     }
 
     /// Returns the table of subscriptions; a sentence if there is none.
@@ -35,10 +36,16 @@ enum SyncText {
                 subscription.every.map { Quantity.text($0, in: Quantity.times) } ?? "by hand",
                 subscription.lastRun.map { AgeText.text(seconds: max(0, now - $0.seconds)) } ?? "never",
                 next(subscription, now),
-                Terminal.printable(subscription.name + (subscription.problem.map { ": \($0)" } ?? "")),
+                subscription.problem.map { labelled(subscription.name, $0) }
+                    ?? Terminal.printable(ShownURL.of(subscription.name)),
             ]
         }
         return TextTable.text([["ID", "TITLES", "EVERY", "RAN", "NEXT", "NAME"]] + rows)
+    }
+
+    /// Returns what is said of a subscription behind its name, unless it has the name already.
+    static func labelled(_ name: String, _ text: String) -> String {
+        Terminal.printable(text.contains(name) ? text : "\(ShownURL.of(name)): \(text)")
     }
 
     private static func next(_ subscription: SubscriptionDocument, _ now: Int64) -> String {

@@ -32,7 +32,7 @@ struct ListTableTests {
         "Each column has its own text",
         arguments: [
             (.id, "aaaaaaaa"), (.held, "50 %"), (.size, "20 B"), (.bytes, "10 B"), (.age, "2h"), (.played, "1h"),
-            (.type, "video/mp4"), (.duration, "?"), (.class, "download"), (.name, "http://a.example/ü?.mp4"),
+            (.type, "video/mp4"), (.duration, "?"), (.class, "download"), (.name, "http://a.example/%C3%BC%07.mp4"),
             (.url, "http://a.example/%C3%BC%07.mp4"),
         ] as [(ListColumn, String)])
     func columns(column: ListColumn, text: String) throws {
@@ -61,6 +61,15 @@ struct ListTableTests {
         let first = ListTable(columns: [.name, .id], terminalWidth: nil).text(rows.map { [$0[2], $0[0]] })
         #expect(first.split(separator: "\n")[1] == "日本                   aaaaaaaa")
         #expect(ListTable(columns: columns, terminalWidth: nil).text([]).isEmpty)
+    }
+
+    @Test("A URL at the end of a line is whole, so that it can be copied; elsewhere it is cut")
+    func wholeURL() {
+        let url = "http://a.example/" + String(repeating: "x", count: 60)
+        let last = ListTable(columns: [.id, .url], terminalWidth: 40).text([["aaaaaaaa", url].map { ListCell($0) }])
+        #expect(last.contains("aaaaaaaa  \(url)\n"))
+        let first = ListTable(columns: [.url, .id], terminalWidth: 40).text([[url, "aaaaaaaa"].map { ListCell($0) }])
+        #expect(!first.contains(url) && first.contains("…  aaaaaaaa\n"))
     }
 
     @Test(
