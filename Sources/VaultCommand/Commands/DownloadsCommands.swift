@@ -1,5 +1,7 @@
 import ArgumentParser
+import Foundation
 import MediaVault
+import VaultModel
 import VaultService
 
 struct DownloadsCommand: AsyncParsableCommand {
@@ -21,8 +23,8 @@ struct DownloadsListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "Show the download queue.",
         discussion: """
-            At a terminal the downloads are shown live as long as one runs, or with --watch until Ctrl-C. Downloads that \
-            other commands wait for are shown, too, and those that ended most recently.
+            At a terminal the downloads are shown live as long as one runs, or with --watch until Ctrl-C. Behind the queue stand \
+            downloads that other commands wait for, and those that ended most recently.
             """,
         aliases: ["ls"])
 
@@ -57,13 +59,31 @@ struct DownloadsListCommand: AsyncParsableCommand {
                 await Terminal.shared.say("no service is running, so the queue waits: start one (mediavault serve)")
             }
         }
-        let table = DownloadTable(terminalWidth: StandardOutput.shared.terminalWidth)
+        let table = DownloadTable(
+            terminalWidth: StandardOutput.shared.terminalWidth, opening: try await opening(document.counts, service))
         try await StandardOutput.shared.write(json ? try JSONText.of(document) + "\n" : table.text(document))
         if document.counts.damaged > 0 {
             await Terminal.shared.say(
                 "\(Count.of(document.counts.damaged, "entry", "entries")) of the queue cannot be opened; "
                     + "downloads cancel --all removes the whole queue with them")
         }
+    }
+}
+
+extension DownloadsListCommand {
+    /// Returns the time of the day until which the queue of a service waits; nil if it does not.
+    private func opening(_ counts: DownloadCounts, _ service: RemoteVault) async throws -> String? {
+        guard !json, counts.waiting > 0, let text = try? await service.settings().downloadHours else { return nil }
+        return try DownloadHours(text).opening(at: .now)
+    }
+}
+
+extension DownloadHours {
+    /// Returns the time of the day at which these hours begin, as the user reads it; nil if they have begun.
+    func opening(at time: Date, in calendar: Calendar = .current) -> String? {
+        let parts = calendar.dateComponents([.hour, .minute, .second], from: time)
+        let second = ((parts.hour ?? 0) * 60 + (parts.minute ?? 0)) * 60 + (parts.second ?? 0)
+        return contains(secondOfDay: second) ? nil : String(description.prefix { $0 != "-" })
     }
 }
 
@@ -99,7 +119,8 @@ struct DownloadsResumeCommand: AsyncParsableCommand {
 
 struct DownloadsRetryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "retry", abstract: "Try downloads again that failed, or that wait to be tried again.")
+        commandName: "retry",
+        abstract: "Try downloads again that failed, and start those that are waiting for their next attempt.")
 
     @OptionGroup var entries: QueueArguments
 
@@ -144,11 +165,21 @@ struct DownloadsLastCommand: AsyncParsableCommand {
 
 /// The arguments of a command that changes entries of the download queue.
 struct QueueArguments: ParsableArguments {
-    @Argument(help: ArgumentHelp("Ids or URLs of titles in the queue.", valueName: "title"))
+    @Argument(
+        help: ArgumentHelp("Ids or URLs of titles in the queue.", valueName: "title"),
+        completion: ServiceCompletion.queue)
     var titles: [String] = []
+
+    @Option(help: ArgumentHelp("All downloads of the queue whose URL begins like this.", valueName: "url"))
+    var prefix: String?
 
     @Flag(help: "All downloads of the queue.")
     var all = false
+
+    @Option(
+        name: .customLong("content-id"),
+        help: ArgumentHelp("The content id with which the title of the URL was queued.", valueName: "id"))
+    var contentID: String?
 
     @OptionGroup var access: VaultAccess
 
@@ -158,7 +189,17 @@ struct QueueArguments: ParsableArguments {
     var json = false
 
     func validate() throws {
-        guard all != !titles.isEmpty else { throw ValidationError("name titles of the queue, or give --all") }
+        guard [all, prefix != nil, !titles.isEmpty].count(where: \.self) == 1 else {
+            throw ValidationError("name titles of the queue, or give --prefix, or --all")
+        }
+        guard contentID == nil || titles.count == 1 && titles.allSatisfy({ TitleID($0) == nil }) else {
+            throw ValidationError("--content-id goes with one URL; give one")
+        }
+        do {
+            _ = try prefix.map { try TitleSelection.canonical($0) }
+        } catch {
+            throw ValidationError("--prefix: \(error)")
+        }
     }
 
     /// Changes the queue, and reports how many entries were changed.
@@ -168,7 +209,8 @@ struct QueueArguments: ParsableArguments {
     ///   - consent: asks before the whole queue is changed; nil if that needs no question.
     func carryOut(_ act: DownloadAct, _ done: String, consent: BulkConsent? = nil) async throws {
         let names = try titles.map { try TitleName($0) }
-        let finder = try await access.finder(waiting)
+        let start = try prefix.map { try TitleSelection.canonical($0) }
+        let (finder, contentID) = (try await access.finder(waiting), contentID)
         let result = try await Interruption.cancelling("the queue may have changed") {
             try await finder.act { vault in
                 if let consent, !consent.yes {
@@ -177,7 +219,11 @@ struct QueueArguments: ParsableArguments {
                     if count > 0 { try await consent.ask(to: act.rawValue, Count.of(count, "download")) }
                 }
                 let selection: DownloadSelection =
-                    names.isEmpty ? .all : .titles(try await Self.ids(of: names, in: vault))
+                    if let start {
+                        .titles(try await Self.ids(beginning: start, in: vault))
+                    } else {
+                        names.isEmpty ? .all : .titles(try await Self.ids(of: names, contentID, in: vault))
+                    }
                 return try await vault.changeDownloads(act, of: selection)
             }
         }
@@ -186,7 +232,9 @@ struct QueueArguments: ParsableArguments {
     }
 
     /// Returns the ids of titles; a URL is looked for in the queue.
-    private static func ids(of names: [TitleName], in vault: any VaultClient) async throws -> [TitleID] {
+    private static func ids(
+        of names: [TitleName], _ contentID: String?, in vault: any VaultClient
+    ) async throws -> [TitleID] {
         var queue: DownloadsDocument?
         var ids: [TitleID] = []
         for name in names {
@@ -195,11 +243,26 @@ struct QueueArguments: ParsableArguments {
             case .url(let url):
                 let known = if let queue { queue } else { try await vault.allDownloads() }
                 queue = known
-                guard let found = known.downloads.first(where: { $0.queued && $0.url == url.absoluteString }) else {
+                guard
+                    let found = known.downloads.first(where: {
+                        $0.queued && $0.url == url.absoluteString && (contentID == nil || $0.contentID == contentID)
+                    })
+                else {
                     throw VaultError(.notHeld, "no download of \(url) is in the queue; list the downloads")
                 }
                 ids.append(found.id)
             }
+        }
+        return ids
+    }
+
+    /// Returns the ids of the titles in the queue whose URL begins with a prefix.
+    private static func ids(beginning prefix: String, in vault: any VaultClient) async throws -> [TitleID] {
+        let ids = try await vault.allDownloads().downloads.filter {
+            $0.queued && $0.state != .done && (try? MediaURL($0.url))?.canonical.hasPrefix(prefix) == true
+        }.map(\.id)
+        guard !ids.isEmpty else {
+            throw VaultError(.notHeld, "no download in the queue has a URL that begins with that prefix; give another")
         }
         return ids
     }

@@ -29,7 +29,10 @@ struct DetachedFetch: Sendable {
             let line = isJSON ? try JSONText.of(download) : Terminal.printable("\(download.id)  \(download.shownName)")
             try await StandardOutput.shared.write(line + "\n")
         }
-        let who = isServed ? "" : "; no service is running, and the next one downloads (mediavault serve)"
+        let who =
+            isServed
+            ? ""
+            : "; no service is running; the next one will download \(queued.count == 1 ? "it" : "them") (mediavault serve)"
         if !isQuiet { await Terminal.shared.say("queued \(Count.of(queued.count, "title"))\(who)") }
     }
 

@@ -5,7 +5,7 @@ import VaultService
 extension DownloadDocument {
     /// What a person would call it: the name that it gets, else its URL with the characters that its escapes stand for.
     var shownName: String {
-        name ?? (url.utf8.contains(UInt8(ascii: "%")) ? url.removingPercentEncoding : nil) ?? url
+        name ?? ShownURL.of(url)
     }
 
     /// How far it is.
@@ -16,6 +16,8 @@ extension DownloadDocument {
 struct DownloadTable: Sendable {
     /// The width of the terminal; nil if the table is read by something else, which gets whole texts.
     let terminalWidth: Int?
+    /// The time of the day at which the queue goes on, if it waits for that.
+    var opening: String?
 
     private static let headings = ["ID", "STATE", "HELD", "SIZE", "NAME"]
     /// The columns that are numbers.
@@ -24,7 +26,7 @@ struct DownloadTable: Sendable {
     /// Returns a line for each download, and one with the counts of the queue; a sentence if there is nothing.
     func text(_ document: DownloadsDocument, now: Int64 = Int64(Date().timeIntervalSince1970)) -> String {
         guard !document.downloads.isEmpty else { return "no downloads\n" }
-        let rows = [Self.headings] + document.downloads.map { Self.cells($0, now) }
+        let rows = [Self.headings] + Self.ordered(document.downloads).map { self.cells($0, now) }
         let cells = rows.map { $0.map { ListCell($0) } }
         let widths = Self.headings.indices.map { column in cells.reduce(0) { max($0, $1[column].width) } }
         var text = ""
@@ -40,7 +42,18 @@ struct DownloadTable: Sendable {
         return text + Self.summary(document.counts) + "\n"
     }
 
-    private static func cells(_ download: DownloadDocument, _ now: Int64) -> [String] {
+    /// Returns the queue, then what else runs, then what has ended, each title of that once.
+    private static func ordered(_ downloads: [DownloadDocument]) -> [DownloadDocument] {
+        let queue = downloads.filter { $0.queued && $0.state != .done }
+        let others = downloads.filter { !$0.queued && $0.state == .running }
+        var shown = Set((queue + others).map(\.id))
+        return queue + others
+            + downloads.filter {
+                (!$0.queued || $0.state == .done) && $0.state != .running && shown.insert($0.id).inserted
+            }
+    }
+
+    private func cells(_ download: DownloadDocument, _ now: Int64) -> [String] {
         let reason = download.problem.flatMap { download.state == .done ? nil : $0.detail }.map { ": \($0)" } ?? ""
         return [
             "\(download.id)", state(download, now), download.transfer.percent.map { "\($0) %" } ?? "-",
@@ -49,11 +62,11 @@ struct DownloadTable: Sendable {
     }
 
     /// Returns what a download does, in one word or two.
-    private static func state(_ download: DownloadDocument, _ now: Int64) -> String {
-        guard download.state == .waiting, let next = download.nextAttempt, next.seconds > now else {
-            return download.state.rawValue
-        }
-        return "retry in \(left(next.seconds - now))"
+    private func state(_ download: DownloadDocument, _ now: Int64) -> String {
+        guard download.state == .waiting else { return download.state.rawValue }
+        if let opening { return "until \(opening)" }
+        guard let next = download.nextAttempt, next.seconds > now else { return download.state.rawValue }
+        return "retry in \(Self.left(next.seconds - now))"
     }
 
     private static func left(_ seconds: Int64) -> String {
@@ -137,7 +150,8 @@ struct DownloadMonitor: Sendable {
             progress.bytesPerSecond = TransferProgress.rate(of: progress.held - since.held, in: now - since.at)
             lines.append(
                 ProgressLine.bar(
-                    "\(download.id)  \(Terminal.printable(download.shortName))", progress, width: terminal.width))
+                    "\(download.id)  \(Terminal.printable(download.shortName))", progress, width: terminal.width,
+                    keepsBar: true))
             total.held += progress.held
             total.total = total.total.flatMap { sum in progress.total.map { sum + max($0, progress.held) } }
             total.bytesPerSecond += progress.bytesPerSecond
@@ -155,7 +169,11 @@ struct DownloadMonitor: Sendable {
             total.bytesPerSecond > 0 ? ByteCount.text(total.bytesPerSecond) + "/s" : nil,
             total.secondsLeft.map { ClockText.text(seconds: $0) + " left" },
         ].compactMap(\.self)
-        return String(figures.joined(separator: "  ").prefix(max(0, width - 1)))
+        var text = ""
+        for figure in figures where text.isEmpty || text.count + 2 + figure.count < width {
+            text += (text.isEmpty ? "" : "  ") + figure
+        }
+        return String(text.prefix(max(0, width - 1)))
     }
 }
 

@@ -60,7 +60,9 @@ enum ProgressLine {
     }
 
     /// Returns a line shorter than `width` columns: the name, a bar if it fits, and as many figures as fit.
-    static func bar(_ name: String, _ progress: TransferProgress, width: Int) -> String {
+    ///
+    /// - Parameter keepsBar: whether the speed and the time left make room for the bar.
+    static func bar(_ name: String, _ progress: TransferProgress, width: Int, keepsBar: Bool = false) -> String {
         // A line that fills the last column makes some terminals wrap.
         let room = max(0, width - 1)
         var figures = [
@@ -70,12 +72,15 @@ enum ProgressLine {
         ].compactMap(\.self)
         let leastName = min(name.count, 12)
         while figures.count > 1, leastName + 2 + joined(figures).count > room { figures.removeLast() }
-        let tail = joined(figures)
-        let barWidth = min(40, room - min(name.count, 24) - tail.count - 4)
-        let bar = barWidth >= 12 ? progress.percent.map { drawn($0, columns: barWidth) + "  " } ?? "" : ""
+        func barWidth() -> Int { min(40, room - min(name.count, 24) - joined(figures).count - 4) }
+        while keepsBar, figures.count > 2, barWidth() < leastBar { figures.removeLast() }
+        let (tail, barWidth) = (joined(figures), barWidth())
+        let bar = barWidth >= leastBar ? progress.percent.map { drawn($0, columns: barWidth) + "  " } ?? "" : ""
         let title = shortened(name, to: max(0, room - tail.count - 2 - bar.count))
         return String((title + (title.isEmpty ? "" : "  ") + bar + tail).prefix(room))
     }
+
+    private static let leastBar = 12
 
     private static func amount(_ progress: TransferProgress) -> String {
         ByteCount.text(progress.held) + (progress.total.map { " of \(ByteCount.text($0))" } ?? "")

@@ -1,6 +1,7 @@
 import Foundation
 import MediaVault
 import Testing
+import VaultModel
 import VaultService
 
 @testable import VaultCommand
@@ -24,11 +25,12 @@ struct DownloadTableTests {
     }
 
     private static func download(
-        id: String = "aaaaaaaa", state: String = "running", held: Int64 = 5, size: String = "10", name: String = "null",
+        id: String = "aaaaaaaa", queued: Bool = true, state: String = "running", held: Int64 = 5, size: String = "10",
+        name: String = "null",
         next: String = "null", problem: String = "null", url: String = "http://a.example/f%C3%BC.mp4"
     ) -> String {
         #"{"added":null,"attempts":0,"contentID":null,"held":\#(held),"id":"\#(id)","name":\#(name),"#
-            + #""nextAttempt":\#(next),"problem":\#(problem),"queued":true,"size":\#(size),"state":"\#(state)","#
+            + #""nextAttempt":\#(next),"problem":\#(problem),"queued":\#(queued),"size":\#(size),"state":"\#(state)","#
             + #""url":"\#(url)"}"#
     }
 
@@ -71,6 +73,38 @@ struct DownloadTableTests {
                 """)
     }
 
+    @Test("The queue comes first, then what else runs; what has ended is shown once, unless the title runs again")
+    func order() throws {
+        let document = try Self.document([
+            Self.download(id: "bbbbbbbb", queued: false), Self.download(id: "cccccccc", queued: false, state: "done"),
+            Self.download(id: "cccccccc", queued: false, state: "done"),
+            Self.download(id: "aaaaaaaa", queued: false, state: "done"), Self.download(id: "aaaaaaaa"),
+            Self.download(id: "dddddddd", state: "done"),
+        ])
+        let lines = DownloadTable(terminalWidth: nil).text(document, now: Self.now).split(separator: "\n")
+        #expect(lines.dropFirst().dropLast().map { $0.prefix(8) } == ["aaaaaaaa", "bbbbbbbb", "cccccccc", "dddddddd"])
+    }
+
+    @Test("What waits for the hours of the queue says until when")
+    func hours() throws {
+        let document = try Self.document([Self.download(state: "waiting", next: #""2026-11-23T22:00:40Z""#)])
+        let text = DownloadTable(terminalWidth: nil, opening: "01:00").text(document, now: Self.now)
+        #expect(text.contains("until 01:00") && !text.contains("retry"))
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = .gmt
+        let hours = try DownloadHours("01:00-06:00")
+        for (time, opening) in [(3599, "01:00"), (3600, nil), (6 * 3600 - 1, nil), (6 * 3600, "01:00")] {
+            #expect(hours.opening(at: Date(timeIntervalSince1970: Double(time)), in: calendar) == opening)
+        }
+    }
+
+    @Test("A live line of 80 columns has a bar, the amount and the total, before it has the time left")
+    func bar() {
+        let progress = TransferProgress(held: 310_000_000, total: 1_400_000_000, bytesPerSecond: 12_300_000)
+        let line = ProgressLine.bar("aaaaaaaa  A film with a long name", progress, width: 80, keepsBar: true)
+        #expect(line.count < 80 && line.contains("[==") && line.contains("310.0 MB of 1.4 GB"))
+    }
+
     @Test("A line is no wider than the terminal, and no name controls it")
     func width() throws {
         let document = try Self.document([Self.download(name: #""one\u001b[2J\ntwo and a very long name""#)])
@@ -95,6 +129,8 @@ struct DownloadTableTests {
             DownloadMonitor.summary(total, counts, width: 100)
                 == "queue: 1 running, 2 waiting  1.0 MB of 3.0 MB  500.0 kB/s  0:04 left")
         #expect(DownloadMonitor.summary(total, counts, width: 20) == "queue: 1 running, 2")
+        #expect(
+            DownloadMonitor.summary(total, counts, width: 45) == "queue: 1 running, 2 waiting  500.0 kB/s")
         #expect(
             DownloadMonitor.summary(TransferProgress(held: 0), counts, width: 100) == "queue: 1 running, 2 waiting")
     }
