@@ -102,7 +102,8 @@ class Tokens(VaultCase):
         self.assertEqual((link["name"], link["expires"], link["url"]), ("tv", None, self.origin.url(NAME)))
         twice = vault.run("links", "revoke", link["id"], "tv", link["id"], "--json", **KEYLESS)
         self.assertEqual((twice.returncode, json.loads(twice.stdout)), (0, {"revoked": 1}), "named twice, one link")
-        vault.result("token", "revoke", "--all", **KEYLESS)
+        self.assertIn("--yes", vault.run("token", "revoke", "--all", **KEYLESS).stderr.decode())
+        vault.result("token", "revoke", "--all", "--yes", **KEYLESS)
         self.assertEqual((vault.result("links", "list"), vault.result("token", "list")), (b"", b""))
         self.assertEqual(vault.run("token", "revoke", "dash", **KEYLESS).returncode, 6)
 

@@ -53,6 +53,17 @@ import Testing
         #expect(try await answering("status", [("Passphrase: ", answer)]).status == status)
     }
 
+    @Test("An interrupt at the question of keys destroy ends the command, and the vault stays")
+    func interruptedQuestion() async throws {
+        let keyed = try CommandLab()
+        try await keyed.run("init")
+        let run = try keyed.startShell("TERM=xterm exec script -qec \"'$mediavault' keys destroy\" /dev/null")
+        #expect(await run.output.wait { $0.contains("type its id to continue") })
+        try run.type("\u{03}")
+        #expect(await run.result.status == 130)
+        #expect(try await keyed.run("status").status == 0)
+    }
+
     @Test("The terminal echoes again, however the prompt ended", arguments: ["\n", "\u{03}"])
     func echoComesBack(_ answer: String) async throws {
         try await makeVault()

@@ -33,6 +33,23 @@ extension VaultPlace {
         }
     }
 
+    /// Checks that no other process owns the vault, as far as its lock can be opened. Needs no key.
+    ///
+    /// - Throws: ``VaultError`` with code `owned`, naming the owner's process.
+    package func requireNoOwner() async throws {
+        try await BlockingPool.shared.run {
+            // Only a vault has a lock; a folder that is none gets none.
+            guard PosixFileSystem().exists(folder + "/lock") else { return }
+            do {
+                _ = try VaultLock(folder: folder)
+            } catch let error as VaultError where error.code == .owned {
+                throw error
+            } catch {
+                // Whoever opens the vault tells why.
+            }
+        }
+    }
+
     /// Checks that the keyring's file exists. Needs no key.
     ///
     /// - Throws: ``VaultError`` with code `noVault`, which says whether the vault is missing as well, or was destroyed.

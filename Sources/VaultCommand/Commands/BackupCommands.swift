@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import MediaVault
 import VaultService
 
@@ -24,6 +25,9 @@ struct KeysBackupCommand: AsyncParsableCommand {
 
     func run() async throws {
         let file = try backup.path()
+        guard !FileManager.default.fileExists(atPath: file) else {
+            throw VaultError(.invalidArgument, "\(file) already exists; name another file")
+        }
         let changer = try await SlotChanger(access, waiting)
         let way = NewSlot(
             try await backup.unlock(isNew: true, allowLoose: access.unlocking.allowLooseKeyFile),
@@ -65,6 +69,13 @@ struct KeysRestoreCommand: AsyncParsableCommand {
     func run() async throws {
         let file = try backup.path()
         let vault = try place.place()
+        // Before any question: without a vault or a backup, no passphrase helps.
+        try await vault.requireVault()
+        try await vault.requireNoOwner()
+        guard FileManager.default.fileExists(atPath: file) else {
+            throw VaultError(
+                .noVault, "there is no backup at \(file); give the backup of a keyring", hint: .backUpKeyring)
+        }
         let unlock = try await backup.unlock(isNew: false, allowLoose: allowLooseKeyFile)
         let way: NewSlot? =
             try new.named() == nil ? nil : try await new.way(allowLoose: allowLooseKeyFile)

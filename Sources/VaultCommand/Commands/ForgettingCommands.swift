@@ -13,7 +13,9 @@ struct ResealCommand: AsyncParsableCommand {
             vault is opened again, or the command is run again. The exit code is 4 if damage was found, which becomes \
             a gap, or a title does not open and keeps its key.
             """)
-    @Argument(help: ArgumentHelp("Ids or URLs of titles (default: all titles).", valueName: "title"))
+    @Argument(
+        help: ArgumentHelp("Ids or URLs of titles (default: all titles).", valueName: "title"),
+        completion: ServiceCompletion.titles)
     var titles: [String] = []
 
     @Option(
@@ -73,8 +75,12 @@ struct ShredCommand: AsyncParsableCommand {
             title's key that does not open.
             """)
     @Argument(
-        help: ArgumentHelp("Ids or URLs of titles.", valueName: "title"))
-    var titles: [String]
+        help: ArgumentHelp("Ids or URLs of titles.", valueName: "title"), completion: ServiceCompletion.titles)
+    var titles: [String] = []
+
+    @OptionGroup var selection: TitleSelection
+
+    @OptionGroup var consent: BulkConsent
 
     @Flag(help: "Do not change the generation.")
     var quick = false
@@ -88,14 +94,23 @@ struct ShredCommand: AsyncParsableCommand {
     @Flag(help: "Print a JSON object.")
     var json = false
 
+    func validate() throws { try selection.check(beside: titles, naming) }
+
     func run() async throws {
         let names = try titles.map { try TitleName($0) }
         let naming = try await naming.naming(of: names, access.unlocking)
         let finder = try await access.finder(waiting)
-        let isQuick = quick
+        let (selection, consent, isQuick) = (selection, consent, quick)
         let document = try await Interruption.cancelling("it continues when the vault is opened again") {
             try await finder.act { vault in
-                try await vault.shred(naming.references(to: names, in: vault), quick: isQuick)
+                guard selection.isGiven else {
+                    return try await vault.shred(naming.references(to: names, in: vault), quick: isQuick)
+                }
+                let chosen = try await selection.titles(in: vault)
+                guard !chosen.isEmpty else { throw UsageError("the vault has no title, so there is none to shred") }
+                try await consent.ask(to: "shred", chosen)
+                let references = try await naming.references(to: chosen.compactMap(\.id).map(TitleName.id), in: vault)
+                return try await vault.shred(references, quick: isQuick)
             }
         }
         for title in document.resources {
@@ -165,7 +180,7 @@ struct DestroyCommand: AsyncParsableCommand {
             throw UsageError("not a terminal; use --confirm with the vault's id")
         }
         await Terminal.shared.say("vault \(id) will be unreadable forever; type its id to continue")
-        guard let typed = readLine(strippingNewline: true) else { throw UsageError("nothing was typed") }
+        guard let typed = try await TypedAnswer.read() else { throw UsageError("nothing was typed") }
         return typed
     }
 }
@@ -175,14 +190,16 @@ struct AuditCommand: AsyncParsableCommand {
         commandName: "audit",
         abstract: "Print and check the receipts of key operations.",
         discussion: """
-            Needs neither the index nor a running service. If there is no keyring any more, or with --without-keys, it \
+            Needs neither the index nor a running service; with one, it needs no key. If there is no keyring any more, or with --without-keys, it \
             checks every signature against the public key that the log names, and that each line follows the one \
             before; only a log that was cut at its end goes unnoticed then. The exit code is 4 if something is wrong. \
             With titles it prints only their receipts, by URL also of those that are no longer held; that needs the \
             index and the keyring, and leaves out receipts from before keys rotate --locator.
             """)
 
-    @Argument(help: ArgumentHelp("Ids or URLs of titles (default: every receipt).", valueName: "title"))
+    @Argument(
+        help: ArgumentHelp("Ids or URLs of titles (default: every receipt).", valueName: "title"),
+        completion: ServiceCompletion.titles)
     var titles: [String] = []
 
     @Flag(help: "Check the log alone, without unlocking the keyring.")
@@ -204,7 +221,10 @@ struct AuditCommand: AsyncParsableCommand {
         guard report.isSound else { throw AlreadyReported(status: .integrity) }
     }
 
+    /// Reads the log with the keyring; without a named key the running service does.
     private func wholeLog() async throws -> AuditReport {
+        try naming.check([])
+        if !withoutKeys, let service = try await access.keylessService() { return try await service.audit() }
         let place = try access.place.place()
         let hasKeyring = !withoutKeys && KeyAdministration.hasKeyring(place)
         let unlock = hasKeyring ? try await access.unlocking.unlock() : nil

@@ -146,7 +146,9 @@ struct RetireCommand: AsyncParsableCommand {
             generation, as proof. Run it again to finish an interrupted retire.
             """)
 
-    @Argument(help: ArgumentHelp("Number of the generation, such as 1: see keys list.", valueName: "n"))
+    @Argument(
+        help: ArgumentHelp("Number of the generation, such as 1: see keys list.", valueName: "n"),
+        completion: ServiceCompletion.generations)
     var generation: Int
 
     @OptionGroup var access: VaultAccess
@@ -158,11 +160,17 @@ struct RetireCommand: AsyncParsableCommand {
 
     func run() async throws {
         let (finder, generation) = (try await access.finder(waiting), generation)
-        let document = try await Interruption.cancelling("keys list shows whether the generation still exists") {
-            try await finder.act { try await $0.retire(generation) }
+        let (wasRetired, document) = try await Interruption.cancelling(
+            "keys list shows whether the generation still exists"
+        ) {
+            try await finder.act { vault in
+                let before = try await vault.keys().generations.first { $0.number == generation }
+                return (before?.state == .retired, try await vault.retire(generation))
+            }
         }
-        let done = "destroyed generation \(generation)"
-        await Terminal.shared.say([done, KeysText.cutOff(by: document)].compactMap(\.self).joined(separator: "; "))
+        let done = wasRetired ? "generation \(generation) was already destroyed" : "destroyed generation \(generation)"
+        let end = wasRetired ? nil : KeysText.cutOff(by: document)
+        await Terminal.shared.say([done, end].compactMap(\.self).joined(separator: "; "))
         if let backups = document.generations.first(where: { $0.number == generation })?.backups, backups > 0 {
             await Terminal.shared.say(
                 backups == 1

@@ -14,7 +14,9 @@ struct VerifyCommand: AsyncParsableCommand {
             could not be read.
             """)
 
-    @Argument(help: ArgumentHelp("Ids or URLs of titles to check (default: everything).", valueName: "title"))
+    @Argument(
+        help: ArgumentHelp("Ids or URLs of titles to check (default: everything).", valueName: "title"),
+        completion: ServiceCompletion.titles)
     var titles: [String] = []
 
     @Flag(help: "Fetch damaged ranges again, and remove titles that no key opens.")
@@ -116,6 +118,7 @@ struct IndexRebuildCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
+        try await access.place.place().requireNoOwner()
         let (opener, isForced) = (try await access.opener(repairs: true), force)
         let report = try await Interruption.cancelling("the index was not changed") {
             let terminal = Terminal.shared

@@ -98,6 +98,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     /// Opens the vault and serves it, until a signal ends the service.
     private func serve(_ given: ServiceConfiguration, limits: StorageLimits?, _ logger: Logger) async throws {
+        try await Self.naming(try access.place.vault()) { try await access.place.place().requireNoOwner() }
         let opener = try await access.opener()
         let folder = opener.place.folder
         var configuration = given
@@ -117,12 +118,8 @@ struct ServeCommand: AsyncParsableCommand {
             try await server.run()
         }
         do {
-            try await opener.owning(offline ? .offline : mode?.mode, limits: limits, serve)
-        } catch let error as VaultError where error.code == .owned {
-            guard let other = try await ServiceProbe.running(in: folder) else { throw error }
-            throw VaultError(
-                .owned,
-                "the service at \(other.address) (process \(other.pid)) already serves this vault; stop it first")
+            let mode = offline ? .offline : mode?.mode
+            try await Self.naming(folder) { try await opener.owning(mode, limits: limits, serve) }
         } catch let error as VaultError where error.code == .diskFull && !isOpen.withLock({ $0 }) {
             logger.warning(
                 """
@@ -130,6 +127,18 @@ struct ServeCommand: AsyncParsableCommand {
                 even if space becomes free earlier
                 """, metadata: ["reason": "\(error.code)", "detail": "\(error)"])
             try await opener.reading(serve)
+        }
+    }
+
+    /// Runs `body`; if another service owns the vault, the error names it.
+    private static func naming(_ folder: String, _ body: () async throws -> Void) async throws {
+        do {
+            try await body()
+        } catch let error as VaultError where error.code == .owned {
+            guard let other = try await ServiceProbe.running(in: folder) else { throw error }
+            throw VaultError(
+                .owned,
+                "the service at \(other.address) (process \(other.pid)) already serves this vault; stop it first")
         }
     }
 

@@ -15,7 +15,7 @@ struct TokenCreateCommand: AsyncParsableCommand {
         discussion: """
             Send it as "Authorization: Bearer TOKEN". Each scope allows what those before it allow:
               metrics  the metrics
-              read     what lists and tells: status, titles, downloads, settings, events; no media and no keys
+              read     everything that only reads: status, titles, downloads, settings, events; no media and no keys
               play     playback links and media of titles that the vault has; the links end with the token
               admin    everything
             The vault does not keep the token itself. With a running service it needs no key.
@@ -46,7 +46,8 @@ struct TokenCreateCommand: AsyncParsableCommand {
         try await StandardOutput.shared.write((json ? try JSONText.of(created) : created.token) + "\n")
         let end = created.expires.map { "expires \($0)" } ?? "never expires"
         await Terminal.shared.say(
-            "created token \(created.id), scope \(created.scope.rawValue), \(end); it is not shown again")
+            "created token \(created.id) with the scope \(created.scope.rawValue), which \(end); the token is not shown "
+                + "again")
     }
 }
 
@@ -64,6 +65,7 @@ struct TokenListCommand: AsyncParsableCommand {
         let document = try await access.asking { try await $0.tokens() }
         await IssuedText.warn(ofDamaged: document.damaged)
         guard !json else { return try await StandardOutput.shared.write(try JSONText.of(document) + "\n") }
+        if document.tokens.isEmpty { await Terminal.shared.say("there are no tokens") }
         let rows = document.tokens.map { token in
             [
                 token.id, token.scope.rawValue, IssuedText.day(token.created), IssuedText.expiry(token.expires),
@@ -83,9 +85,14 @@ struct TokenRevokeCommand: AsyncParsableCommand {
             and links by a change of the keyring, so that no older copy of the vault's folder brings one back.
             """)
 
+    @Argument(help: RevocationArguments.help, completion: ServiceCompletion.tokens)
+    var names: [String] = []
+
     @OptionGroup var revocation: RevocationArguments
 
-    func run() async throws { try await revocation.revoke(.tokens) }
+    func validate() throws { try revocation.check(beside: names) }
+
+    func run() async throws { try await revocation.revoke(names, .tokens) }
 }
 
 struct LinksCommand: AsyncParsableCommand {
@@ -109,6 +116,7 @@ struct LinksListCommand: AsyncParsableCommand {
         let document = try await access.asking { try await $0.links() }
         await IssuedText.warn(ofDamaged: document.damaged)
         guard !json else { return try await StandardOutput.shared.write(try JSONText.of(document) + "\n") }
+        if document.links.isEmpty { await Terminal.shared.say("there are no named links") }
         let rows = document.links.map { link in
             let others = link.count == 1 ? "" : " and \(link.count - 1) more"
             return [
@@ -129,18 +137,26 @@ struct LinksRevokeCommand: AsyncParsableCommand {
             keys revoke-links.
             """)
 
+    @Argument(help: RevocationArguments.help, completion: ServiceCompletion.links)
+    var names: [String] = []
+
     @OptionGroup var revocation: RevocationArguments
 
-    func run() async throws { try await revocation.revoke(.links) }
+    func validate() throws { try revocation.check(beside: names) }
+
+    func run() async throws { try await revocation.revoke(names, .links) }
 }
 
-/// The arguments of a command that revokes tokens or links.
+/// The options of a command that revokes tokens or links.
 struct RevocationArguments: ParsableArguments {
-    @Argument(help: ArgumentHelp("Names or ids, as list prints them.", valueName: "name"))
-    var names: [String] = []
+    /// The help of the names.
+    static let help = ArgumentHelp("Names or ids, as list prints them.", valueName: "name")
 
     @Flag(help: "Revoke all of them.")
     var all = false
+
+    @Flag(help: "Do not ask before --all revokes all of them.")
+    var yes = false
 
     @OptionGroup var access: VaultAccess
 
@@ -149,19 +165,23 @@ struct RevocationArguments: ParsableArguments {
     @Flag(help: "Print a JSON object.")
     var json = false
 
-    func validate() throws {
+    func check(beside names: [String]) throws {
         guard names.isEmpty == all else {
             throw ValidationError("name what to revoke, or give --all")
         }
     }
 
     /// Revokes what the arguments name; if one of them names nothing, none is revoked.
-    func revoke(_ family: GrantFamily) async throws {
+    func revoke(_ names: [String], _ family: GrantFamily) async throws {
         let finder = try await access.finder(waiting)
-        let names = names
+        let isAgreed = yes
+        let what = family == .tokens ? "token" : "named link"
         let count = try await Interruption.cancelling("list shows what is not revoked") {
             try await finder.act { vault in
-                guard !names.isEmpty else { return try await vault.revoke(family, id: nil).revoked }
+                guard !names.isEmpty else {
+                    if !isAgreed { try await Self.ask(family, what, in: vault) }
+                    return try await vault.revoke(family, id: nil).revoked
+                }
                 var count = 0
                 for id in try await Self.ids(of: names, family, in: vault) {
                     count += try await vault.revoke(family, id: id).revoked
@@ -169,9 +189,22 @@ struct RevocationArguments: ParsableArguments {
                 return count
             }
         }
-        let what = family == .tokens ? "token" : "named link"
         await Terminal.shared.say("\(Count.of(count, what)) revoked")
         if json { try await StandardOutput.shared.write(try JSONText.of(["revoked": count]) + "\n") }
+    }
+
+    /// Asks whether to revoke all; those that cannot be read are revoked with them.
+    private static func ask(_ family: GrantFamily, _ what: String, in vault: any VaultClient) async throws {
+        let count: Int
+        switch family {
+        case .tokens:
+            let document = try await vault.tokens()
+            count = document.tokens.count + document.damaged
+        case .links:
+            let document = try await vault.links()
+            count = document.links.count + document.damaged
+        }
+        if count > 0 { try await BulkConsent.ask(to: "revoke", Count.of(count, what)) }
     }
 
     private static func ids(

@@ -16,7 +16,7 @@ struct URLCommand: AsyncParsableCommand {
             of a TV. The vault records them, so that its service or its key is needed.
             """)
 
-    @Argument(help: ArgumentHelp("Ids or URLs of titles.", valueName: "title"))
+    @Argument(help: ArgumentHelp("Ids or URLs of titles.", valueName: "title"), completion: ServiceCompletion.titles)
     var titles: [String] = []
 
     @OptionGroup var selection: TitleSelection
@@ -64,7 +64,7 @@ struct URLCommand: AsyncParsableCommand {
         let naming = try await naming.naming(of: names, access.unlocking)
         let expiry = try ExpiryArgument.parse(expires)
         if name == nil { try ExpiryArgument.checkUnnamed(expiry) }
-        let service = try await service()
+        let (service, isMissing) = try await service()
         let linked = try await linked(names, naming, LinkDetails(name: name, expiry))
         let text: String
         if isPlaylist {
@@ -73,8 +73,10 @@ struct URLCommand: AsyncParsableCommand {
             text = try linked.records(at: service).map { (json ? try JSONText.of($0) : $0.link) + "\n" }.joined()
         }
         try await StandardOutput.shared.write(text)
+        if isMissing { await Self.warnOfNoService() }
         if let id = linked.links.id, let name {
-            await Terminal.shared.say("the vault records \(Count.of(linked.titles.count, "link")) as \(name), id \(id)")
+            await Terminal.shared.say(
+                "recorded \(Count.of(linked.titles.count, "link")) under the name \(name) (id \(id))")
         }
     }
 
@@ -127,17 +129,29 @@ struct URLCommand: AsyncParsableCommand {
         return LinkedTitles(titles: titles, links: try await vault.createLinks(to: references, details))
     }
 
-    /// Returns the scheme and authority of the service.
-    private func service() async throws -> String {
+    /// Returns the scheme and authority of the service, and whether it is neither named nor running.
+    private func service() async throws -> (address: String, isMissing: Bool) {
         // The link needs no vault: a missing vault or folder is no error.
         let folder = try? access.place.vault()
         let running: ServiceRecord? = if let folder { try await ServiceProbe.running(in: folder) } else { nil }
         // Port 0 is not a port: the system chose one when the service started.
         guard let named = try ListenAddress.named(listen)?.reachable, named.port != 0 else {
-            return running?.address ?? "http\(tls ? "s" : "")://\(ListenAddress.standard)"
+            return (running?.address ?? "http\(tls ? "s" : "")://\(ListenAddress.standard)", running == nil)
         }
         let secure = "https://\(named)"
-        return tls || running?.address == secure ? secure : "http://\(named)"
+        return (tls || running?.address == secure ? secure : "http://\(named)", false)
+    }
+}
+
+extension URLCommand {
+    /// Says that nothing plays the links yet, or that the program at the address is no service of this vault.
+    private static func warnOfNoService() async {
+        let address = ListenAddress.standard
+        await Terminal.shared.say(
+            await ServiceProbe.isAnswered(at: address)
+                ? "what listens at \(address) does not serve this vault, and will refuse the links; start a service of this "
+                    + "vault at another address (mediavault serve --listen)"
+                : "no service of this vault is running; the links play once one does (mediavault serve)")
     }
 }
 

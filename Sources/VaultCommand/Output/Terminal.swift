@@ -238,13 +238,21 @@ enum PassphrasePrompt {
 
         /// The error message if the user cannot be prompted.
         fileprivate var remedy: String {
+            let missing =
+                switch self {
+                case .old, .first: "key"
+                case .new: "new key"
+                case .oldOfBackup, .newForBackup: "backup passphrase"
+                }
+            return "no \(missing) given; use \(options)"
+        }
+
+        /// The options that make the question unnecessary.
+        fileprivate var options: String {
             switch self {
-            case .old, .first:
-                "no key given; use --key-file, --passphrase-file, --key-command or --credential"
-            case .new:
-                "no new key given; use --new-key-file, --new-passphrase-file, --new-key-command "
-                    + "or --new-credential"
-            case .oldOfBackup, .newForBackup: "no backup passphrase given; use --backup-passphrase-file"
+            case .old, .first: "--key-file, --passphrase-file, --key-command or --credential"
+            case .new: "--new-key-file, --new-passphrase-file, --new-key-command or --new-credential"
+            case .oldOfBackup, .newForBackup: "--backup-passphrase-file"
             }
         }
     }
@@ -264,8 +272,8 @@ enum PassphrasePrompt {
                 let count = try unsafe terminal.readHidden(question.text, into: first)
                 guard count > 0 else {
                     throw UsageError(
-                        "no passphrase was entered; type it, which only a command in the foreground can ask for, or use "
-                            + "--key-file, --passphrase-file, --key-command or --credential")
+                        "no passphrase was entered; run the command in the foreground and type it, or use "
+                            + question.options)
                 }
                 guard question.isNew else { return count }
                 let again = try unsafe terminal.readHidden("Repeat passphrase: ", into: second)

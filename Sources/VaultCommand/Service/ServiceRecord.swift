@@ -16,6 +16,11 @@ enum ServiceProbe {
         }
     }
 
+    /// Returns whether a program on this machine accepts connections at an address.
+    static func isAnswered(at address: ListenAddress) async -> Bool {
+        (try? await queue.run { isListening(address) }) ?? false
+    }
+
     private static func isAlive(_ pid: Int32) -> Bool {
         // EPERM: the process is alive, but belongs to another user.
         pid > 0 && (kill(pid, 0) == 0 || errno == EPERM)
