@@ -205,6 +205,11 @@ class Sync(VaultCase):
         self.assertEqual(done.stdout.decode(), "1 subscription removed, 2 titles removed\n")
         self.assert_held(vault, [])
         self.assertEqual(self.sync(vault, "list").stdout.decode(), "no subscriptions\n")
+        self.assertEqual(self.sync(vault, "add", feed).returncode, 0)
+        self.assertEqual(self.sync(vault, "remove", "--all").returncode, 2, "there is no terminal to ask at")
+        done = self.sync(vault, "remove", "--all", "--yes")
+        self.assertEqual(done.stdout.decode(), "1 subscription removed, 0 titles removed\n")
+        self.assertEqual(self.sync(vault, "list").stdout.decode(), "no subscriptions\n")
 
     def test_api(self):
         """The API has subscriptions and syncs; a body that is odd is refused, and no answer has the token of a feed"""

@@ -254,7 +254,13 @@ struct SyncRemoveCommand: AsyncParsableCommand {
     @Argument(
         help: ArgumentHelp("Names or ids, as list prints them.", valueName: "name"),
         completion: ServiceCompletion.subscriptions)
-    var names: [String]
+    var names: [String] = []
+
+    @Flag(help: "Remove all subscriptions, also those that cannot be read; asks first.")
+    var all = false
+
+    @Flag(help: "Do not ask before --all removes all of them.")
+    var yes = false
 
     @Flag(help: "Also remove the titles that only they brought, unless they are pinned.")
     var titles = false
@@ -266,11 +272,25 @@ struct SyncRemoveCommand: AsyncParsableCommand {
     @Flag(help: "Print a JSON object.")
     var json = false
 
+    func validate() throws {
+        guard names.isEmpty == all else {
+            throw ValidationError(all ? "--all cannot be combined with names" : "no subscription given")
+        }
+        guard !all || !titles else { throw ValidationError("--all leaves the titles: leave out --titles") }
+    }
+
     func run() async throws {
-        let (names, titles) = (names, titles)
+        let (names, titles, all, isAgreed) = (names, titles, all, yes)
         let finder = try await access.finder(waiting)
         let (count, removed) = try await Interruption.cancelling("list shows what is left") {
             try await finder.act { vault in
+                if all {
+                    let known = try await vault.subscriptions()
+                    let count = known.subscriptions.count + known.damaged
+                    if !isAgreed { try await BulkConsent.ask(to: "remove", Count.of(count, "subscription")) }
+                    _ = try await vault.unsubscribeAll()
+                    return (count, 0)
+                }
                 var removed = 0
                 let chosen = try await SubscriptionName.find(names, in: vault)
                 for subscription in chosen {
