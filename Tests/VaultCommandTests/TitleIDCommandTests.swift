@@ -73,7 +73,12 @@ struct TitleIDCommandTests {
         for (arguments, says) in [
             (["info", id, "--content-id", "x"], "--content-id goes with a URL"),
             (["pin", id, served.url, "--header-file", fields], "--header-file is for one origin"),
-            (["info", "film"], "neither a URL"), (["rm"], "no title given"), (["rm", "--all", id], "name titles"),
+            (["info", "film"], "neither a URL"), (["verify", "--content-id", "x"], "--content-id goes with the URL"),
+            (["keys", "reseal", "--content-id", "x"], "--content-id goes with the URL"),
+            (["keys", "audit", "--content-id", "x"], "--content-id goes with the URL"),
+            (["shred", "--all", id], "name titles"), (["shred", "--all"], "use --yes"), (["shred"], "no title given"),
+            (["rm"], "no title given"),
+            (["rm", "--all", id], "name titles"),
             (["pin", "--all", "--prefix", served.url], "name titles"), (["export", id], "give a title and the file"),
             (["export", "--all"], "need --to"), (["rm", "--prefix", "film"], "scheme"),
             (["pin", "--all", "--content-id", "x"], "titles that are named"),
