@@ -75,21 +75,11 @@ struct CommandLineError {
         let nothing = "unknown option '\(Redaction.withoutSecrets(word))'"
         let near =
             options.filter { $0.hasPrefix(word) }.min { $0.count < $1.count }
-            ?? options.min { Self.edits(word, $0) < Self.edits(word, $1) }.flatMap { option in
-                let edits = Self.edits(word, option)
+            ?? options.min { LikelyWord.edits(word, $0) < LikelyWord.edits(word, $1) }.flatMap { option in
+                let edits = LikelyWord.edits(word, option)
                 return edits <= 2 && edits < (option.count - 2) / 2 ? option : nil
             }
         return near.map { "\(nothing); did you mean '\($0)'?" } ?? nothing
-    }
-
-    /// Returns the name of the subcommand that a word is likely to mean; nil if it is one, or like none.
-    static func subcommand(like word: String, of command: any ParsableCommand.Type) -> String? {
-        let names = command.configuration.subcommands.map { name(of: $0) }
-        guard word.utf8.allSatisfy({ (0x61...0x7A).contains($0) || $0 == 0x2D }),
-            let near = names.min(by: { Self.edits(word, $0) < Self.edits(word, $1) })
-        else { return nil }
-        let edits = Self.edits(word, near)
-        return edits > 0 && edits <= 2 && edits < near.count / 2 ? near : nil
     }
 
     /// Returns a sentence that also says which help to read.
@@ -138,8 +128,8 @@ struct CommandLineError {
         if let elsewhere = same.first(where: { $0.starts(with: names) }) ?? same.first {
             return elsewhere.joined(separator: " ")
         }
-        guard let near = known.min(by: { Self.edits(word, $0) < Self.edits(word, $1) }) else { return nil }
-        let edits = Self.edits(word, near)
+        guard let near = known.min(by: { LikelyWord.edits(word, $0) < LikelyWord.edits(word, $1) }) else { return nil }
+        let edits = LikelyWord.edits(word, near)
         return edits <= 2 && edits < near.count / 2 ? (names + [near]).joined(separator: " ") : nil
     }
 
@@ -149,24 +139,6 @@ struct CommandLineError {
         command.configuration.subcommands.flatMap { next in
             [[name(of: next)]] + paths(of: next).map { [name(of: next)] + $0 }
         }
-    }
-
-    /// Returns the number of letters to insert, remove or replace, and of neighbours to swap.
-    private static func edits(_ one: String, _ other: String) -> Int {
-        let (one, other) = (Array(one.prefix(64)), Array(other))
-        var (earlier, row) = ([Int](), Array(0...other.count))
-        for (index, letter) in one.enumerated() {
-            var next = [index + 1]
-            for (column, candidate) in other.enumerated() {
-                var least = min(row[column] + (letter == candidate ? 0 : 1), row[column + 1] + 1, next[column] + 1)
-                if index > 0, column > 0, letter == other[column - 1], candidate == one[index - 1] {
-                    least = min(least, earlier[column - 1] + 1)
-                }
-                next.append(least)
-            }
-            (earlier, row) = (row, next)
-        }
-        return row[other.count]
     }
 
     /// Returns the help of the argument whose value is invalid; empty if there is none.

@@ -105,7 +105,7 @@ struct SyncOnceCommand: AsyncParsableCommand, TakesArguments {
     var quiet = false
 
     func validate() throws {
-        guard let likely = CommandLineError.subcommand(like: source, of: SyncCommand.self),
+        guard let likely = LikelyWord.subcommand(like: source, of: SyncCommand.self),
             !FileManager.default.fileExists(atPath: source)
         else { return }
         throw ValidationError("there is no file '\(source)', and no such command of sync; did you mean sync \(likely)?")
