@@ -43,7 +43,6 @@ enum RedirectPolicy {
 
     /// Returns whether a URL has the host and port of another, or the same host by TLS (port 80 to 443).
     static func isAtAuthority(of named: MediaURL, _ target: MediaURL) -> Bool {
-        let isUpgrade = (named.scheme, named.effectivePort, target.effectivePort) == ("http", 80, 443)
-        return target.host == named.host && (target.effectivePort == named.effectivePort || isUpgrade)
+        target.host == named.host && target.effectivePort == named.effectivePort || target.isUpgrade(of: named)
     }
 }

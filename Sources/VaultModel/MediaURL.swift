@@ -45,6 +45,14 @@ public struct MediaURL: Hashable, Sendable, CustomStringConvertible {
     /// The port to connect to.
     public var effectivePort: Int { port ?? Self.defaultPort(of: scheme) }
 
+    /// Whether this is the host of another URL by TLS, each at its usual port: http at 80, and here https at 443.
+    ///
+    /// Port 443 without TLS is another authority: what may be sent to one is not for the other.
+    package func isUpgrade(of other: MediaURL) -> Bool {
+        host == other.host && (other.scheme, other.effectivePort) == ("http", 80)
+            && (scheme, effectivePort) == ("https", 443)
+    }
+
     static func defaultPort(of scheme: String) -> Int { scheme == "https" ? 443 : 80 }
 
     /// The whole URL as it is requested from the origin. Its query may contain a token: not for logs.

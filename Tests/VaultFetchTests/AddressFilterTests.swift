@@ -124,6 +124,7 @@ struct AddressFilterTests {
         for (target, expected) in [
             ("http://nas.test/b", NetworkReach.anywhere), ("https://nas.test/b", .anywhere),
             ("https://nas.test:8443/b", .publicOnly), ("http://nas.test:81/b", .publicOnly),
+            ("http://nas.test:443/b", .publicOnly),
             ("http://nas2.test/b", .publicOnly), ("http://x.nas.test/b", .publicOnly),
         ] {
             #expect(RedirectPolicy.reach(of: try MediaURL(target), named: named, .anywhere) == expected, "\(target)")

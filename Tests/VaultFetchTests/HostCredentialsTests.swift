@@ -33,6 +33,7 @@ struct HostCredentialsTests {
             (["http://a.example/1", "https://a.example/2", "https://a.example/3"], true),
             (["http://a.example/1", "http://a.example:8080/2"], false),
             (["http://a.example:8080/1", "https://a.example/2"], false),
+            (["http://a.example/1", "http://a.example:443/2"], false),
             (["http://a.example/1", "http://b.example/2"], false),
             (["http://a.example/1", "http://b.example/2", "http://b.example/3"], false),
             (["http://a.example/1", "http://b.example/2", "http://a.example/3", "http://a.example/4"], false),

@@ -50,8 +50,7 @@ struct ManifestLinker: Sendable {
 
     /// Whether a URL is at the authority that the link names, or at the same host by TLS.
     private func isNamed(_ url: MediaURL) -> Bool {
-        url.origin == scope.url.origin
-            || url.host == scope.url.host && (scope.url.effectivePort, url.effectivePort) == (80, 443)
+        url.origin == scope.url.origin || url.isUpgrade(of: scope.url)
     }
 
     /// Returns a reference relative to the manifest's own link; nil if it must be spelled from the root.

@@ -77,10 +77,7 @@ struct TitleReach {
     let fields: OriginFields?
 
     /// Whether the manifest came from the authority that the operator named, or from the same host by TLS.
-    private var isBaseNamed: Bool {
-        base.origin == named.origin
-            || base.host == named.host && (named.effectivePort, base.effectivePort) == (80, 443)
-    }
+    private var isBaseNamed: Bool { base.origin == named.origin || base.isUpgrade(of: named) }
 
     /// Returns the reference of a resource that the manifest names.
     ///

@@ -91,6 +91,8 @@ struct ManifestLinkerTests {
             try upgraded.link(to: Self.reference("https://nas/s1.ts")) == .folder(.named),
             "credentials for http are not for https")
         #expect(try upgraded.link(to: Self.reference("https://nas:444/s1.ts")) == .folder(.derived))
+        let clear = try Self.linker("http://nas/x.m3u8", from: "http://nas:443/x.m3u8")
+        #expect(try clear.link(to: Self.reference("http://nas:443/s1.ts")) == .folder(.derived), "port 443 is no TLS")
     }
 
     @Test(

@@ -87,6 +87,16 @@ struct TitlePlanTests {
         }
     }
 
+    @Test("What is named by a manifest that came from the same host by TLS is named, too; port 443 alone is no TLS")
+    func upgraded() throws {
+        let named = try MediaURL("http://nas/a.m3u8")
+        for (base, isDerived) in [("https://nas/a.m3u8", false), ("http://nas:443/a.m3u8", true)] {
+            let base = try MediaURL(base)
+            let reach = TitleReach(named: named, base: base, isDerived: false, fields: nil)
+            #expect(reach.reference(to: try URLReference.resolve("1.ts", at: base)).isDerived == isDerived, "\(base)")
+        }
+    }
+
     @Test("A selection is read from text and written as the same text")
     func text() {
         for video in ["best", "worst", "all", "1", "480", "100000"] {
