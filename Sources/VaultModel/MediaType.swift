@@ -17,6 +17,9 @@ public struct ContentInformation: Hashable, Sendable {
     /// The hosts of the bytes that came from addresses that are not public; nil if that is unknown, as in vaults that
     /// an older version wrote.
     package var privateHosts: Set<String>?
+    /// The URL that the bytes were requested from, if the resource is named by a content id, which may have others; nil
+    /// also if that is unknown, as in vaults that an older version wrote.
+    package var source: MediaURL?
     /// Whether the bytes were imported from a file, and the origin has not shown yet that it has the same ones.
     package var isImported = false
 

@@ -50,22 +50,43 @@ extension ResourceLoader {
     /// Whether the representation is filled from one connection alone.
     ///
     /// This is so if no validator distinguishes it from another version, and the operator has not declared the content
-    /// of the origin's host immutable.
-    var isBound: Bool { look { $0.information }.map(isBound) ?? false }
+    /// of the origin's host immutable. That is said of each URL alone: another URL of the same title may have other bytes.
+    var isBound: Bool { isBound(at: addresses.current.url) }
 
-    private func isBound(_ information: ContentInformation) -> Bool {
+    /// Whether the representation is filled from one connection alone, if more of it is requested from a URL.
+    func isBound(at url: MediaURL) -> Bool { look { $0.information }.map { isBound($0, at: url) } ?? false }
+
+    private func isBound(_ information: ContentInformation, at url: MediaURL) -> Bool {
         // Nothing shows that the origin has what was imported, whatever is known of its host.
         guard !information.isImported else { return true }
         guard information.validators.lastModified == nil else { return false }
         guard information.validators.strongTag == nil || ignoresTags else { return false }
-        return !names.isImmutable(host: url.host)
+        return !names.isImmutable(host: url.host) || !isSource(url, of: information)
+    }
+
+    /// Whether a URL is the one that the bytes of a representation came from, as the key policy sees it.
+    ///
+    /// Without a content id it always is: the key policy has named the resource after it.
+    func isSource(_ url: MediaURL, of information: ContentInformation) -> Bool {
+        guard record.key.contentID != nil else { return true }
+        guard let source = information.source else { return false }
+        return names.areAlike(source, url)
+            && names.isImmutable(host: source.host) == names.isImmutable(host: url.host)
+    }
+
+    /// Returns information that names the URL that its first bytes came from, if the resource may have others.
+    func naming(_ url: MediaURL, in information: ContentInformation) -> ContentInformation {
+        guard record.key.contentID != nil else { return information }
+        var information = information
+        information.source = url
+        return information
     }
 
     /// Returns the vault's entity tag for a representation.
     ///
     /// The tag is weak if no validator distinguishes the representation from another version.
     func name(_ entityTag: EntityTag, of information: ContentInformation) -> EntityTag {
-        isBound(information) ? EntityTag(weak: entityTag.opaque) : entityTag
+        isBound(information, at: addresses.current.url) ? EntityTag(weak: entityTag.opaque) : entityTag
     }
 
     /// How often the origin is asked for the answer of another node.

@@ -164,10 +164,10 @@ struct Fetch {
             known.privateHosts = try await noteHosts(of: information, known)
             if case .unsatisfiable = content {
             } else {
-                switch share(from: head.connection) {
-                case .fill: break
+                switch share(with: known, from: head.connection, asked.url) {
+                case .fill: known.source = try await noteSource(asked.url, known)
                 case .apart: return verdict.content
-                case .begin: return try await begin(information, head, time, verdict.content)
+                case .begin: return try await begin(information, head, time, verdict.content, asked.url)
                 case .none:
                     throw VaultError(
                         .changed, "\(loader.url) has no validator that shows whether it is unchanged; open it again")
@@ -176,7 +176,7 @@ struct Fetch {
             try await learn(information, content, known, asked)
             loader.confirm(by: head, asked: time)
         case (.current(.unsatisfiable(let total)), nil) where total != 0: break
-        case (.current, nil): _ = try await begin(information, head, time, verdict.content)
+        case (.current, nil): _ = try await begin(information, head, time, verdict.content, asked.url)
         case (.changed, _) where loader.look({ $0.fetches[id]?.keepsRepresentation ?? false }):
             throw VaultError(.changed, "\(loader.url) has changed at its origin")
         case (.changed, _):
@@ -184,23 +184,26 @@ struct Fetch {
                 // The whole was sent because the representation changed, which says nothing about range support.
                 information.supportsRanges = head.fields["Accept-Ranges"]?.isEqualIgnoringCase("bytes") ?? false
             }
-            _ = try await begin(information, head, time, verdict.content)
+            _ = try await begin(information, head, time, verdict.content, asked.url)
         }
         return verdict.content
     }
 
     /// Returns what the answer's bytes are to the representation being read.
-    private func share(from connection: UInt64?) -> LoaderState.Share {
-        let isBound = loader.isBound
+    private func share(
+        with known: ContentInformation, from connection: UInt64?, _ url: MediaURL
+    ) -> LoaderState.Share {
+        let (isBound, isSource) = (loader.isBound(at: url), loader.isSource(url, of: known))
         return loader.change { state in
             state.isBound = isBound
-            return (state.share(of: id, from: connection), Effects())
+            return (state.share(of: id, from: connection, isSource: isSource), Effects())
         }
     }
 
     /// Begins another representation with this answer.
     private func begin(
-        _ information: ContentInformation, _ head: OriginHead, _ time: Int64, _ content: ResponseContent
+        _ information: ContentInformation, _ head: OriginHead, _ time: Int64, _ content: ResponseContent,
+        _ url: MediaURL
     ) async throws -> ResponseContent {
         loader.change { state in
             // It was apart only from the representation that ends now.
@@ -210,8 +213,8 @@ struct Fetch {
             }
             return Effects()
         }
-        try await loader.begin(information, Freshness(head.fields, asked: time), keeping: id)
-        let isBound = loader.isBound
+        try await loader.begin(information, Freshness(head.fields, asked: time), from: url, keeping: id)
+        let isBound = loader.isBound(at: url)
         loader.change { state in
             state.isBound = isBound
             state.connection = head.connection
@@ -228,6 +231,16 @@ struct Fetch {
         information.privateHosts = hosts
         try await loader.learn(information)
         return hosts
+    }
+
+    /// Records the URL of the first bytes of a representation that had none, such as one that is known from HEAD.
+    private func noteSource(_ url: MediaURL, _ known: ContentInformation) async throws -> MediaURL? {
+        guard loader.look(\.present.isEmpty), let information = loader.look({ $0.information }) else {
+            return known.source
+        }
+        let named = loader.naming(url, in: information)
+        if named != information { try await loader.learn(named) }
+        return named.source
     }
 
     private func learn(

@@ -15,12 +15,19 @@ extension LoaderState {
     }
 
     /// Decides what an answer is to a bound representation, by the connection it came on.
-    mutating func share(of id: FetchState.ID, from connection: UInt64?) -> Share {
+    ///
+    /// - Parameter isSource: whether it came from the URL that the bytes so far are from; if not, it is of no use that
+    ///   the connection is the same.
+    mutating func share(of id: FetchState.ID, from connection: UInt64?, isSource: Bool = true) -> Share {
         guard isBound, fetches[id]?.isSeparate != true else { return .fill }
         let hasBytes =
             !map.covered.isEmpty
-            || fetches.contains { $0.key != id && !$0.value.isSeparate && $0.value.present > $0.value.start }
-        guard hasBytes, connection == nil || connection != self.connection else {
+            || fetches.contains { other, fetch in
+                guard other != id, !fetch.isSeparate else { return false }
+                // The first bytes of an answer from elsewhere may be on their way.
+                return fetch.present > fetch.start || !isSource && fetch.phase == .receiving
+            }
+        guard hasBytes, !isSource || connection == nil || connection != self.connection else {
             self.connection = connection
             return .fill
         }

@@ -74,10 +74,13 @@ extension ResourceLoader {
 // News from answers goes to the index first, then to the state, so that nothing is read that a restart would not know.
 extension ResourceLoader {
     /// Begins a new representation, in the index and in the state.
+    ///
+    /// - Parameter url: the URL that answered.
     func begin(
-        _ information: ContentInformation, _ freshness: Freshness, keeping fetch: FetchState.ID?
+        _ information: ContentInformation, _ freshness: Freshness, from url: MediaURL, keeping fetch: FetchState.ID?
     ) async throws {
         let (record, names, source) = (record, names, addresses.current)
+        let information = naming(url, in: information)
         let freshness = self.freshness(freshness, of: information)
         guard look({ $0.mode.stores }) else {
             try record.useUnstoredID()
@@ -266,7 +269,7 @@ extension ResourceLoader {
             }
             try await begin(
                 ResponseCheck.information(of: head, asked: request, content: content),
-                Freshness(head.fields, asked: asked), keeping: nil)
+                Freshness(head.fields, asked: asked), from: request.url, keeping: nil)
             return .changed
         }
     }

@@ -196,6 +196,13 @@ final class ResourceNames: Sendable {
         return (try? MediaURL(policy.name(of: url)))?.query
     }
 
+    /// Whether the key policy names two URLs alike, as those that differ in ignored query parameters alone.
+    func areAlike(_ one: MediaURL, _ other: MediaURL) -> Bool {
+        guard one != other else { return true }
+        let policy = known.withLock(\.policy)
+        return policy.name(of: one) == policy.name(of: other)
+    }
+
     /// Returns the key policy in force.
     ///
     /// - Throws: ``VaultError`` if the settings fail authentication.

@@ -75,7 +75,7 @@ extension ResourceLoader {
         // Frameworks that do not support HEAD report a length of 0, or none.
         guard let length = content.length, length > 0 else { return nil }
         let information = ResponseCheck.information(of: head, asked: request, content: content)
-        try await begin(information, Freshness(head.fields, asked: time), keeping: nil)
+        try await begin(information, Freshness(head.fields, asked: time), from: request.url, keeping: nil)
         return information
     }
 

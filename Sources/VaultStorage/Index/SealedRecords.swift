@@ -171,6 +171,8 @@ package struct RepresentationInfo: Sendable {
                 supportsRanges: try object.bool("ranges"))
             // Older vaults have none, and one that is no URL costs only the references of a redirected manifest.
             if case .string(let text)? = object["location"] { information.location = try? MediaURL(text) }
+            // One that is no URL counts as unknown, as in older vaults.
+            if case .string(let text)? = object["source"] { information.source = try? MediaURL(text) }
             information.isImported = object["imported"] == .bool(true)
             if case .array(let hosts)? = object["privateHosts"] {
                 let names = hosts.compactMap { if case .string(let name) = $0 { name } else { nil } }
@@ -194,6 +196,7 @@ package struct RepresentationInfo: Sendable {
         object["lastModified"] = text(information.validators.lastModified)
         object["ranges"] = .bool(information.supportsRanges)
         object["location"] = information.location.map { .string($0.absoluteString) }
+        object["source"] = information.source.map { .string($0.absoluteString) }
         object["privateHosts"] = information.privateHosts.map { .array($0.sorted().map { .string($0) }) }
         object["imported"] = information.isImported ? .bool(true) : nil
         object["retrieved"] = .integer(retrieved)

@@ -222,7 +222,7 @@ class Contents:
             return
         self._members(info, f"the info of representation {name}",
                       {"sequence": int, "ranges": bool, "retrieved": int},
-                      {"length": int, "type": str, "etag": str, "lastModified": str,
+                      {"length": int, "type": str, "etag": str, "lastModified": str, "source": str,
                        "checked": int, "lifetime": int, "strict": bool})
         self._check_freshness(info, name)
         resource.representations.append(Representation(row["id"], row["state"], info))
