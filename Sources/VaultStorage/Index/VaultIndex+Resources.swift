@@ -242,6 +242,7 @@ extension VaultIndex {
             if try GrantRow.hasTable(db) { try db.execute(sql: "DELETE FROM accessGrant") }
             if try DownloadRow.hasTable(db) { try db.execute(sql: "DELETE FROM download") }
             if try SubscriptionRow.hasTable(db) { try db.execute(sql: "DELETE FROM subscription") }
+            if try NetworkRow.hasTable(db) { try db.execute(sql: "DELETE FROM network") }
             try PendingErasure.record(db)
             return count
         }
