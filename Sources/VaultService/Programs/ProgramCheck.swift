@@ -53,16 +53,22 @@ extension ProgramFile {
     /// Returns the path without symbolic links of a program that may be run: that one must be run, because a link could
     /// be replaced meanwhile. Blocks.
     ///
+    /// - Parameter examine: returns what the file system says of a path; nil if it says nothing.
     /// - Throws: ``ProgramFailure`` if it must not be run.
-    static func trusted(at path: String) throws -> String {
+    static func trusted(
+        at path: String, examining examine: (String) -> ProgramFile? = { ProgramFile(at: $0) }
+    ) throws -> String {
         let real = URL(filePath: path).resolvingSymlinksInPath().path
         var folders: [ProgramFile] = []
         var folder = real
         while folder != "/", !folder.isEmpty {
             folder = URL(filePath: folder).deletingLastPathComponent().path
-            folders += ProgramFile(at: folder).map { [$0] } ?? []
+            guard let examined = examine(folder) else {
+                throw ProgramFailure(reason: "a folder above it cannot be examined")
+            }
+            folders.append(examined)
         }
-        if let fault = fault(of: ProgramFile(at: real), in: folders, user: geteuid()) {
+        if let fault = fault(of: examine(real), in: folders, user: geteuid()) {
             throw ProgramFailure(reason: fault)
         }
         return real

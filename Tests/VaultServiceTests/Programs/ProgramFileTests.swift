@@ -37,6 +37,17 @@ struct ProgramFileTests {
         #expect(fault.contains(reason))
     }
 
+    @Test(
+        "A program is not run if it, or a folder above it, cannot be examined",
+        arguments: ["/a/b/run", "/a/b", "/a", "/"])
+    func unexamined(path: String) throws {
+        func examine(_ path: String) -> ProgramFile? { path == "/a/b/run" ? Self.file() : Self.file(.folder) }
+        #expect(try ProgramFile.trusted(at: "/a/b/run", examining: examine) == "/a/b/run")
+        #expect(throws: ProgramFailure.self) {
+            try ProgramFile.trusted(at: "/a/b/run") { $0 == path ? nil : examine($0) }
+        }
+    }
+
     @Test("On disk the same decides, and a link is replaced by the file that it leads to")
     func onDisk() throws {
         let folder = try ProgramFolder()

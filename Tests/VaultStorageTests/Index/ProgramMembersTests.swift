@@ -1,5 +1,6 @@
 import Testing
 import VaultModel
+import VaultTestSupport
 
 @testable import VaultStorage
 
@@ -14,6 +15,23 @@ struct ProgramMembersTests {
         #expect(try #require(VaultSettings(settings.object)).programs == programs)
         settings.setPrograms(ProgramSettings())
         #expect(settings.members.members.isEmpty && settings.programs == ProgramSettings())
+    }
+
+    @Test("A rebuilt index names the same programs")
+    func rebuilt() throws {
+        let vault = try TemporaryVault()
+        let programs = ProgramSettings(
+            notify: try ProgramInvocation(["/bin/notify", "a b"]), refresh: try ProgramInvocation(["/bin/refresh"]))
+        let store = try vault.open()
+        try store.changeSettings { $0.setPrograms(programs) }
+        try store.close()
+        try TemporaryFolder.remove(vault.folder + "/index.sqlite")
+        let rebuild = try IndexRebuild(at: vault.folder, keyring: vault.keyring, evenIfSound: false)
+        for byte in IndexRebuild.bytes { try rebuild.adopt(byte) }
+        _ = try rebuild.finish()
+        let again = try vault.open()
+        #expect(try again.index.settings().programs == programs)
+        try again.close()
     }
 
     @Test(
