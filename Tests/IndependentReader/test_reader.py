@@ -206,7 +206,7 @@ class GoldenVault(unittest.TestCase):
         self.assertEqual(printed["downloads"][1]["fields"], ["Cookie"])
         self.assertNotIn("value-of-the-cookie", json.dumps(printed))
 
-    def set_network(self, record, revision):
+    def set_network(self, record, revision, **members):
         """Adds the tables of the latest version, and the row of the network settings; None for none."""
         self.queue()
         with open(self.path("keyring.json"), "rb") as file:
@@ -215,7 +215,7 @@ class GoldenVault(unittest.TestCase):
         with connection:
             (vault, locator, before), = connection.execute("SELECT id, locator, settings FROM vault").fetchall()
             key, associated = derivation.index_key(keys.locators[locator]), sealed.settings_associated(vault)
-            settings = sealed.unpadded(sealed.open_value(key, associated, before)) | {"networkRevision": revision}
+            settings = sealed.unpadded(sealed.open_value(key, associated, before)) | {"networkRevision": revision, **members}
             connection.execute(
                 "UPDATE vault SET settings = ?", (sealed.seal_value(key, associated, sealed.padded(settings)),))
             for statement in schema.NETWORKED:
@@ -239,6 +239,23 @@ class GoldenVault(unittest.TestCase):
     def test_an_older_row_of_the_network_is_damage(self):
         self.set_network({"revision": 2}, 3)
         self.assert_damage("network")
+
+    def test_the_row_of_the_network_has_the_id_that_the_settings_name(self):
+        self.set_network({"revision": 3, "id": "AAAA"}, 3, networkID="AAAA")
+        code, printed = self.read()
+        self.assertEqual((code, printed["damage"]), (0, []))
+
+    def test_a_row_of_the_network_with_another_id_is_damage(self):
+        self.set_network({"revision": 3, "id": "AAAA"}, 3, networkID="AAAB")
+        self.assert_damage("network")
+
+    def test_a_row_of_the_network_without_the_id_is_damage(self):
+        self.set_network({"revision": 3}, 3, networkID="AAAA")
+        self.assert_damage("network")
+
+    def test_a_row_of_the_network_that_is_too_large_is_damage(self):
+        self.set_network({"revision": 3, "later": "x" * (4 << 20)}, 3)
+        self.assert_damage("too large")
 
     def test_a_missing_row_of_the_network_is_damage(self):
         self.set_network(None, 3)

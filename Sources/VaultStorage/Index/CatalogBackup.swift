@@ -109,7 +109,8 @@ package final class CatalogBackup: Sendable {
                         ("network", hasNetwork), ("subscription", hasSubscriptions),
                     ]
                     for table in IndexSchema.catalogTables + later.filter(\.1).map(\.0) {
-                        try db.execute(sql: "INSERT INTO main.\(table) SELECT * FROM vaultIndex.\(table)")
+                        let which = table == "network" ? " WHERE \(NetworkRow.isPossible)" : ""
+                        try db.execute(sql: "INSERT INTO main.\(table) SELECT * FROM vaultIndex.\(table)\(which)")
                     }
                     return .commit
                 }

@@ -7,6 +7,12 @@ import VaultModel
 ///
 /// They may be large, and the other settings are sealed again whenever bytes are stored, so they have a row of their own.
 enum NetworkRow {
+    /// The largest sealed record, in bytes: no writer writes a larger one. All settings at their limits take a fourth.
+    static let maxBytes = 4 << 20
+
+    /// The SQL condition for a record that is read.
+    static let isPossible = "(typeof(record) = 'blob' AND length(record) <= \(maxBytes))"
+
     /// What the row holds.
     enum Content {
         /// There is none.
@@ -27,7 +33,10 @@ enum NetworkRow {
     /// Opens the row of a vault.
     static func fetch(_ id: VaultID, under key: borrowing SecretKey, _ db: Database) throws -> Content {
         guard try hasTable(db),
-            let row = try Row.fetchOne(db, sql: "SELECT record FROM network WHERE id = ?", arguments: [id.data])
+            // A search by key would read the whole row to compare it, however large it is; `+id` is no such search.
+            let row = try Row.fetchOne(
+                db, sql: "SELECT CASE WHEN \(isPossible) THEN record END AS record FROM network WHERE +id = ?",
+                arguments: [id.data])
         else { return .missing }
         guard let record: Data = try? row.column("record"),
             let members = SealedDocument.open(record.array, key: key, associatedData: recordData(id))
@@ -36,11 +45,18 @@ enum NetworkRow {
     }
 
     /// Seals and writes the row of a vault.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` if it would be larger than what is read.
     static func write(_ members: JSONObject, of id: VaultID, under key: borrowing SecretKey, _ db: Database) throws {
         // An owner that had no space for the table when it opened the vault may have space now.
         try db.execute(sql: IndexSchema.ifAbsent(IndexSchema.network))
         let record = try SealedDocument.seal(members, key: key, associatedData: recordData(id))
-        try db.execute(sql: "INSERT OR REPLACE INTO network VALUES (?, ?)", arguments: [id.data, record.data])
+        guard record.count <= maxBytes else {
+            throw VaultError(.invalidArgument, "the network settings are too large; leave some out")
+        }
+        // The table has no other row, and to find one by its key would read it, however large it is.
+        try db.execute(sql: "DELETE FROM network")
+        try db.execute(sql: "INSERT INTO network VALUES (?, ?)", arguments: [id.data, record.data])
     }
 
     private static func recordData(_ id: VaultID) -> [UInt8] {
@@ -52,10 +68,10 @@ extension VaultIndex {
     /// Adds what the row of the network has to settings that were opened without it.
     func addNetwork(to settings: inout VaultSettings, locator: Int, _ db: Database) throws {
         guard let key = try keyring.indexKey(locator: locator) else { return }
-        // A row that is missing, or older than the settings, is not what was set.
+        // A row that is missing, or was written with other settings, is not what was set.
         switch try NetworkRow.fetch(keyring.vaultID, under: key.secret, db) {
         case .missing where settings.networkRevision == 0: break
-        case .members(let members) where members["revision"] == .integer(settings.networkRevision):
+        case .members(let members) where settings.wereWritten(with: members):
             settings.network = NetworkMembers(ofRow: members)
         case .missing, .unreadable, .members: settings.network = NetworkMembers(ofRow: nil)
         }

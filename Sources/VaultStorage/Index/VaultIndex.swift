@@ -153,6 +153,8 @@ package final class VaultIndex: Sendable {
 
     /// Seals and writes settings, under the key of the locator that the row is to name.
     func write(_ settings: VaultSettings, locator: Int, _ db: Database) throws {
+        var settings = settings
+        try settings.bindNetwork()
         guard let sealed = try VaultRow.seal(settings, locator: locator, keyring) else {
             throw VaultError(
                 .foreignKeyring, "the keyring lacks the key of this vault's settings; use the newer keyring")

@@ -20,17 +20,27 @@ struct VaultRow: Sendable {
 
     // MARK: Reading
 
+    /// The largest sealed settings, in bytes: no writer writes larger ones. A key policy at its limits takes a fourth.
+    static let maxBytes = 64 << 20
+
+    /// The columns, with settings that are too large as null, so that they are not read.
+    static let columns = """
+        id, keyringRevision, locator, \
+        CASE WHEN typeof(settings) = 'blob' AND length(settings) <= \(maxBytes) THEN settings END AS settings
+        """
+
     /// Returns the row; nil if there is none. Each vault that was opened has exactly one.
     static func fetch(_ db: Database) throws -> VaultRow? {
-        try Row.fetchOne(db, sql: "SELECT * FROM vault").map(VaultRow.init)
+        try Row.fetchOne(db, sql: "SELECT \(columns) FROM vault").map(VaultRow.init)
     }
 
     /// Returns the row of a keyring's vault.
     ///
     /// - Parameter schema: the name of an attached database.
     static func require(_ keyring: Keyring, of schema: String = "main", _ db: Database) throws -> VaultRow {
+        // A search by key would read the whole row to compare it; `+id` is no such search.
         let row = try Row.fetchOne(
-            db, sql: "SELECT * FROM \(schema).vault WHERE id = ?", arguments: [keyring.vaultID.data])
+            db, sql: "SELECT \(columns) FROM \(schema).vault WHERE +id = ?", arguments: [keyring.vaultID.data])
         if let row { return VaultRow(row) }
         guard try Int.fetchOne(db, sql: "SELECT count(*) FROM \(schema).vault") ?? 0 > 0 else {
             throw VaultError(.integrity, "the vault's row is missing from the index; rebuild it", hint: .rebuildIndex)
@@ -60,10 +70,16 @@ struct VaultRow: Sendable {
     // MARK: Writing
 
     /// Seals settings; nil if the keyring lacks the key of the locator.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` if they would be larger than what is read.
     static func seal(_ settings: VaultSettings, locator: Int, _ keyring: Keyring) throws -> [UInt8]? {
         guard let key = try keyring.indexKey(locator: locator) else { return nil }
-        return try SealedDocument.seal(
+        let sealed = try SealedDocument.seal(
             settings.object, key: key.secret, associatedData: settingsData(keyring.vaultID))
+        guard sealed.count <= maxBytes else {
+            throw VaultError(.invalidArgument, "the vault's settings are too large; remove some of the rules")
+        }
+        return sealed
     }
 
     static func insert(_ id: VaultID, revision: Int64, locator: Int, settings: [UInt8], _ db: Database) throws {

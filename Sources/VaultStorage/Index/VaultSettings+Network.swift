@@ -1,3 +1,4 @@
+import VaultCrypto
 package import VaultModel
 
 /// The members of the settings that say how origins are reached.
@@ -29,6 +30,9 @@ struct NetworkMembers: Sendable {
 
     /// Has their row written under another locator.
     mutating func reseal() { isChanged = isRow && members != nil }
+
+    /// Gives the row that is about to be written an id.
+    fileprivate mutating func identify(as id: JSONValue) { members?["id"] = id }
 }
 
 extension VaultSettings {
@@ -36,6 +40,22 @@ extension VaultSettings {
     var networkRevision: Int64 {
         guard case .integer(let revision)? = members["networkRevision"] else { return 0 }
         return revision
+    }
+
+    /// Returns whether these settings were written together with a row of the network.
+    ///
+    /// The revision alone does not show that: after a rebuild from an older backup it is given out again. Older versions
+    /// wrote nothing else, and then both lack the id.
+    func wereWritten(with row: JSONObject) -> Bool {
+        row["revision"] == .integer(networkRevision) && row["id"] == members["networkID"]
+    }
+
+    /// Gives the settings and the row that is about to be written with them the same random id.
+    mutating func bindNetwork() throws {
+        guard network.isChanged, network.members != nil else { return }
+        let id = JSONValue.string(Base64.encode(try SecureRandom.bytes(16, "id of network settings")))
+        members["networkID"] = id
+        network.identify(as: id)
     }
 
     /// How origins are reached.

@@ -112,10 +112,11 @@ struct BackupRestore {
             NetworkRow.hasTable(of: "backup", db) ? "network" : nil,
             SubscriptionRow.hasTable(of: "backup", db) ? "subscription" : nil,
         ].compactMap(\.self) {
+            let condition = table == "network" ? NetworkRow.isPossible : "typeof(record) = 'blob'"
             try db.execute(
                 sql: """
                     INSERT INTO main.\(table) SELECT id, record FROM backup.\(table)
-                        WHERE typeof(id) = 'blob' AND length(id) = 16 AND typeof(record) = 'blob';
+                        WHERE typeof(id) = 'blob' AND length(id) = 16 AND \(condition);
                     """)
         }
         guard try PackedPartRow.hasTable(of: "backup", db) else { return }

@@ -52,7 +52,7 @@ package struct KeyringRequirements: Sendable {
 
     private init(_ db: Database) throws {
         // With more than one row, it is unknown which is this vault's.
-        let rows = try Row.fetchAll(db, sql: "SELECT * FROM vault LIMIT 2").map(VaultRow.init)
+        let rows = try Row.fetchAll(db, sql: "SELECT \(VaultRow.columns) FROM vault LIMIT 2").map(VaultRow.init)
         guard rows.count == 1, let id = rows[0].id, let revision = rows[0].keyringRevision,
             let locator = rows[0].locator, rows[0].settings != nil
         else { throw IndexError.damaged }

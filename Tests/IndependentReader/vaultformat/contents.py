@@ -11,6 +11,7 @@ from .segment import Segment, is_block_size
 
 HOUR = 3600
 MOST_PACKED = 8388608
+MOST_SETTINGS, MOST_NETWORK = 64 << 20, 4 << 20
 
 
 @dataclass
@@ -98,6 +99,9 @@ class Contents:
         self.locator = self.keys.locators.get(row["locator"])
         if self.locator is None:
             raise FormatError(f"The keyring has no locator {row['locator']}, which the index names.")
+        if len(row["settings"]) > MOST_SETTINGS:
+            self._fault("The vault's settings are too large.")
+            return
         try:
             self.settings = sealed.unpadded(sealed.open_value(
                 derivation.index_key(self.locator), sealed.settings_associated(row["id"]), row["settings"]))
@@ -106,13 +110,13 @@ class Contents:
             return
         self._members(self.settings, "the vault's settings", {},
                       {"bytesFetched": int, "ignoreQuery": list, "mapHost": list, "allowHost": list,
-                       "ignoreEtag": list, "immutable": list, "networkRevision": int, "parallelDownloads": int,
+                       "ignoreEtag": list, "immutable": list, "networkRevision": int, "networkID": str, "parallelDownloads": int,
                        "downloadsPerHost": int, "downloadHours": str, "downloadRate": int,
                        "notifyCommand": list, "refreshCommand": list,
                        "principals": list, "mode": str, "verified": dict})
         self.network = self._read_network(row["id"])
         self._members(self.network, "the network settings", {},
-                      {"revision": int, "proxy": str, "proxyFor": list, "proxyFromEnvironment": bool,
+                      {"revision": int, "id": str, "proxy": str, "proxyFor": list, "proxyFromEnvironment": bool,
                        "authorities": str, "userAgent": str, "addressFamily": str, "headers": list, "cookies": str,
                        "clientCertificates": list})
 
@@ -120,6 +124,9 @@ class Contents:
         """Returns the settings of the network: those of their row, or what an older version has among the others."""
         revision = self.settings.get("networkRevision", 0)
         records = [row["record"] for row in self.rows.network if row["id"] == vault]
+        if records and len(records[0]) > MOST_NETWORK:
+            self._fault("The record of the network settings is too large.")
+            return {}
         if not records:
             if revision:
                 self._fault("The row of the network settings is missing.")
@@ -130,7 +137,7 @@ class Contents:
         except FormatError as error:
             self._fault(f"The network settings do not open: {error}")
             return {}
-        if network.get("revision") != revision:
+        if network.get("revision") != revision or network.get("id") != self.settings.get("networkID"):
             self._fault("The row of the network settings is not the one that the vault's settings count.")
         return network
 
