@@ -26,6 +26,7 @@ final class ImportJob: Sendable {
 
     private var store: VaultStore { loaders.environment.store }
     private var pool: BlockingPool { loaders.environment.pool }
+    private var imports: RunningImports { loaders.environment.imports }
 
     /// Stores a file.
     ///
@@ -53,42 +54,51 @@ final class ImportJob: Sendable {
         try await pool.run { [store] in try store.requireNothingHeld(of: resource.id) }
         let head = try await source.next() ?? []
         try options.requireSingleFile(loader.url, type: information.type, beginning: head)
-        let writer = try await begin(information, resource, loader)
+        let writer = ImportWriter(length: source.length, in: store)
+        try imports.begin(resource.id, writer, at: loader.url)
+        defer { imports.forget(resource.id) }
         do {
-            try await fill(writer, from: source, beginningWith: head)
-            let (origin, validated) = try await compare(writer.stored, loader)
+            try await begin(writer, information, resource, loader)
+            let stored = try await fill(writer, from: source, beginningWith: head)
+            let (origin, validated) = try await compare(stored, loader)
             if let validated { information = settled(validated.information) }
-            try await finish(writer, information, validated?.freshness, resource)
-            let id = try await pool.run { [store] in try store.index.titleID(of: resource.id) }
+            let id = try await finish(writer, stored, information, validated?.freshness)
             return ImportReport(
                 id: id, url: "\(loader.url)", bytes: source.length, type: information.type, origin: origin)
         } catch {
-            try? await pool.run { writer.discard() }
-            throw error
+            // Whatever fails after it was ended from elsewhere fails because of that.
+            let reason = writer.failure
+            try? await pool.run { _ = writer.discard() }
+            throw reason ?? error
         }
     }
 
     // MARK: Storing
 
     private func begin(
-        _ information: ContentInformation, _ resource: NamedResource, _ loader: ResourceLoader
-    ) async throws -> ImportWriter {
+        _ writer: ImportWriter, _ information: ContentInformation, _ resource: NamedResource, _ loader: ResourceLoader
+    ) async throws {
         let (store, names, source, options) = (store, loader.names, loader.addresses.current, options)
-        return try await pool.run {
+        // From here on a change of the locator ends the import.
+        guard names.isCurrent(resource) else { throw ResourceNames.renaming }
+        guard !loader.isStoring else {
+            throw VaultError(.inUse, "\(loader.url) is being fetched; wait until it is held, or cancel the download")
+        }
+        try await pool.run {
             if let principal = resource.key.principal { try names.note(principal) }
-            let (stored, isNew) = try store.beginImport(resource.id, information) {
-                try store.addResource(
-                    resource.id, url: source.url.absoluteString, cacheKey: resource.key.bytes,
-                    resourceClass: options.isPinned ? .pinned : .download, fields: source.fields,
-                    isDerived: source.reach == .publicOnly)
+            var metadata = ResourceMetadata(
+                url: source.url.absoluteString, cacheKey: resource.key.bytes, created: store.now())
+            metadata.fields = source.fields
+            metadata.isDerived = source.reach == .publicOnly
+            try writer.begin { [metadata] in
+                try store.beginImport(resource.id, metadata, as: options.isPinned ? .pinned : .download, information)
             }
-            return ImportWriter(stored, isNew: isNew, in: store)
         }
     }
 
     private func fill(
         _ writer: ImportWriter, from source: any ImportSource, beginningWith head: [UInt8]
-    ) async throws {
+    ) async throws -> StoredResource {
         var last: ContinuousClock.Instant?
         var next: [UInt8]? = head
         while let bytes = next {
@@ -101,29 +111,31 @@ final class ImportJob: Sendable {
             }
             next = try await source.next()
         }
-        try await pool.run { try writer.close() }
-        guard writer.stored.serving?.held == ByteRanges(0..<source.length) else {
-            throw Self.otherLength
-        }
+        let stored = try await pool.run { try writer.close() }
+        guard stored.serving?.held == ByteRanges(0..<source.length) else { throw Self.otherLength }
+        return stored
     }
 
     private static let otherLength = VaultError(
         .storage, "the file does not have as many bytes as at first; import it again once it is complete")
 
-    /// Lets no other version of the resource be read from now on.
+    /// Makes the bytes what is read of the resource from now on, with its name and class, at once or not at all.
+    ///
+    /// - Returns: the id of the title.
     private func finish(
-        _ writer: ImportWriter, _ information: ContentInformation, _ freshness: Freshness?, _ resource: NamedResource
-    ) async throws {
-        let (options, store) = (options, store)
-        try await loaders.replace(resource) {
-            try writer.finish(information, freshness, as: options.isPinned ? .pinned : .download) { metadata in
-                metadata.name = options.name.flatMap(MediaName.cleaned) ?? metadata.name
+        _ writer: ImportWriter, _ stored: StoredResource, _ information: ContentInformation, _ freshness: Freshness?
+    ) async throws -> TitleID {
+        let (options, store, loaders) = (options, store, loaders)
+        return try await pool.run {
+            let given = options.name.flatMap(MediaName.cleaned)
+            // A name that cannot be read is no reason to fail.
+            let own = given == nil ? (try? MediaName.imported(stored, in: store)) ?? nil : nil
+            let title = try writer.finish(information, freshness) { metadata in
+                metadata.name = given ?? metadata.name ?? own
             }
-            guard options.name == nil, let name = try? MediaName.held(resource, in: store),
-                var stored = try store.index.resource(resource.id), stored.metadata.name == nil
-            else { return }
-            // A name that cannot be written is no reason to fail: the media is held.
-            try? store.changeTitles(of: &stored) { $0.name = name }
+            // Who reads it already is given the origin's bytes to the end.
+            loaders.detach(title.id)
+            return title.titleID ?? TitleID(of: title.id)
         }
     }
 
@@ -165,79 +177,12 @@ final class ImportJob: Sendable {
     }
 }
 
-/// Seals the bytes of an import into segments. Calls block.
-final class ImportWriter: Sendable {
-    private let store: VaultStore
-    private let isNew: Bool
-    private let length: Int64?
-    private let work: Locked<Work>
-
-    private struct Work: ~Copyable {
-        var resource: StoredResource
-        var writer: SegmentWriter?
-        /// One past the last byte written.
-        var end: Int64 = 0
-    }
-
-    /// - Parameter isNew: whether the resource was added for the import.
-    init(_ resource: StoredResource, isNew: Bool, in store: VaultStore) {
-        self.store = store
-        self.isNew = isNew
-        length = resource.serving?.info.information.length
-        work = Locked(Work(resource: resource))
-    }
-
-    /// The resource with the segments that are durable.
-    var stored: StoredResource { work.withLock { $0.resource } }
-
-    /// Appends bytes; makes each segment durable when it is full.
-    ///
-    /// - Returns: the number of bytes so far.
-    func append(_ bytes: [UInt8]) throws -> Int64 {
-        try work.withLock { work in
-            var rest = bytes[...]
-            while !rest.isEmpty {
-                let estimate = WriteEstimate(length: length, expected: max(0, (length ?? 0) - work.end))
-                if work.writer?.capacity ?? 0 == 0 {
-                    try close(&work)
-                    work.writer = try store.beginSegment(at: work.end, of: work.resource, estimate)
-                }
-                let some = rest.prefix(Int(min(work.writer?.capacity ?? 0, Int64(rest.count))))
-                try work.writer?.append(some, in: store, estimate)
-                work.end += Int64(some.count)
-                rest = rest.dropFirst(some.count)
-            }
-            return work.end
-        }
-    }
-
-    /// Makes everything durable.
-    func close() throws { try work.withLock { try close(&$0) } }
-
-    private func close(_ work: inout Work) throws {
-        guard let writer = work.writer.take() else { return }
-        let end = writer.end
-        guard let segment = try store.close(writer), segment.range.upperBound == end else {
-            throw VaultError(
-                .diskFull, "the last block of a segment could not be written; free disk space and try again")
-        }
-        work.resource.serving?.segments.append(segment)
-    }
-
-    /// Makes the bytes what is read of the resource.
-    func finish(
-        _ information: ContentInformation, _ freshness: Freshness?, as resourceClass: ResourceClass,
-        _ change: (inout ResourceMetadata) -> Void
-    ) throws {
-        try store.finishImport(stored, information, freshness, as: resourceClass, change)
-    }
-
-    /// Deletes what was written.
-    func discard() {
-        work.withLock { work in
-            if let writer = work.writer.take() { _ = try? store.close(writer) }
-            // What cannot be deleted now is deleted by the next owner.
-            try? store.dropImport(work.resource, isNew: isNew)
-        }
+extension MediaName {
+    /// Returns the name in media of which all is stored, and nothing is listed yet; nil if there is none. Blocks.
+    fileprivate static func imported(_ resource: StoredResource, in store: VaultStore) throws -> String? {
+        guard let length = resource.serving?.info.information.length else { return nil }
+        return try MediaName(length: length) { position, count in
+            try store.bytes((0..<length).clamped(to: position..<position + Int64(count)), of: resource)
+        }.find()
     }
 }

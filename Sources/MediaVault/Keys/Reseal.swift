@@ -7,7 +7,7 @@ extension KeyAdministration {
     ///
     /// The resources with the newest risk go first: those of an interrupted reseal; then those under the oldest
     /// generation, and among these the ones read last, because their keys were in memory last. It needs free space for
-    /// one segment. Playback continues.
+    /// one segment. Playback continues. Imports that are running are waited for first.
     ///
     /// It does not help against an attacker who has a copy of the old segments and their key, nor while an attacker
     /// knows the keyring that wraps the new keys: rotate, rewrap and retire first.
@@ -36,8 +36,12 @@ extension KeyAdministration {
             throw VaultError(.invalidArgument, "a rate must be at least one byte per second")
         }
         var resources: [ResourceID] = []
+        // An import that runs seals under a key that no row has yet. One that begins later has a newer key.
+        let imports = loaders.environment.imports
+        if references.isEmpty { try await imports.ended() }
         for reference in references {
             let resource = try await loaders.name(reference)
+            try await imports.ended(of: resource.id)
             try await loaders.requireOwnRows(of: resource)
             resources.append(resource.id)
         }

@@ -187,8 +187,14 @@ final class LoaderTable: Sendable {
     func remove(
         _ resource: NamedResource, _ erase: @escaping @Sendable (VaultStore, ResourceID) throws -> Int64?
     ) async throws -> Int64 {
-        let (store, pool, id) = (environment.store, environment.pool, resource.id)
-        try await requireOwnRows(of: resource)
+        let (store, pool, id, imports) = (environment.store, environment.pool, resource.id, environment.imports)
+        let reason = VaultError(.removed, "the title was removed; import the file again if it is still wanted")
+        let wasImported = try await pool.run { imports.end(id, because: reason) }
+        do {
+            try await requireOwnRows(of: resource)
+        } catch let error as VaultError where error.code == .notHeld && wasImported {
+            throw VaultError(.notHeld, "\(resource.reference.url) was being imported; that was ended, and left nothing")
+        }
         let (loader, lease) = try use(resource)
         defer { withExtendedLifetime(lease) {} }
         let (parts, files) = try await pool.run {
@@ -217,25 +223,9 @@ final class LoaderTable: Sendable {
         return bytes
     }
 
-    /// Ends all use of a resource, and runs work that replaces its bytes in the store.
-    ///
-    /// - Parameter act: may block.
-    func replace(_ resource: NamedResource, _ act: @escaping @Sendable () throws -> Void) async throws {
-        let ids: Set = [resource.id]
-        let ending = begin(removing: ids, reading: ids)
-        defer { end(removing: ids, ending) }
-        let ended = VaultError(.changed, "\(resource.reference.url) was replaced while it was read; open it again")
-        for loader in ending { loader.end(with: ended) }
-        for loader in ending {
-            try? await loader.ready()
-            await loader.settle()
-            await loader.settleJoining()
-        }
-        try await environment.pool.run {
-            for loader in ending { loader.record.retire() }
-            try act()
-        }
-    }
+    /// Has the next users of a resource read the index again, which has another version. Those that read it now go on,
+    /// and nothing more is stored for them. Blocks.
+    func detach(_ id: ResourceID) { state.withLock { $0.entries.removeValue(forKey: id) }?.loader.record.retire() }
 
     /// Gives out no more leases for resources.
     ///
@@ -319,6 +309,7 @@ final class LoaderTable: Sendable {
     ///   - reason: the error that readers end with.
     ///   - refusal: the error for callers that request a loader.
     func end(with reason: VaultError, refusing refusal: VaultError) async {
+        await endImports(because: reason, refusing: refusal)
         let ended = refuse(refusal)
         for loader in ended { loader.end(with: reason) }
         for loader in ended {
@@ -350,7 +341,10 @@ final class LoaderTable: Sendable {
     func beginClosing() -> Bool { !isClosed.exchange(true, ordering: .relaxed) }
 
     /// Gives out loaders again.
-    func resume() { state.withLock { $0.refusal = nil } }
+    func resume() {
+        state.withLock { $0.refusal = nil }
+        environment.imports.resume()
+    }
 }
 
 /// What all loaders of a vault share.
@@ -364,6 +358,7 @@ struct LoaderEnvironment: Sendable {
     let mode: ModeInForce
     let principalFields = PrincipalFields()
     let playedParts = PlayedParts()
+    let imports = RunningImports()
     let originErrors = OriginErrors()
     let damage = DamageListeners()
     let refresher = LinkRefresherInForce()

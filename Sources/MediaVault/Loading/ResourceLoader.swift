@@ -53,7 +53,8 @@ final class ResourceLoader: Sendable {
         self.addresses = addresses
         self.environment = environment
         let (store, pool) = (environment.store, environment.pool)
-        let record = ResourceRecord(id: resource.id, key: resource.key, store: store)
+        let record = ResourceRecord(
+            id: resource.id, key: resource.key, store: store, imports: environment.imports)
         self.record = record
         guarded = Locked(Guarded(state: LoaderState(mode: mode, retry: environment.retry)))
         loading = Task {
@@ -142,6 +143,9 @@ final class ResourceLoader: Sendable {
 
     /// Whether a fetch is running, or received bytes are still being sealed.
     var isFetching: Bool { guarded.withLock { !$0.state.fetches.isEmpty || !$0.tasks.isEmpty } }
+
+    /// Whether bytes that arrive are stored.
+    var isStoring: Bool { look { $0.fetches.values.contains { $0.isActive && $0.isStoring } } }
 
     /// Whether the index could not be read. The next request then uses another loader.
     var isBroken: Bool { guarded.withLock { $0.isBroken } }

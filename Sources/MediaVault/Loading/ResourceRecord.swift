@@ -9,6 +9,7 @@ final class ResourceRecord: Sendable {
     let id: ResourceID
     let key: CacheKey
     let store: VaultStore
+    private let imports: RunningImports
     /// What the store has of the resource; locked while the store works.
     let stored = Locked<StoredResource?>(nil)
     /// The id of the representation being read, whether the store has it or refused it. It has a lock of its own, so
@@ -20,10 +21,11 @@ final class ResourceRecord: Sendable {
     /// The cache keys of the titles whose manifests name the resource to players; what is stored first joins them.
     let playedTitles = Locked<[[UInt8]]>([])
 
-    init(id: ResourceID, key: CacheKey, store: VaultStore) {
+    init(id: ResourceID, key: CacheKey, store: VaultStore, imports: RunningImports) {
         self.id = id
         self.key = key
         self.store = store
+        self.imports = imports
     }
 
     /// The strong entity tag of the representation being read.
@@ -112,6 +114,7 @@ final class ResourceRecord: Sendable {
     ) throws -> RepresentationID? {
         try stored.withLock { stored in
             guard !isRetired.withLock({ $0 }) else { throw Self.removed }
+            try imports.requireNone(of: id)
             let new = NewRepresentation(information, freshness: freshness, id: representation)
             if var resource = stored, resource.place == nil {
                 try store.startRepresentation(new, of: &resource)
@@ -128,7 +131,8 @@ final class ResourceRecord: Sendable {
     private func add(
         _ source: OriginURLs.Source, unpacking packed: StoredResource? = nil, beginning first: NewRepresentation? = nil
     ) throws -> StoredResource {
-        try store.addResource(
+        try imports.requireNone(of: id)
+        return try store.addResource(
             id, url: source.url.absoluteString, cacheKey: key.bytes, resourceClass: .cache, fields: source.fields,
             isDerived: source.reach == .publicOnly, partOf: playedTitles.withLock(\.self), unpacking: packed,
             beginning: first)
@@ -240,6 +244,7 @@ final class ResourceRecord: Sendable {
     }
 
     private func resource(reading representation: RepresentationID) throws -> StoredResource {
+        try imports.requireNone(of: id)
         guard let resource = stored.withLock({ $0 }), resource.serving?.id == representation else {
             throw VaultError(.changed, "the content changed while it was being stored; open it again")
         }

@@ -9,14 +9,19 @@ extension Vault {
     /// asked, the title plays as it is; once the origin is reached it is compared, and replaced by the origin's version
     /// if that is another. Bytes of both are never mixed. A manifest is refused.
     ///
+    /// Nothing of it can be listed or read before all of it is stored. Meanwhile players get the origin's bytes,
+    /// unstored, and a download of the resource fails with `inUse`. It ends if the resource is removed, the locator is
+    /// changed, or the vault is closed.
+    ///
     /// - Parameters:
     ///   - path: the absolute path of a regular file, which must not change meanwhile.
     ///   - reference: what the title is named by, and the URL of its origin.
     ///   - options: its name, its type, whether it is pinned, and whether the origin is asked.
     /// - Returns: the progress, reported at most ten times a second; the last element has the report. Iterating throws
-    ///   ``VaultError``: `inUse` if the vault holds bytes of the resource, or the origin has another version, `refused`
-    ///   if the origin refuses, `storage` if the file cannot be read or changes, `invalidArgument` if it is no regular
-    ///   file, is empty, or is a manifest, `quotaExceeded`, `diskFull`, `owned` if this process is not the owner.
+    ///   ``VaultError``: `inUse` if the vault holds bytes of the resource, if it is being fetched or imported, or if the
+    ///   origin has another version, `refused` if the origin refuses, `storage` if the file cannot be read or changes,
+    ///   `invalidArgument` if it is no regular file, is empty, or is a manifest, `quotaExceeded`, `diskFull`, `removed`
+    ///   or `closed` if it was ended, `owned` if this process is not the owner.
     public func importFile(
         at path: String, as reference: MediaReference, options: ImportOptions = ImportOptions()
     ) -> ProgressSequence<ImportProgress> {

@@ -136,6 +136,7 @@ public final class Vault: Sendable {
         await subscriptionClock.end()
         await downloads.end()
         await backgroundTasks.end()
+        await loaders.endImports(because: VaultError.vaultClosed)
         await keys.end()
         let ended = loaders.all
         for loader in ended { loader.close() }

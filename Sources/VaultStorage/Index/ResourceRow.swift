@@ -216,11 +216,6 @@ struct RepresentationRow: Sendable {
     /// Deletes the representations that have nothing to serve; their segments become pending deletions.
     static func deleteFilling(_ db: Database) throws { try delete("state = 'filling'", [], db) }
 
-    /// Deletes one of them.
-    static func deleteFilling(_ id: RepresentationID, _ db: Database) throws {
-        try delete("state = 'filling' AND id = ?", [id.data], db)
-    }
-
     private static func delete(_ condition: String, _ arguments: StatementArguments, _ db: Database) throws {
         try PendingDeletion.insert(
             "representation IN (SELECT id FROM representation WHERE \(condition))", arguments, db)

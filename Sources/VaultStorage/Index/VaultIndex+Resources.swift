@@ -295,9 +295,6 @@ extension VaultIndex {
     ///
     /// Their segments become pending deletions.
     package func dropFilling() throws { try write { db in try RepresentationRow.deleteFilling(db) } }
-
-    /// Deletes one representation, unless it is read. Its segments become pending deletions.
-    func dropFilling(_ id: RepresentationID) throws { try write { db in try RepresentationRow.deleteFilling(id, db) } }
 }
 
 /// The opened data that is bound to a resource's id: its keys and its metadata.

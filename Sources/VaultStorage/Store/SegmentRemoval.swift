@@ -9,6 +9,8 @@ final class SegmentRemoval: Sendable {
     private let removing = Locked(Set<SegmentID>())
     /// Segments that were given up while the index took no writes: they serve nothing, and their rows must go.
     private let abandoned = Locked(Set<SegmentID>())
+    /// Segments of imports that are running: they are listed in case this process is killed, and are not removed.
+    private let spared = Locked(Set<SegmentID>())
 
     init(_ index: VaultIndex, _ segments: any SegmentStore, _ account: QuotaAccount) {
         self.index = index
@@ -30,6 +32,11 @@ final class SegmentRemoval: Sendable {
         abandoned.withLock { _ = $0.remove(id) }
     }
 
+    /// Keeps ``finish()`` from removing a segment, from before it is listed until after it has a row.
+    func spare(_ id: SegmentID) { spared.withLock { _ = $0.insert(id) } }
+
+    func spareNoMore(_ ids: [SegmentID]) { spared.withLock { $0.subtract(ids) } }
+
     /// Removes the files of all segments that are pending deletion.
     ///
     /// A segment whose file cannot be removed stays on the list for the next time: that is no reason to refuse a vault
@@ -39,8 +46,12 @@ final class SegmentRemoval: Sendable {
         var stillListed: [SegmentID] = []
         // One pass through the list: a segment that stays on it is tried only once.
         while true {
-            let page = try index.segmentsPendingDeletion(after: last, limit: 256)
-            guard let end = page.last else { break }
+            // Under the lock: a segment is spared for as long as a page can name it and its file is wanted.
+            let (page, end) = try spared.withLock { spared in
+                let page = try index.segmentsPendingDeletion(after: last, limit: 256)
+                return (page.filter { !spared.contains($0) }, page.last)
+            }
+            guard let end else { break }
             last = end
             stillListed += try removeFiles(of: page).stillListed
         }

@@ -1,95 +1,111 @@
+import GRDB
+import VaultCrypto
 package import VaultModel
 
-// Representations that are stored from a file. Nothing reads one before all of it is stored, and a crash leaves none.
+// Titles that are stored from a file.
+//
+// Until all of a file is stored, the index has no row of it except its segments' ids among the pending deletions: so
+// nothing can be listed or read, the next owner removes what a killed one left, and its key is in memory only. One
+// transaction then adds all rows.
 extension VaultStore {
-    /// Begins the import of a resource: adds the resource if the vault does not have it, and a representation that
-    /// nothing reads yet.
-    ///
-    /// - Parameter make: adds the resource.
-    /// - Returns: the resource with that representation, and whether it was added.
-    /// - Throws: ``VaultError``: `inUse` if bytes of the resource are held; `diskFull`, `storage`.
-    package func beginImport(
-        _ id: ResourceID, _ information: ContentInformation, adding make: () throws -> StoredResource
-    ) throws -> (resource: StoredResource, isNew: Bool) {
-        let known = try index.resource(id)
-        if let known { try requireNothingHeld(of: known) }
-        // Recorded first, so that the next owner finds a resource of which nothing was stored.
-        if known == nil { try changeSettings { $0.unfinishedImports.append(id) } }
-        var resource = try known ?? make()
-        let sequence = (resource.serving?.info.sequence ?? 0) + 1
-        let representation = try StoredRepresentation(NewRepresentation(information), sequence: sequence, now: now())
-        noteChange()
-        try withDiskSpace { try index.add(representation, to: resource) }
-        resource.serving = representation
-        return (resource, known == nil)
-    }
-
-    /// Makes an import what is read of its resource, in one transaction.
+    /// Begins an import: returns the resource with a representation of which nothing is stored yet. Writes nothing.
     ///
     /// - Parameters:
-    ///   - imported: the resource with the representation that was stored.
-    ///   - information: what is known of it by now.
+    ///   - metadata: what is recorded of the resource, if the vault does not have it.
+    ///   - resourceClass: its class then.
+    /// - Throws: ``VaultError``: `inUse` if bytes of the resource are held; `integrity`, `storage`.
+    package func beginImport(
+        _ id: ResourceID, _ metadata: ResourceMetadata, as resourceClass: ResourceClass,
+        _ information: ContentInformation
+    ) throws -> StoredResource {
+        let known = try index.resource(id)
+        if let known { try VaultIndex.requireNothingHeld(of: known) }
+        // A key that was never wrapped, so that whatever opens the vault's keys until then opens none of its bytes.
+        let number = (known?.keys.keys.max() ?? 0) + 1
+        let sequence = (known?.serving?.info.sequence ?? 0) + 1
+        return StoredResource(
+            id: id, metadata: metadata, resourceClass: resourceClass, keyNumber: number,
+            keys: [number: SharedKey(try SecureRandom.key("resource key"))], generation: keyring.currentGeneration,
+            accessed: PlainColumn.hour(of: now()),
+            serving: try StoredRepresentation(NewRepresentation(information), sequence: sequence, now: now()))
+    }
+
+    /// Begins a segment of an import: lists it as a pending deletion, durably, and then creates its file.
+    ///
+    /// - Parameter note: receives its id before anything is written.
+    /// - Throws: as ``beginSegment(at:of:_:)``.
+    package func beginImportedSegment(
+        at start: Int64, of imported: StoredResource, _ estimate: WriteEstimate, noting note: (SegmentID) -> Void
+    ) throws -> SegmentWriter {
+        guard let representation = imported.serving, let key = imported.keys[imported.keyNumber] else {
+            throw VaultError(.storage, "a segment needs a representation; import the file again")
+        }
+        let segment = SegmentDescription(
+            id: try SecureRandom.identifier("segment id"), representation: representation.id,
+            keyNumber: imported.keyNumber, blockSize: Self.blockSize, start: start, length: 0)
+        try quota.admit(segment.diskSize, for: segment.id, estimate)
+        removal.spare(segment.id)
+        note(segment.id)
+        try withDiskSpace { try index.listPendingDeletion(segment.id) }
+        do {
+            return try SegmentWriter(segment, resourceKey: key.secret, file: try segments.create(segment.id))
+        } catch {
+            throw Self.translated(error, "a segment cannot be written")
+        }
+    }
+
+    /// Makes a whole segment of an import durable.
+    ///
+    /// - Throws: ``VaultError`` if any of it could not be written.
+    package func closeImported(_ writer: consuming SegmentWriter) throws -> SegmentDescription {
+        var writer = writer
+        let end = writer.end
+        writer.finish()
+        do {
+            try writer.synchronize()
+            try segments.synchronizeName(of: writer.segment.id)
+        } catch {
+            throw Self.translated(error, "a segment cannot be made durable")
+        }
+        guard writer.segment.range.upperBound == end else {
+            throw VaultError(
+                .diskFull, "the last block of a segment could not be written; free disk space and try again")
+        }
+        quota.account.settle(writer.segment.id, size: writer.segment.diskSize)
+        return writer.segment
+    }
+
+    /// Makes an import what is read of its resource. If it throws, nothing has changed.
+    ///
+    /// - Parameters:
+    ///   - imported: the resource with the representation of which all is durable.
     ///   - change: changes the metadata of the resource.
-    /// - Throws: ``VaultError``: `inUse` if other bytes of the resource were stored meanwhile, `removed` if it was
-    ///   removed.
+    /// - Returns: the resource as it is from now on.
+    /// - Throws: ``VaultError``: `inUse` if bytes of the resource are held by now; `diskFull`, `storage`.
     package func finishImport(
-        _ imported: StoredResource, _ information: ContentInformation, _ freshness: Freshness?,
-        as resourceClass: ResourceClass, _ change: (inout ResourceMetadata) -> Void
-    ) throws {
-        guard var resource = try index.resource(imported.id), var serving = imported.serving else {
-            throw VaultError(.removed, "the resource was removed while it was imported; import it again")
-        }
-        try requireNothingHeld(of: resource)
-        serving.info.information = information
-        serving.info.freshness = freshness
+        _ imported: StoredResource, _ change: (inout ResourceMetadata) -> Void
+    ) throws -> StoredResource {
+        let now = now()
+        let stored = try withDiskSpace { try index.enter(imported, now: now, change) }
         noteChange()
-        try withDiskSpace { try index.update(serving.info, of: serving.id, resource: resource) }
-        try changeTitles(of: &resource, nil, change)
-        try setClass(resourceClass, of: resource.id, only: resourceClass == .pinned ? nil : .cache, isFollowed: true)
-        resource.serving = serving
-        try serve(&resource)
-        try forgetImport(of: resource.id)
+        changes.note(stored.id)
+        removal.spareNoMore(imported.serving?.segments.map(\.id) ?? [])
+        // The next owner, or the next minute, removes what is still listed.
+        try? removal.finish()
+        return stored
     }
 
-    /// Gives an import up: what was stored of it is deleted, and the resource if it was added for it.
-    package func dropImport(_ imported: StoredResource, isNew: Bool) throws {
-        if let representation = imported.serving?.id {
-            try withDiskSpace(orReserve: true) { try index.dropFilling(representation) }
-            try removal.finish()
-        }
-        guard isNew else { return }
-        if let resource = try index.resource(imported.id), resource.serving == nil { _ = try remove(imported.id) }
-        try forgetImport(of: imported.id)
-    }
-
-    /// Removes the resources that an import of the last owner added, and of which nothing is read.
-    func dropUnfinishedImports() throws {
-        // Settings that do not open are reported when a caller reads them.
-        guard let ids = try? index.settings().unfinishedImports, !ids.isEmpty else { return }
-        for id in ids {
-            if let resource = try? index.resource(id), resource.serving == nil { _ = try index.remove(id) }
-        }
-        try index.changeSettings { $0.unfinishedImports = [] }
-        noteChange()
-    }
-
-    private func forgetImport(of id: ResourceID) throws {
-        guard try index.settings().unfinishedImports.contains(id) else { return }
-        try changeSettings { $0.unfinishedImports.removeAll { $0 == id } }
+    /// Gives an import up: removes the files of its segments.
+    package func dropImport(_ ids: [SegmentID]) throws {
+        removal.spareNoMore(ids)
+        _ = try removal.removeFiles(of: ids)
     }
 
     /// Requires that nothing would be replaced by an import, before the file is read.
     ///
     /// - Throws: ``VaultError``: `inUse` if bytes of the resource are held; `storage`.
     package func requireNothingHeld(of id: ResourceID) throws {
-        if let known = try index.resource(id) { try requireNothingHeld(of: known) }
-    }
-
-    private func requireNothingHeld(of resource: StoredResource) throws {
-        let held = resource.serving?.held.byteCount ?? 0
-        guard resource.place == nil, held == 0 else {
-            throw Self.alreadyHeld(held, isWhole: resource.serving?.info.information.length == held)
-        }
+        if let known = try index.resource(id) { try VaultIndex.requireNothingHeld(of: known) }
     }
 
     /// Returns the error for an import of a title of which bytes are held.
@@ -124,16 +140,66 @@ extension VaultStore {
     }
 }
 
-extension VaultSettings {
-    /// The most unfinished imports that are recorded.
-    private static let maxImports = 64
+extension VaultIndex {
+    /// Lists a segment that has no row as a pending deletion.
+    func listPendingDeletion(_ id: SegmentID) throws { try write { db in _ = try PendingDeletion.insert(id, db) } }
 
-    /// The resources that were added for an import which is not finished, the oldest first.
-    var unfinishedImports: [ResourceID] {
-        get { ((try? members.strings("imports")) ?? []).suffix(Self.maxImports).compactMap { ResourceID(hex: $0) } }
-        set {
-            let ids = newValue.suffix(Self.maxImports)
-            members["imports"] = ids.isEmpty ? nil : .array(ids.map { .string($0.hex) })
+    /// Adds the rows of an import, all in one transaction, in place of those of a resource of which nothing is held.
+    fileprivate func enter(
+        _ imported: StoredResource, now: Int64, _ change: (inout ResourceMetadata) -> Void
+    ) throws -> StoredResource {
+        guard let key = imported.keys[imported.keyNumber], let serving = imported.serving else {
+            throw IndexError.damaged
+        }
+        let (id, number) = (imported.id, imported.keyNumber)
+        let metadataKey = try imported.metadataKey()
+        return try write { db in
+            let known = try resource(id, db)
+            if let known { try Self.requireNothingHeld(of: known) }
+            var stored = imported
+            stored.metadata = known?.metadata ?? imported.metadata
+            change(&stored.metadata)
+            stored.metadata.serving = serving.id
+            // Inside the transaction: the generation that is current now cannot be retired before this is written.
+            let wrapped = try ResourceKeyRow(
+                wrapping: key.secret, of: id, number: number, generation: keyring.currentGeneration, keyring)
+            guard let wrapped else { throw IndexError.damaged }
+            let metadata = try ResourceRow.seal(stored.metadata, of: id, under: metadataKey)
+            if known == nil {
+                try ResourceRow.insert(
+                    id, keyNumber: number, metadata: metadata, resourceClass: imported.resourceClass,
+                    accessed: PlainColumn.hour(of: now), db)
+            } else {
+                try replace(id, keyNumber: number, metadata: metadata, raisingTo: imported.resourceClass, db)
+            }
+            try wrapped.insert(db)
+            let info = try RepresentationRow.seal(serving.info.object, of: serving.id, id, under: metadataKey)
+            try RepresentationRow.insert(serving.id, of: id, info: info, isServing: true, db)
+            for segment in serving.segments {
+                try SegmentRow.replaceClosed(segment, badBlocks: [], now: now, db)
+                try PendingDeletion.delete(segment.id, db)
+            }
+            return stored
+        }
+    }
+
+    /// Deletes the keys and the representations of a resource that gets others.
+    private func replace(
+        _ id: ResourceID, keyNumber: Int, metadata: [UInt8], raisingTo resourceClass: ResourceClass, _ db: Database
+    ) throws {
+        try RepresentationRow.delete(of: id, db)
+        try db.execute(sql: "DELETE FROM resourceKey WHERE resource = ?", arguments: [id.data])
+        try PendingErasure.record(db)
+        try db.execute(
+            sql: "UPDATE resource SET key = ?, metadata = ? WHERE id = ?",
+            arguments: [keyNumber, metadata.data, id.data])
+        try setClass(resourceClass, of: id, only: resourceClass == .pinned ? nil : .cache, db)
+    }
+
+    fileprivate static func requireNothingHeld(of resource: StoredResource) throws {
+        let held = resource.serving?.held.byteCount ?? 0
+        guard resource.place == nil, held == 0 else {
+            throw VaultStore.alreadyHeld(held, isWhole: resource.serving?.info.information.length == held)
         }
     }
 }

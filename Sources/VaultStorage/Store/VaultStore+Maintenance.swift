@@ -97,7 +97,7 @@ extension VaultStore {
     func recover(afterKill wasKilled: Bool) throws {
         let steps: [() throws -> Void] = [
             index.database.catchUp, { try self.erasure.addLaterTables(afterKill: wasKilled) }, index.dropFilling,
-            dropUnfinishedImports, removal.finish, recoverOpenSegments,
+            removal.finish, recoverOpenSegments,
         ]
         for step in steps {
             do {

@@ -1,0 +1,121 @@
+import VaultModel
+import VaultStorage
+
+/// Seals the bytes of an import into segments. Calls block.
+///
+/// It can be ended from elsewhere at any time, whatever the file is waited for: then nothing is stored any more.
+final class ImportWriter: Sendable {
+    private let store: VaultStore
+    private let length: Int64
+    private let work = Locked(Work())
+
+    private struct Work: ~Copyable {
+        /// The resource with the segments that are durable; nil before the import begins.
+        var resource: StoredResource?
+        /// The segments that the index does not name as held.
+        var unlisted: [SegmentID] = []
+        var writer: SegmentWriter?
+        /// One past the last byte written.
+        var end: Int64 = 0
+        /// Why nothing is stored any more; nil until the import has failed.
+        var failure: VaultError?
+        var isFinished = false
+    }
+
+    /// - Parameter length: the number of bytes of the file.
+    init(length: Int64, in store: VaultStore) { (self.length, self.store) = (length, store) }
+
+    /// Why the import was ended from elsewhere; nil if it was not.
+    var failure: VaultError? { work.withLock { $0.failure } }
+
+    /// Begins with a resource, as the store gives it.
+    func begin(_ make: () throws -> StoredResource) throws {
+        try work.withLock { work in
+            if let failure = work.failure { throw failure }
+            work.resource = try make()
+        }
+    }
+
+    /// Appends bytes; makes each segment durable when it is full.
+    ///
+    /// - Returns: the number of bytes so far.
+    func append(_ bytes: [UInt8]) throws -> Int64 {
+        try work.withLock { work in
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                let estimate = WriteEstimate(length: length, expected: max(0, length - work.end))
+                if work.writer?.capacity ?? 0 == 0 {
+                    try close(&work)
+                    let resource = try resource(&work)
+                    work.writer = try store.beginImportedSegment(at: work.end, of: resource, estimate) {
+                        work.unlisted.append($0)
+                    }
+                }
+                let some = rest.prefix(Int(min(work.writer?.capacity ?? 0, Int64(rest.count))))
+                try work.writer?.append(some, in: store, estimate)
+                work.end += Int64(some.count)
+                rest = rest.dropFirst(some.count)
+            }
+            return work.end
+        }
+    }
+
+    /// Makes everything durable.
+    ///
+    /// - Returns: the resource with all its segments.
+    func close() throws -> StoredResource {
+        try work.withLock { work in
+            try close(&work)
+            return try resource(&work)
+        }
+    }
+
+    private func resource(_ work: inout Work) throws -> StoredResource {
+        if let failure = work.failure { throw failure }
+        guard let resource = work.resource else {
+            throw VaultError(.storage, "the import has not begun; import the file again")
+        }
+        return resource
+    }
+
+    private func close(_ work: inout Work) throws {
+        if let failure = work.failure { throw failure }
+        guard let writer = work.writer.take() else { return }
+        work.resource?.serving?.segments.append(try store.closeImported(writer))
+    }
+
+    /// Makes the bytes what is read of the resource. If it throws, nothing has changed.
+    ///
+    /// - Returns: the resource as it is from now on.
+    func finish(
+        _ information: ContentInformation, _ freshness: Freshness?, _ change: (inout ResourceMetadata) -> Void
+    ) throws -> StoredResource {
+        try work.withLock { work in
+            var resource = try resource(&work)
+            resource.serving?.info.information = information
+            resource.serving?.info.freshness = freshness
+            let stored = try store.finishImport(resource, change)
+            work.isFinished = true
+            return stored
+        }
+    }
+
+    /// Deletes what was written, unless the import is finished.
+    ///
+    /// - Parameter reason: why the import is ended from elsewhere; nil if it has failed by itself.
+    /// - Returns: whether it had not ended before.
+    @discardableResult
+    func discard(because reason: VaultError? = nil) -> Bool {
+        work.withLock { work in
+            guard !work.isFinished, work.failure == nil else { return false }
+            work.failure =
+                reason.map {
+                    VaultError($0.code, "the import was ended, and nothing of it is stored: \($0.message)")
+                } ?? VaultError(.storage, "the import has failed; import the file again")
+            _ = work.writer.take()
+            // What cannot be deleted now is deleted by the next owner, at the latest.
+            try? store.dropImport(work.unlisted)
+            return true
+        }
+    }
+}

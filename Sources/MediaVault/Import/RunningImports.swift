@@ -1,0 +1,80 @@
+import VaultModel
+import VaultStorage
+
+/// The imports that are running, one at most for each resource.
+///
+/// While one runs, nothing else is stored of its resource: players get their bytes unstored.
+final class RunningImports: Sendable {
+    private struct State {
+        var writers: [ResourceID: ImportWriter] = [:]
+        /// The error for imports that begin; nil if they may.
+        var refusal: VaultError?
+    }
+
+    private let state = Locked(State())
+
+    /// How often one that waits for imports looks for their end.
+    private static let interval: Duration = .milliseconds(100)
+
+    /// Reserves a resource for an import.
+    ///
+    /// - Throws: ``VaultError`` with code `inUse` if another import of it is running; the refusal.
+    func begin(_ id: ResourceID, _ writer: ImportWriter, at url: MediaURL) throws {
+        try state.withLock { state in
+            if let refusal = state.refusal { throw refusal }
+            guard state.writers[id] == nil else {
+                throw VaultError(.inUse, "\(url) is being imported already; wait until that import has ended")
+            }
+            state.writers[id] = writer
+        }
+    }
+
+    /// Frees a resource whose import has ended.
+    func forget(_ id: ResourceID) { state.withLock { $0.writers[id] = nil } }
+
+    /// - Throws: ``VaultError`` with code `inUse` if a resource is being imported.
+    func requireNone(of id: ResourceID) throws {
+        guard state.withLock({ $0.writers[id] }) == nil else {
+            throw VaultError(.inUse, "the title is being imported from a file; try again when that import has ended")
+        }
+    }
+
+    /// Ends the import of a resource, and deletes what it has stored. Blocks.
+    ///
+    /// - Returns: whether there was one.
+    func end(_ id: ResourceID, because reason: VaultError) -> Bool {
+        state.withLock { $0.writers[id] }?.discard(because: reason) ?? false
+    }
+
+    /// Ends all imports, and begins none from now on. Blocks.
+    func end(because reason: VaultError, refusing refusal: VaultError) {
+        let writers = state.withLock { state in
+            state.refusal = refusal
+            return Array(state.writers.values)
+        }
+        for writer in writers { _ = writer.discard(because: reason) }
+    }
+
+    /// Begins imports again.
+    func resume() { state.withLock { $0.refusal = nil } }
+
+    /// Waits for the end of the imports that are running now.
+    ///
+    /// - Parameter id: the resource; nil for all.
+    func ended(of id: ResourceID? = nil) async throws {
+        let running = state.withLock { state in state.writers.filter { id == nil || $0.key == id } }
+        while state.withLock({ state in running.contains { state.writers[$0.key] === $0.value } }) {
+            try await Task.sleep(for: Self.interval)
+        }
+    }
+}
+
+extension LoaderTable {
+    /// Ends all imports, and begins none from now on.
+    ///
+    /// - Parameter refusal: the error for those that begin; nil for the same.
+    func endImports(because reason: VaultError, refusing refusal: VaultError? = nil) async {
+        let imports = environment.imports
+        try? await environment.pool.run { imports.end(because: reason, refusing: refusal ?? reason) }
+    }
+}
