@@ -6,6 +6,7 @@ import signal
 import subprocess
 
 from harness.case import VaultCase, each
+from harness.small_disk import SmallDisk
 from harness.waiting import eventually
 
 SIZE = 40_000_000
@@ -124,10 +125,13 @@ class Import(VaultCase):
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.assertTrue(eventually(lambda: vault.segment_bytes() > 20_000_000))
         self.assertIsNone(process.poll(), "premise")
+        self.assertEqual(json.loads(vault.result("list", "--json", **KEYLESS if kind == "service" else {})), [])
         (vault.service.process if kind == "service" else process).send_signal(signal.SIGKILL)
         process.wait()
         if kind == "service":
             vault.service.process.wait()
+        # No owner has opened the vault since.
+        self.assertEqual(json.loads(vault.result("list", "--json")), [])
         os.remove(pipe)
         vault.result("import", path, "--as", url)
         self.assertEqual(len(json.loads(vault.result("list", "--json"))), 1)
@@ -150,6 +154,39 @@ class Import(VaultCase):
         self.assertEqual(process.wait(), 130)
         self.assert_eventually(vault.segment_bytes, 0)
         self.assertEqual(json.loads(vault.result("list", "--json")), [])
+
+    def test_locked(self):
+        """A lock in the middle ends an import, and nothing of it stays"""
+        vault = self.served_vault()
+        path = os.path.join(vault.base, "large.mp4")
+        with open(path, "wb") as file:
+            file.truncate(8 << 30)
+        environment = {**vault.environment}
+        del environment["MEDIAVAULT_KEY_FILE"]
+        process = subprocess.Popen(
+            [vault.binary, "import", path, "--as", self.origin.url("locked.mp4"), "--offline"], env=environment,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        self.assertTrue(eventually(lambda: vault.segment_bytes() > 20_000_000))
+        vault.result("keys", "lock")
+        self.assertEqual(vault.segment_bytes(), 0)
+        message = process.communicate(timeout=30)[1]
+        self.assertEqual(process.returncode, 1, message)
+        vault.stop()
+        self.assert_nothing_held(vault)
+
+    def test_full_disk(self):
+        """A disk that becomes full in the middle leaves nothing; with space, the same import succeeds"""
+        vault = self.new_vault()
+        url, path = self.film(vault, "full.mp4")
+        disk = SmallDisk(self, vault, 80)
+        disk.fill(leaving=SIZE // 2)
+        done = vault.run("import", path, "--as", url)
+        self.assertEqual((done.returncode, done.stdout), (1, b""), done.stderr)
+        self.assertIn(b"no space left", done.stderr)
+        self.assert_nothing_held(vault)
+        disk.empty()
+        vault.result("import", path, "--as", url)
+        self.assertTrue(vault.result("cat", url, "--offline") == self.origin.film("full.mp4").content)
 
     def test_refused(self):
         """What is no regular file, is empty, or is a playlist, is refused, and so is a title of which bytes are held"""
