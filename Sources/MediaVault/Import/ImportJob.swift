@@ -56,9 +56,11 @@ final class ImportJob: Sendable {
         try options.requireSingleFile(loader.url, type: information.type, beginning: head)
         let writer = ImportWriter(length: source.length, in: store)
         try imports.begin(resource.id, writer, at: loader.url)
-        defer { imports.forget(resource.id) }
+        defer { imports.forget(resource.id, writer) }
+        var hasBegun = false
         do {
             try await begin(writer, information, resource, loader)
+            hasBegun = true
             let stored = try await fill(writer, from: source, beginningWith: head)
             let (origin, validated) = try await compare(stored, loader)
             if let validated { information = settled(validated.information) }
@@ -69,6 +71,9 @@ final class ImportJob: Sendable {
             // Whatever fails after it was ended from elsewhere fails because of that.
             let reason = writer.failure
             try? await pool.run { _ = writer.discard() }
+            imports.forget(resource.id, writer)
+            // Who reads it next stores again, and does not wait until the store is asked again.
+            if hasBegun { try? await pool.run { [loaders] in loaders.detach(resource.id) } }
             throw reason ?? error
         }
     }

@@ -30,7 +30,10 @@ final class RunningImports: Sendable {
     }
 
     /// Frees a resource whose import has ended.
-    func forget(_ id: ResourceID) { state.withLock { $0.writers[id] = nil } }
+    func forget(_ id: ResourceID, _ writer: ImportWriter) {
+        // Another import of it may have begun since.
+        state.withLock { if $0.writers[id] === writer { $0.writers[id] = nil } }
+    }
 
     /// - Throws: ``VaultError`` with code `inUse` if a resource is being imported.
     func requireNone(of id: ResourceID) throws {

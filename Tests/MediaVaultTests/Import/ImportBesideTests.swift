@@ -155,6 +155,23 @@ struct ImportBesideTests {
         await vault.close()
     }
 
+    @Test("Once it has failed, what is played is stored again at once")
+    func playedAfterwards() async throws {
+        let (vault, source) = (try await fixture.open(), HaltingSource())
+        let task = await begin(source, in: vault)
+        let range = RequestedRange.closed(first: 0, last: 999_999)
+        #expect(try await fixture.read(vault, range) == 0..<1_000_000)
+        task.cancel()
+        await #expect(throws: (any Error).self) { try await task.value }
+        #expect(try await vault.summary(of: fixture.url) == nil)
+        #expect(try await fixture.read(vault, range) == 0..<1_000_000)
+        let (loader, lease) = try await vault.use(reference)
+        await loader.settle()
+        withExtendedLifetime(lease) {}
+        #expect(try await fixture.held(vault) == [0..<1_000_000])
+        await vault.close()
+    }
+
     @Test("A fetch of its title is refused with the reason, and nothing of that is stored")
     func fetched() async throws {
         let (vault, source) = (try await fixture.open(), HaltingSource())
