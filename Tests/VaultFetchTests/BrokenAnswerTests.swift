@@ -89,7 +89,7 @@ struct BrokenAnswerTests {
             try await CurlOrigin.make(connect: .seconds(2)).send(
                 OriginRequest(url: MediaURL("https://127.0.0.1:\(server.port)/")))
         }
-        #expect(failure.kind == .unreachable && failure.remedy?.contains("scheme and port") == true)
+        #expect(failure.kind == .unreachable)
     }
 
     @Test(

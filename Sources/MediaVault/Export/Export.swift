@@ -87,7 +87,7 @@ final class ExportFile: Sendable {
         case .noSpace:
             VaultError(.diskFull, "the disk is too full for \(path); free some space and export again")
         case .notPermitted:
-            VaultError(.storage, "no permission to write \(path); check the owner and mode of its folder")
+            VaultError(.storage, "\(path) cannot be written: permission denied; check the owner and mode of its folder")
         case .readOnly: VaultError(.storage, "\(path) is on a read-only file system; choose another place")
         case .notFound:
             VaultError(

@@ -133,10 +133,11 @@ final class ImportJob: Sendable {
         let (options, store, loaders) = (options, store, loaders)
         return try await pool.run {
             let given = options.name.flatMap(MediaName.cleaned)
-            // A name that cannot be read is no reason to fail.
-            let own = given == nil ? (try? MediaName.imported(stored, in: store)) ?? nil : nil
+            // What cannot be read is no reason to fail.
+            let stated = try? MediaName.imported(stored, in: store)
             let title = try writer.finish(information, freshness) { metadata in
-                metadata.name = given ?? metadata.name ?? own
+                metadata.name = given ?? metadata.name ?? stated?.name
+                metadata.duration = stated?.duration
             }
             // Who reads it already is given the origin's bytes to the end.
             loaders.detach(title.id)
@@ -183,11 +184,15 @@ final class ImportJob: Sendable {
 }
 
 extension MediaName {
-    /// Returns the name in media of which all is stored, and nothing is listed yet; nil if there is none. Blocks.
-    fileprivate static func imported(_ resource: StoredResource, in store: VaultStore) throws -> String? {
-        guard let length = resource.serving?.info.information.length else { return nil }
-        return try MediaName(length: length) { position, count in
+    /// Returns the name in media of which all is stored, and nothing is listed yet, and how long it plays; nil for what
+    /// it does not say. Blocks.
+    fileprivate static func imported(
+        _ resource: StoredResource, in store: VaultStore
+    ) throws -> (name: String?, duration: Int64?) {
+        guard let length = resource.serving?.info.information.length else { return (nil, nil) }
+        let media = MediaName(length: length) { position, count in
             try store.bytes((0..<length).clamped(to: position..<position + Int64(count)), of: resource)
-        }.find()
+        }
+        return (try media.find(), try media.duration())
     }
 }

@@ -137,6 +137,9 @@ public struct ResourceSummary: Hashable, Codable, Sendable {
 
     /// The name that was given for it, or found in it when it was fetched; nil if there is none.
     @OrNull public internal(set) var name: String?
+    /// How long it plays, in milliseconds, as its manifest says, or as the media said when it was fetched or imported;
+    /// nil if neither does.
+    @OrNull public internal(set) var duration: Int64?
     /// The title that it is the manifest of; nil if it was not fetched as one.
     @OrNull public internal(set) var title: Title?
     /// Whether it was fetched as a part of a title, and is none itself.
@@ -151,7 +154,7 @@ public struct ResourceSummary: Hashable, Codable, Sendable {
     private enum CodingKeys: String, CodingKey {
         case id, contentID, added, accessed, expires, url, size, held, bytes, partBytes, type, etag, generation, mode,
             name
-        case title
+        case title, duration
         case resourceClass = "class"
         case isPart = "part"
     }
@@ -191,7 +194,9 @@ public struct ResourceSummary: Hashable, Codable, Sendable {
         generation = resource.generation
         mode = resource.metadata.mode
         name = resource.metadata.name
-        title = resource.metadata.title.flatMap { Title($0) }
+        let title = resource.metadata.title.flatMap { Title($0) }
+        self.title = title
+        duration = title?.duration ?? resource.metadata.duration
         isPart = resource.metadata.title == nil && !resource.metadata.partOf.isEmpty
     }
 }

@@ -2,7 +2,7 @@ import VaultModel
 import VaultStorage
 
 /// Finds the name of a title within its media: `TIT2` of an ID3 tag (ID3v2.2 to 2.4), or `©nam` in the `moov` box of
-/// MP4 (ISO/IEC 14496-12, QuickTime metadata).
+/// MP4 (ISO/IEC 14496-12, QuickTime metadata); and how long an MP4 plays, in its `mvhd` box.
 ///
 /// Pure, but for the bytes that it asks for. Every size is bounded by where it is read.
 struct MediaName {
@@ -17,6 +17,8 @@ struct MediaName {
     private static let maxBoxes = 256
     /// The most bytes of a name.
     private static let maxNameBytes = 1024
+    /// The longest time that media plays, in seconds: a year.
+    private static let maxSeconds: Int64 = 366 * 86_400
 
     /// Returns the name; nil if there is none.
     func find() throws -> String? {
@@ -36,6 +38,28 @@ struct MediaName {
     }
 
     // MARK: MP4
+
+    /// Returns how long MP4 media plays, in milliseconds; nil if it does not say it, as while it is being written.
+    func duration() throws -> Int64? {
+        let head = try read(0, 12)
+        guard head.count == 12, head[4..<8].elementsEqual("ftyp".utf8),
+            let movie = try child(Self.type("moov"), of: Box(body: 0..<length, type: [])),
+            let header = try child(Self.type("mvhd"), of: movie)
+        else { return nil }
+        // A version and flags, two times, the units of a second, and the duration in these. Version 1 has 64 bits for
+        // the times and the duration, version 0 has 32.
+        let content = try read(header.body.lowerBound, min(Int(header.body.length), 32))
+        let isLong = content.first == 1
+        let (units, end) = isLong ? (20, 32) : (12, 20)
+        guard content.count >= end else { return nil }
+        let (scale, count) = (Self.number(content[units..<units + 4]), Self.number(content[units + 4..<end]))
+        // All ones stand for an unknown duration.
+        guard scale > 0, count > 0, isLong || count < Int64(UInt32.max) else { return nil }
+        let (seconds, rest) = count.quotientAndRemainder(dividingBy: scale)
+        guard seconds <= Self.maxSeconds else { return nil }
+        let milliseconds = seconds * 1000 + rest * 1000 / scale
+        return milliseconds > 0 ? milliseconds : nil
+    }
 
     private struct Box {
         let body: ByteRange
@@ -146,16 +170,19 @@ struct MediaName {
 }
 
 extension MediaName {
-    /// Returns the name in media that is held whole; nil if there is none. Blocks.
-    static func held(_ resource: NamedResource, in store: VaultStore) throws -> String? {
+    /// Returns the name in media that is held whole, and how long that plays; nil for what it does not say. Blocks.
+    static func held(
+        _ resource: NamedResource, in store: VaultStore
+    ) throws -> (name: String?, duration: Int64?) {
         var source = try ExportSource(store, resource.id, resource.reference.url)
         let length = source.length
-        return try MediaName(length: length) { position, count in
+        let media = MediaName(length: length) { position, count in
             var bytes: [UInt8] = []
             while bytes.count < count, position + Int64(bytes.count) < length {
                 bytes += try source.bytes(at: position + Int64(bytes.count), upTo: count - bytes.count, of: store)
             }
             return Array(bytes.prefix(count))
-        }.find()
+        }
+        return (try media.find(), try media.duration())
     }
 }

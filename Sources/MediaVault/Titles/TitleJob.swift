@@ -62,6 +62,7 @@ final class TitleJob: Sendable {
         defer { withExtendedLifetime(lease) {} }
         try? await loader.ready()
         let isNew = loader.record.metadata == nil
+        let representation = loader.record.representation
         let isWhole = options.selection != nil
         let manifest = DownloadJob(loader, options, rate: rate) { [tell] progress in
             // Of a title, the bytes of all its resources are reported.
@@ -71,7 +72,8 @@ final class TitleJob: Sendable {
         guard let selection = options.selection else { return }
         let store = loader.store
         guard let held = try await loader.pool.run({ try HeldManifest(resource, in: store) }) else {
-            return try await name(resource, loader)
+            return try await describe(
+                resource, loader, hasChanged: loader.record.representation != representation)
         }
         do {
             try await fetch(held, selection, TitleOwner(resource: resource, loader: loader))
@@ -82,16 +84,25 @@ final class TitleJob: Sendable {
         }
     }
 
-    /// Records the name of media: the given one, else the one that it has, else the one in the media.
-    private func name(_ resource: NamedResource, _ loader: ResourceLoader) async throws {
+    /// Records the name of media: the given one, else the one that it has, else the one in the media; and how long the
+    /// media plays.
+    ///
+    /// - Parameter hasChanged: whether its bytes are others than before.
+    private func describe(_ resource: NamedResource, _ loader: ResourceLoader, hasChanged: Bool) async throws {
         let (record, store, given) = (loader.record, loader.store, options.name)
-        guard let metadata = record.metadata, given != nil || metadata.name == nil else { return }
+        guard let metadata = record.metadata,
+            hasChanged || given != nil || metadata.name == nil || metadata.duration == nil
+        else { return }
         try await loader.pool.run {
-            // A name that cannot be read is no reason to fail: the media is held.
-            guard let name = given ?? (try? MediaName.held(resource, in: store)), name != metadata.name else {
-                return
+            // What cannot be read is no reason to fail: the media is held.
+            let stated = try? MediaName.held(resource, in: store)
+            let name = given ?? metadata.name ?? stated?.name
+            let duration = stated.map { $0.duration } ?? metadata.duration
+            guard name != metadata.name || duration != metadata.duration else { return }
+            try record.changeTitles { metadata in
+                metadata.name = name
+                metadata.duration = duration
             }
-            try record.changeTitles { $0.name = name }
         }
     }
 

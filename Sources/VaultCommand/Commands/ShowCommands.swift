@@ -31,13 +31,19 @@ struct InfoCommand: AsyncParsableCommand {
         try await StandardOutput.shared.write(json ? try JSONText.of(summary) + "\n" : Self.text(summary))
     }
 
+    private static func facts(ofFile summary: ResourceSummary) -> [(name: String, value: String)] {
+        var facts = [
+            (name: "size", value: summary.size.map(String.init) ?? "unknown"),
+            (name: "held", value: RangeText.text(summary.held)), (name: "bytes", value: String(summary.bytes)),
+        ]
+        if let duration = summary.duration { facts.append(("duration", ClockText.text(seconds: duration / 1000))) }
+        if let bytes = summary.partBytes { facts.append(("played of it", String(bytes))) }
+        return facts
+    }
+
     private static func text(_ summary: ResourceSummary) -> String {
         // Of a title of several resources, the ranges of its manifest would say nothing.
-        let content =
-            summary.title.map(TitleText.facts) ?? [
-                ("size", summary.size.map(String.init) ?? "unknown"), ("held", RangeText.text(summary.held)),
-                ("bytes", String(summary.bytes)),
-            ] + (summary.partBytes.map { [("played of it", String($0))] } ?? [])
+        let content = summary.title.map(TitleText.facts) ?? facts(ofFile: summary)
         return FactText.text(
             [
                 ("id", summary.id?.description ?? "none"), ("name", summary.name ?? "none"), ("url", summary.url),
@@ -46,7 +52,7 @@ struct InfoCommand: AsyncParsableCommand {
                 ("type", summary.type ?? "unknown"), ("etag", summary.etag ?? "none"),
                 ("class", summary.resourceClass), ("mode", summary.mode?.rawValue ?? "default"),
                 ("generation", String(summary.generation)), ("added", summary.added.description),
-                ("last played", summary.accessed.description),
+                ("last used", summary.accessed.description),
             ])
     }
 }

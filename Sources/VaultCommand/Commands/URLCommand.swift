@@ -169,7 +169,7 @@ struct LinkedTitles: Sendable {
         init(_ title: ListedDocument, _ url: MediaURL) {
             self.url = url
             name = title.name
-            duration = title.title?.duration.map { ($0 + 500) / 1000 }
+            duration = title.duration.map { ($0 + 500) / 1000 }
         }
     }
 

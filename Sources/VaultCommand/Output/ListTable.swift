@@ -43,7 +43,7 @@ enum ListColumn: String, CaseIterable, Sendable {
         case .expires:
             title.expires.map { $0.seconds <= now ? "now" : "in " + AgeText.text(seconds: $0.seconds - now) } ?? "-"
         case .type: Terminal.printable(title.title.map(TitleText.kind) ?? title.type ?? "?")
-        case .duration: title.title?.duration.map { ClockText.text(seconds: $0 / 1000) } ?? "?"
+        case .duration: title.duration.map { ClockText.text(seconds: $0 / 1000) } ?? "?"
         case .class: title.class
         case .name: Terminal.printable(title.name ?? ShownURL.of(title.url))
         case .url: Terminal.printable(title.url)

@@ -150,10 +150,27 @@ struct APIRequest: Sendable {
         } catch let error as DecodingError {
             // The message does not repeat the body, which may contain a token, but for the name of one of its members.
             // The error for a number that is no integer does not say which it is.
-            let what = (Self.member(of: error) ?? schema.fractionalMember(in: bytes)).map { "the body's \($0)" }
-            throw VaultError(
-                .invalidArgument,
-                "\(what ?? "the body") is not the JSON that this request expects; see the API description")
+            throw VaultError(.invalidArgument, "\(fault(error, bytes)); see the API description")
+        }
+    }
+
+    private func fault(_ error: DecodingError, _ bytes: [UInt8]) -> String {
+        let fraction = Self.member(of: error) == nil ? schema.fractionalMember(in: bytes) : nil
+        guard let member = Self.member(of: error) ?? fraction else {
+            return "the body is not the JSON that this request expects"
+        }
+        if case .keyNotFound(_, let context) = error, context.codingPath.isEmpty {
+            return "the body lacks the member \(member)"
+        }
+        let expectation = Self.isOfWholeMember(error) || fraction != nil ? schema.expectation(of: member) : nil
+        return "the body's \(member) \(expectation ?? "is not the JSON that this request expects")"
+    }
+
+    /// Whether a member itself has another type than it must have, rather than a value within it, or its text.
+    private static func isOfWholeMember(_ error: DecodingError) -> Bool {
+        switch error {
+        case .typeMismatch(_, let context), .valueNotFound(_, let context): context.codingPath.count == 1
+        default: false
         }
     }
 

@@ -67,6 +67,29 @@ struct RequestSchema: Sendable {
         }
     }
 
+    /// Returns what a member of the body must be, in words; nil if that takes more than a few.
+    func expectation(of name: String) -> String? {
+        var schema = Self.target(of: Self.target(of: body)["properties"]?[name] ?? .other)
+        if case .array(let choices)? = schema["anyOf"] {
+            let values = choices.filter { $0["type"] != .text("null") }
+            guard values.count == 1, let only = values.first else { return nil }
+            schema = Self.target(of: only)
+        }
+        if case .array(let choices)? = schema["enum"] {
+            let words = choices.compactMap { if case .text(let word) = $0 { word } else { nil } }
+            return words.count == choices.count ? "must be one of \(words.joined(separator: ", "))" : nil
+        }
+        guard schema["format"] != .text("date-time") else { return "must be a time such as 2027-01-31T00:00:00Z" }
+        guard case .text(let type)? = schema["type"] else { return nil }
+        return Self.words[type].map { "must be \($0)" }
+    }
+
+    /// The types of JSON values, as messages have them.
+    private static let words = [
+        "integer": "an integer", "number": "a number", "string": "a text", "boolean": "true or false",
+        "array": "an array", "object": "an object",
+    ]
+
     private static func takesFractions(_ schema: JSONShape) -> Bool {
         let schema = target(of: schema)
         if case .array(let choices)? = schema["anyOf"] { return choices.contains(where: takesFractions) }

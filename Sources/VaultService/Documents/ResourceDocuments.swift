@@ -16,6 +16,8 @@ package struct ListedDocument: Codable, Sendable {
     @OrNull package var type: String?
     package let complete: Bool
     @OrNull package var name: String?
+    /// How long it plays, in milliseconds.
+    @OrNull package var duration: Int64?
     /// The title that it is the manifest of; size and bytes are those of the whole title then.
     @OrNull package var title: Title?
 
@@ -30,6 +32,7 @@ package struct ListedDocument: Codable, Sendable {
         type = summary.type
         complete = summary.isWhole
         name = summary.name
+        duration = summary.duration
         title = summary.title
     }
 }

@@ -93,6 +93,14 @@ extension ResourceMetadata {
         set { members["name"] = newValue.map { .string($0) } }
     }
 
+    /// How long its media plays, in milliseconds; nil if the media does not say it.
+    ///
+    /// An invalid member counts as absent.
+    package var duration: Int64? {
+        get { if case .integer(let duration)? = members["duration"], duration > 0 { duration } else { nil } }
+        set { members["duration"] = newValue.map { .integer($0) } }
+    }
+
     /// What was fetched of a title, if the resource is the manifest that names it.
     package var title: JSONObject? {
         get { members["title"].flatMap { try? JSONObject($0, name: "title") } }

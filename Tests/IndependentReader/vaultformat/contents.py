@@ -205,7 +205,8 @@ class Contents:
     def _check_metadata(self, resource, name):
         self._members(resource.metadata, f"the metadata of resource {name}",
                       {"url": str, "cacheKey": str, "created": int},
-                      {"serving": str, "partOf": list, "fields": list, "fieldsOrigin": str, "mode": str, "id": str})
+                      {"serving": str, "partOf": list, "fields": list, "fieldsOrigin": str, "mode": str, "id": str,
+                       "duration": int})
         if resource.metadata.get("id") is not None and not is_title_id(resource.metadata["id"]):
             self._fault(f"Resource {name} keeps an id that is none.")
         try:

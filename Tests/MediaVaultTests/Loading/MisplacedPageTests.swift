@@ -204,9 +204,11 @@ struct MisplacedPageTests {
             #expect(try await vault.summary(of: fixture.url)?.isComplete == true)
         }
         for try await _ in try await vault.read(fixture.url) {}
-        try await vault.setMode(.offline)
+        // Waits until the bytes are durable.
+        while try await vault.status().bytes < 5000 { try await Task.sleep(for: .milliseconds(20)) }
+        try await vault.setMode(.offline, for: fixture.url)
         try await refuse()
-        try await vault.setMode(nil)
+        try await vault.setMode(nil, for: fixture.url)
         try await vault.pin(MediaReference(fixture.url))
         try await refuse()
         try await vault.remove(MediaReference(fixture.url))

@@ -1,9 +1,10 @@
+import OriginTestSupport
 import SeededRandom
 import Testing
 
 @testable import MediaVault
 
-@Suite("Names within media")
+@Suite("Names within media", .timeLimit(.minutes(5)))
 struct MediaNameTests {
     private static func name(in bytes: [UInt8]) throws -> String? {
         try MediaName(length: Int64(bytes.count)) { position, count in
@@ -20,6 +21,59 @@ struct MediaNameTests {
 
     private static func box(_ type: String, _ content: [UInt8]) -> [UInt8] {
         big(content.count + 8, 4) + type.unicodeScalars.map { UInt8($0.value) } + content
+    }
+
+    private static func media(_ bytes: [UInt8]) -> MediaName {
+        MediaName(length: Int64(bytes.count)) { position, count in
+            #expect(position >= 0 && (0...1100).contains(count))
+            return position < bytes.count ? Array(bytes[Int(position)...].prefix(count)) : []
+        }
+    }
+
+    /// Returns an MP4 with the header of a movie.
+    static func movie(version: UInt8 = 0, scale: Int, _ duration: Int) -> [UInt8] {
+        let size = version == 1 ? 8 : 4
+        let header = [version, 0, 0, 0] + big(7, size) + big(8, size) + big(scale, 4) + big(duration, size)
+        return box("ftyp", Array("isom".utf8)) + box("moov", box("iods", []) + box("mvhd", header + big(1, 60)))
+    }
+
+    @Test("How long an MP4 plays is in the header of its movie, in units that this states")
+    func duration() throws {
+        for (bytes, milliseconds) in [
+            (Self.movie(scale: 600, 54_300), 90_500), (Self.movie(version: 1, scale: 90_000, 1 << 33), 95_443_717),
+            (Self.movie(scale: 1000, 1), 1), (Self.movie(scale: 0, 5), nil), (Self.movie(scale: 1000, 0), nil),
+            (Self.movie(scale: 1000, Int(UInt32.max)), nil), (Self.movie(version: 1, scale: 1000, -1), nil),
+            (Self.movie(version: 1, scale: 1, 1 << 60), nil), (Self.movie(scale: 3000, 1), nil),
+            (Self.film("A film"), nil), (Array(Self.movie(scale: 600, 54_300).dropLast(80)), nil), ([], nil),
+            (Self.tag(4, Self.frame("TIT2", 4, [3, 0x41])), nil),
+        ] as [([UInt8], Int64?)] { #expect(try Self.media(bytes).duration() == milliseconds) }
+    }
+
+    @Test("How long media plays is told once it is fetched")
+    func fetched() async throws {
+        func answer(_ bytes: [UInt8]) -> @Sendable (ScriptedRequest) -> ScriptedAnswer {
+            { request in
+                var answer = ScriptedAnswer(
+                    200,
+                    fields: [
+                        "Content-Length": "\(bytes.count)", "Content-Type": "video/mp4", "Cache-Control": "max-age=0",
+                    ])
+                if request.method == "GET" { answer.body = [.bytes(bytes)] }
+                return answer
+            }
+        }
+        let fixture = try await VaultFixture(ScriptedResource(length: 1))
+        fixture.origin.answer(with: answer(Self.movie(scale: 600, 54_300)))
+        let vault = try await fixture.open()
+        for try await _ in try await vault.read(fixture.url) {}
+        #expect(try await vault.summary(of: fixture.url)?.duration == nil, "only what is fetched is looked into")
+        for try await _ in vault.download(fixture.url) {}
+        #expect(try await vault.summary(of: fixture.url)?.duration == 90_500)
+        try await vault.remove(MediaReference(fixture.url))
+        fixture.origin.answer(with: answer(Self.movie(scale: 1000, 1234)))
+        for try await _ in vault.download(fixture.url) {}
+        #expect(try await vault.summary(of: fixture.url)?.duration == 1234)
+        await vault.close()
     }
 
     private static func film(_ name: String, isQuickTime: Bool = false, before: [UInt8] = []) -> [UInt8] {
@@ -87,6 +141,7 @@ struct MediaNameTests {
         let whole = [
             Self.film("A film", before: Self.box("free", [])),
             Self.tag(4, Self.frame("TIT2", 4, [1, 0xFF, 0xFE, 1, 2])),
+            Self.movie(scale: 600, 54_300), Self.movie(version: 1, scale: 600, 54_300),
             Self.tag(3, flags: 0xC0, Self.frame("TIT2", 3, [0, 1])), Self.tag(2, Self.frame("TT2", 2, [0, 1])),
         ]
         for _ in 0..<4000 {
@@ -96,7 +151,9 @@ struct MediaNameTests {
                     [0, 1, 0x7F, 0x80, 0xFF].randomElement(
                         using: &random) ?? 0
             }
-            let name = try Self.name(in: Array(bytes.prefix(Int.random(in: 0...bytes.count, using: &random))))
+            bytes = Array(bytes.prefix(Int.random(in: 0...bytes.count, using: &random)))
+            #expect(try Self.media(bytes).duration().map { $0 > 0 } ?? true, "seed \(seed)")
+            let name = try Self.name(in: bytes)
             #expect(name.map { !$0.isEmpty && $0.count <= 200 } ?? true, "seed \(seed)")
         }
     }

@@ -81,7 +81,8 @@ struct TitleIDTests {
                     400, "the body's \(member) ", service.control("POST", "/api/v1/pins", body: body), body)
             }
             try await expect(
-                400, "the body's name ", service.control("POST", "/api/v1/names", body: #"{"id":"\#(id)"}"#), "names")
+                400, "lacks the member name;", service.control("POST", "/api/v1/names", body: #"{"id":"\#(id)"}"#),
+                "names")
             let query = "?id=\(id)&url=\(url.absoluteString)"
             for target in ["resource", "content", "explanation", "audit", "events"] {
                 try await expect(400, "both id and url", service.control("GET", "/api/v1/\(target)\(query)"), target)

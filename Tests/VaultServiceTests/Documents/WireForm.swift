@@ -57,7 +57,7 @@ struct WireForm: Sendable, CustomTestStringConvertible {
     private static let times = #""accessed":"2026-11-23T22:00:00Z","added":"2026-11-23T22:15:39Z""#
 
     private static let resource =
-        #"{\#(times),"bytes":5,"class":"cache","contentID":"e","etag":"\"a\"","expires":\#(time),"generation":1,"#
+        #"{\#(times),"bytes":5,"class":"cache","contentID":"e","duration":8,"etag":"\"a\"","expires":\#(time),"generation":1,"#
         + #""held":[[0,5],[7,9]],"id":"k3v7q2ma","mode":"prefer-vault","#
         + #""name":"d","part":false,"partBytes":6,"size":9,"title":\#(title),"type":"video/mp4","#
         + #""url":"https://a.example/b?c"}"#
@@ -79,18 +79,19 @@ struct WireForm: Sendable, CustomTestStringConvertible {
                 + #""unlock":{"method":"key-file","restsWithVault":true},"used":8,"vault":"\#(vault)"}"#),
         WireForm(
             ListedDocument.self, "Listed",
-            #"{\#(times),"bytes":5,"class":"pinned","complete":true,"contentID":"e","expires":\#(time),"id":"k3v7q2ma","#
-                + #""name":"d","size":5,"title":\#(title),"type":"video/mp4","url":"https://a.example/"}"#,
+            #"{\#(times),"bytes":5,"class":"pinned","complete":true,"contentID":"e","duration":8,"expires":\#(time),"#
+                + #""id":"k3v7q2ma","name":"d","size":5,"title":\#(title),"type":"video/mp4","#
+                + #""url":"https://a.example/"}"#,
             minimal:
-                #"{\#(times),"bytes":5,"class":"pinned","complete":true,"contentID":null,"expires":null,"#
+                #"{\#(times),"bytes":5,"class":"pinned","complete":true,"contentID":null,"duration":null,"expires":null,"#
                 + #""id":null,"name":null,"size":null,"title":null,"type":null,"url":"https://a.example/"}"#),
         WireForm(
             PageDocument.self, "Page", #"{"damaged":1,"next":"\#(id)","resources":[]}"#,
             minimal: #"{"damaged":1,"next":null,"resources":[]}"#),
         WireForm(
             ResourceSummary.self, "Resource", resource,
-            minimal: #"{\#(times),"bytes":0,"class":"cache","contentID":null,"etag":null,"expires":null,"#
-                + #""generation":1,"held":[],"id":null,"mode":null,"#
+            minimal: #"{\#(times),"bytes":0,"class":"cache","contentID":null,"duration":null,"etag":null,"#
+                + #""expires":null,"generation":1,"held":[],"id":null,"mode":null,"#
                 + #""name":null,"part":true,"partBytes":null,"size":null,"title":null,"type":null,"#
                 + #""url":"https://a.example/b?c"}"#),
         WireForm(
