@@ -9,7 +9,7 @@ enum KeysText {
         let rows = document.generations.map { generation in
             [
                 String(generation.number), generation.state.rawValue, day(generation.created),
-                String(generation.resources), ByteCount.text(generation.bytes), String(generation.backups),
+                String(generation.titles), ByteCount.text(generation.bytes), String(generation.backups),
             ]
         }
         let folded = document.folded.map { range in
@@ -96,7 +96,7 @@ enum KeysText {
 
     /// Returns what needs a generation: `12 titles (3.2 GB)`.
     static func need(_ generation: GenerationReport) -> String {
-        "\(Count.of(generation.resources, "title")) (\(ByteCount.text(generation.bytes)))"
+        "\(Count.of(generation.titles, "title")) (\(ByteCount.text(generation.bytes)))"
     }
 
     /// Returns the day in UTC in ISO 8601 format.

@@ -87,7 +87,7 @@ enum RunbookText: Sendable {
     static func generations(_ document: KeysDocument, since before: KeysDocument? = nil) -> [String] {
         let earlier = Set((before ?? document).generations.filter { $0.state == .retired }.map(\.number))
         return document.generations.filter { !earlier.contains($0.number) }.map { generation in
-            "generation \(generation.number): \(generation.state), \(Count.of(generation.resources, "title")), "
+            "generation \(generation.number): \(generation.state), \(Count.of(generation.titles, "title")), "
                 + "\(generation.bytes) bytes"
         }
     }

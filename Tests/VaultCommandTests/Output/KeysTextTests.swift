@@ -14,10 +14,10 @@ struct KeysTextTests {
                 """
                 {"current":3,"act":\(act),"locatorChanging":\(isLocatorChanging),
                 "reseal":\(reseal),"shreds":\(shreds),"folded":[],"generations":[
-                {"number":1,"created":1700000000,"state":"retired","backups":2,"resources":0,"bytes":0,"leaving":0},
-                {"number":2,"created":1710000000,"state":"active","backups":0,"resources":12,"bytes":3200000,
+                {"number":1,"created":"2023-11-14T22:13:20Z","state":"retired","backups":2,"resources":0,"titles":0,"bytes":0,"leaving":0},
+                {"number":2,"created":"2024-03-09T16:00:00Z","state":"active","backups":0,"resources":12,"titles":12,"bytes":3200000,
                 "leaving":\(leaving)},
-                {"number":3,"created":1720000000,"state":"current","backups":0,"resources":1,"bytes":5,"leaving":0}]}
+                {"number":3,"created":"2024-07-03T09:46:40Z","state":"current","backups":0,"resources":1,"titles":1,"bytes":5,"leaving":0}]}
                 """.utf8))
     }
 
@@ -48,8 +48,8 @@ struct KeysTextTests {
         func sheet(_ active: Int) throws -> KeysDocument {
             let generations = (1...active).map { number in
                 """
-                {"number":\(number + 9),"created":1700000000,"state":"\(number == active ? "current" : "active")",
-                "backups":0,"resources":1,"bytes":1,"leaving":0}
+                {"number":\(number + 9),"created":"2023-11-14T22:13:20Z","state":"\(number == active ? "current" : "active")",
+                "backups":0,"resources":1,"titles":1,"bytes":1,"leaving":0}
                 """
             }
             return try JSONText.read(
