@@ -9,7 +9,7 @@ enum ErrorAnswer {
     /// Returns the answer to a path that is none of the service's; of one that a client wrote for the API, it says why.
     static func notFound(target: String) -> Answer {
         guard target.hasPrefix("/api/") else { return notFound }
-        return target.hasPrefix(APIRoute.beforeID) ? strangeID : unknownAPIPath
+        return target.hasPrefix("/api/v1/resources/") ? strangeID : unknownAPIPath
     }
 
     private static let unknownAPIPath = answer(

@@ -24,8 +24,7 @@ enum APIRoute: String, CaseIterable, Sendable {
     private static let prefix = "/api/v1/"
     private static let byID = Self.allCases.filter { $0.rawValue.contains(Self.idPlace) }
     private static let idPlace = "{id}"
-    /// What the paths of resources begin with.
-    static let beforeID = prefix + "resources/"
+    private static let beforeID = prefix + "resources/"
 
     /// The route of a path; nil if there is none.
     init?(path: some StringProtocol) {
