@@ -59,6 +59,9 @@ extension ProgramFile {
         at path: String, examining examine: (String) -> ProgramFile? = { ProgramFile(at: $0) }
     ) throws -> String {
         let real = URL(filePath: path).resolvingSymlinksInPath().path
+        // Of a file that is not there, the folders say nothing.
+        let program = examine(real)
+        guard program != nil else { throw ProgramFailure(reason: "there is no such file") }
         var folders: [ProgramFile] = []
         var folder = real
         while folder != "/", !folder.isEmpty {
@@ -68,7 +71,7 @@ extension ProgramFile {
             }
             folders.append(examined)
         }
-        if let fault = fault(of: examine(real), in: folders, user: geteuid()) {
+        if let fault = fault(of: program, in: folders, user: geteuid()) {
             throw ProgramFailure(reason: fault)
         }
         return real
