@@ -309,4 +309,5 @@ class Tokens(VaultCase):
         several = vault.result("url", *urls.values()).decode().split()
         self.assertEqual([re.sub(".*/", "", address) for address in several], list(urls))
         prefixed = vault.result("url", "--m3u", "--prefix", self.origin.url("moov")).decode().splitlines()
-        self.assertEqual(prefixed[1], f"#EXTINF:-1,{TITLE}")
+        # The film's header says how long it plays.
+        self.assertEqual(prefixed[1], f"#EXTINF:20,{TITLE}")
