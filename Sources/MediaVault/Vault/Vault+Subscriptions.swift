@@ -14,7 +14,8 @@ extension Vault {
 
     /// Adds a subscription, or gives the one of the same source other choices; its titles stay.
     ///
-    /// - Throws: ``VaultError``: `invalidURL`, `invalidArgument`, `owned`; `busy` if there are too many.
+    /// - Throws: ``VaultError``: `invalidURL`, `invalidArgument`, `owned`; `inUse` if another one has the name; `busy` if
+    ///   there are too many.
     package func subscribe(
         _ source: Subscription.Source, _ choices: Subscription.Choices
     ) async throws -> Subscription {
@@ -36,7 +37,7 @@ extension Vault {
         let former = known.subscriptions.first { $0.source == source }
         let isTaken = known.subscriptions.contains { $0.id != former?.id && $0.choices.name == choices.name }
         guard choices.name == nil || !isTaken else {
-            throw VaultError(.invalidArgument, "another subscription has this name; give another one")
+            throw VaultError(.inUse, "another subscription has this name; give another one")
         }
         if var former {
             // Another interval counts from now on.

@@ -277,6 +277,20 @@ struct SubscriptionTests {
         await vault.close()
     }
 
+    @Test("No two subscriptions have one name")
+    func names() async throws {
+        let vault = try await fixture.open()
+        var choices = Subscription.Choices()
+        choices.name = "show"
+        _ = try await vault.subscribe(.feed(url), choices)
+        let error = await #expect(throws: VaultError.self) {
+            try await vault.subscribe(.feed(fixture.origin.url("/feed2").absoluteString), choices)
+        }
+        #expect(error?.code == .inUse)
+        #expect(try await vault.subscriptions().subscriptions.count == 1)
+        await vault.close()
+    }
+
     @Test("A removed subscription leaves its titles, or takes those that only it brought")
     func removal() async throws {
         let vault = try await fixture.open()
