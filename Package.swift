@@ -91,7 +91,7 @@ let package = Package(
                 nioPosix, nioSSL, httpTypes, logging, metrics, lifecycle, signals, subprocess, systemPackage,
             ],
             // In the code, because the installed command is one file and must not look for a bundle.
-            resources: [.embedInCode("OpenAPI/openapi.json")], swiftSettings: settings),
+            resources: [.embedInCode("OpenAPI/openapi.json"), .embedInCode("Pages")], swiftSettings: settings),
         .executableTarget(
             name: "VaultCommand",
             dependencies: ["CProcess", "CRevision", "MediaVault", "VaultModel", "VaultService", arguments, logging],

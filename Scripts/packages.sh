@@ -80,11 +80,11 @@ require_tools() {
     fi # on other systems the call of a missing tool fails
 }
 
-# Installs playwright, which drives Debian's Chromium, from PyPI into a Python environment in .build/playwright.
+# Installs playwright, which drives Debian's Chromium, and axe, which examines pages, from PyPI into a Python environment in .build/playwright.
 require_playwright() {
     local place=.build/playwright
     require_packages python3-venv chromium
-    [[ ! -x $place/bin/python ]] || ! "$place/bin/python" -c 'import playwright' 2>/dev/null || return 0
+    [[ ! -x $place/bin/python ]] || ! "$place/bin/python" -c 'import playwright, axe_playwright_python' 2>/dev/null || return 0
     echo "Installing playwright …"
     if ! quietly .build/playwright.log /usr/bin/python3 -m venv --clear "$place" ||
         ! quietly .build/playwright.log "$place/bin/pip" install --quiet --disable-pip-version-check \

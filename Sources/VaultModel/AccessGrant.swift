@@ -15,9 +15,10 @@ public enum AccessScope: String, CaseIterable, Codable, Comparable, Sendable {
     private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 }
 
-/// A token or a set of named playback links that a vault has issued, and that can be revoked on its own.
+/// A token, a set of named playback links or a session of a browser that a vault has issued, and that can be revoked on
+/// its own.
 ///
-/// It is a record, not a secret: nothing in it is enough to make the token or the links.
+/// It is a record, not a secret: nothing in it is enough to make the token, the links or the session.
 public struct AccessGrant: Hashable, Sendable {
     /// What was issued.
     public enum Kind: Hashable, Sendable {
@@ -25,9 +26,22 @@ public struct AccessGrant: Hashable, Sendable {
         case token(AccessScope)
         /// Playback links, to one resource or several.
         case links(LinkedResources)
+        /// A session of a browser, in which the vault's owner is signed in.
+        case session
 
-        /// Whether it is a token.
-        public var isToken: Bool { if case .token = self { true } else { false } }
+        /// The kind without its details.
+        public var family: Family {
+            switch self {
+            case .token: .tokens
+            case .links: .links
+            case .session: .sessions
+            }
+        }
+    }
+
+    /// What is listed and revoked together; no two of a family have the same name, except for sessions.
+    public enum Family: String, CaseIterable, Sendable {
+        case tokens, links, sessions
     }
 
     /// The resources that named links lead to.
@@ -43,19 +57,25 @@ public struct AccessGrant: Hashable, Sendable {
     package let id: GrantID
     /// What was issued.
     public let kind: Kind
-    /// The name that the operator gave it; links always have one.
+    /// The name that the operator gave it; links always have one. Of a session it is that of the browser.
     public let name: String?
     /// When it was created, in seconds since 1970.
     public let created: Int64
     /// When it expires, in seconds since 1970; nil for never.
     public let expires: Int64?
-    /// The beginning of the day, in UTC, on which it was last used, in seconds since 1970; nil if it never was.
+    /// The beginning of the period, in UTC, in which it was last used, in seconds since 1970; nil if it never was.
+    ///
+    /// The period is a day, and of a session five minutes.
     public package(set) var lastUsed: Int64?
     /// Names the token key and the epoch that it was made with, so that it is known to be void without them.
     package let era: [UInt8]
 
     /// The length of a day in seconds.
     package static let day: Int64 = 86_400
+    /// How long a session lasts at most, in seconds.
+    package static let maxSession: Int64 = 7 * day
+    /// How long a session lasts without being used, in seconds.
+    package static let maxIdleSession: Int64 = 12 * 3600
     /// The most characters of a name, of which an accent may be one.
     package static let maxNameLength = 100
     /// Characters that change the direction of a name, or cannot be seen in it.
@@ -76,10 +96,16 @@ public struct AccessGrant: Hashable, Sendable {
     /// The id by which people and programs name it: eight hex digits, unique within the vault.
     public var shortID: String { String(id.hex.prefix(Self.shortIDLength)) }
 
-    /// Returns whether it has not expired.
+    /// For how many seconds a use is not recorded again.
+    package var usePeriod: Int64 { kind.family == .sessions ? 300 : Self.day }
+
+    /// Returns whether it has not expired, which a session also does if it is not used.
     ///
     /// - Parameter now: seconds since 1970.
-    package func isCurrent(at now: Int64) -> Bool { expires.map { $0 > now } ?? true }
+    package func isCurrent(at now: Int64) -> Bool {
+        guard expires ?? .max > now else { return false }
+        return kind.family != .sessions || max(created, lastUsed ?? 0) + usePeriod + Self.maxIdleSession > now
+    }
 
     /// Checks a name: two names that look the same would hide which of them is revoked.
     ///
@@ -129,6 +155,7 @@ extension AccessGrant {
             case "links":
                 guard let count = Int(exactly: try record.integer("count")) else { return nil }
                 kind = .links(LinkedResources(url: try record.string("url"), count: count))
+            case "session": kind = .session
             default: return nil
             }
             self.init(
@@ -151,6 +178,7 @@ extension AccessGrant {
             record["kind"] = .string("links")
             record["url"] = .string(resources.url)
             record["count"] = .integer(Int64(resources.count))
+        case .session: record["kind"] = .string("session")
         }
         record["name"] = name.map { .string($0) }
         record["expires"] = expires.map { .integer($0) }

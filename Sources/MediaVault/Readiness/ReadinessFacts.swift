@@ -154,9 +154,11 @@ struct WholeFacts: Hashable, Sendable {
     private func accessFindings(until: Timestamp, _ now: Int64) -> [ReadinessFinding] {
         access.filter { $0.isCurrent(at: now) && !$0.isCurrent(at: until.seconds) }.map { grant in
             let name = grant.name ?? grant.shortID
-            let what = grant.kind.isToken ? "the token \"\(name)\" ends" : "the playback links \"\(name)\" end"
+            let what =
+                grant.kind.family == .tokens ? "the token \"\(name)\" ends" : "the playback links \"\(name)\" end"
             let time = Timestamp(seconds: grant.expires ?? 0)
-            let remedy = grant.kind.isToken ? "create a token that lasts longer" : "create links that last longer"
+            let remedy =
+                grant.kind.family == .tokens ? "create a token that lasts longer" : "create links that last longer"
             return ReadinessFinding(.accessEnds, "\(what) at \(time), before the day that you named; \(remedy)")
         }
     }
@@ -175,6 +177,7 @@ extension AccessGrant {
         switch kind {
         case .links: true
         case .token(let scope): scope >= .play
+        case .session: false
         }
     }
 }

@@ -1,46 +1,92 @@
 import VaultCrypto
 import VaultModel
 
-/// A token: the prefix `mvt_`, then base64url of its grant's id and a mac.
+/// A token: its prefix, then base64url of its grant's id and a mac.
 ///
-/// The mac is for the id, the scope and the expiry, so that no other record can make more of a token.
+/// The mac is for the id, what the token is, and the expiry, so that no other record can make more of a token.
 struct AccessToken: Hashable {
+    /// What it is.
+    enum Use: Hashable {
+        /// A token of the API.
+        case api(AccessScope)
+        /// The cookie of a session, which the scripts of its page cannot read.
+        case cookie
+        /// The proof of a session, which the scripts of its page send with each request, and a cookie cannot replace.
+        case proof
+
+        /// By which people and programs that look for leaked secrets know it.
+        var prefix: String {
+            switch self {
+            case .api: "mvt_"
+            case .cookie: "mvs_"
+            case .proof: "mvp_"
+            }
+        }
+
+        /// The word in the input of the mac; no scope has the name of another use.
+        fileprivate var word: String {
+            switch self {
+            case .api(let scope): scope.rawValue
+            case .cookie: "session cookie"
+            case .proof: "session proof"
+            }
+        }
+    }
+
+    let prefix: String
     let grant: GrantID
     /// 32 bytes under the token key.
     let mac: [UInt8]
 
-    /// By which people and programs that look for leaked secrets know it.
-    static let prefix = "mvt_"
+    private static let prefixes = [Use.api(.read), .cookie, .proof].map(\.prefix)
+    private static let prefixLength = 4
     private static let macByteCount = 32
-    private static let textLength = prefix.utf8.count + (GrantKind.byteCount + macByteCount) / 3 * 4
+    private static let textLength = prefixLength + (GrantKind.byteCount + macByteCount) / 3 * 4
 
-    init(grant: GrantID, mac: [UInt8]) { (self.grant, self.mac) = (grant, mac) }
+    init(_ use: Use, grant: GrantID, mac: [UInt8]) { (prefix, self.grant, self.mac) = (use.prefix, grant, mac) }
 
     /// Parses exactly the text that ``text`` writes.
     init?(_ text: String) {
-        guard text.utf8.count == Self.textLength, text.utf8.starts(with: Self.prefix.utf8),
-            let bytes = Base64.decodeFromURL(String(Substring(text.utf8.dropFirst(Self.prefix.utf8.count)))),
+        guard text.utf8.count == Self.textLength, let prefix = Self.prefixes.first(where: { text.hasPrefix($0) }),
+            let bytes = Base64.decodeFromURL(String(Substring(text.utf8.dropFirst(Self.prefixLength)))),
             bytes.count == GrantKind.byteCount + Self.macByteCount,
             let grant = GrantID(bytes: Array(bytes.prefix(GrantKind.byteCount)))
         else { return nil }
-        self.init(grant: grant, mac: Array(bytes.dropFirst(GrantKind.byteCount)))
+        self.prefix = prefix
+        self.grant = grant
+        mac = Array(bytes.dropFirst(GrantKind.byteCount))
     }
 
-    var text: String { Self.prefix + Base64.encodeForURL(grant.bytes + mac) }
+    var text: String { prefix + Base64.encodeForURL(grant.bytes + mac) }
 
     /// Returns the input of the mac.
-    static func message(epoch: Int64, grant: AccessGrant, scope: AccessScope) -> [UInt8] {
+    static func message(epoch: Int64, grant: AccessGrant, _ use: Use) -> [UInt8] {
         let expiry = grant.expires.map { String($0) } ?? "never"
         return MACMessage.bytes(
-            [Array(String(epoch).utf8), grant.id.bytes, Array(scope.rawValue.utf8), Array(expiry.utf8)])
+            [Array(String(epoch).utf8), grant.id.bytes, Array(use.word.utf8), Array(expiry.utf8)])
     }
 }
 
-/// What a request with a valid token may do.
+/// What a request with a valid token, or of a session, may do.
 package struct TokenAccess: Hashable, Sendable {
     let grant: GrantID
     /// What it allows.
     package let scope: AccessScope
+    /// Whether it is a session, with which all ends that was created in it without a name.
+    package let isSession: Bool
+}
+
+/// The two halves of a session's secret. Only both together admit a request.
+///
+/// A cookie is sent to every port of its host, and may be taken there; what a script keeps, another script of its page
+/// may take. Neither thief has the other half.
+package struct SessionSecret: Hashable, Sendable {
+    /// The value of the cookie.
+    package let cookie: String
+    /// What the page sends in a field of its own.
+    package let proof: String
+
+    package init(cookie: String, proof: String) { (self.cookie, self.proof) = (cookie, proof) }
 }
 
 extension TokenIssuer {
@@ -56,11 +102,29 @@ extension TokenIssuer {
     /// Does the same as ``scope(ofToken:now:)``, and records that the token was used.
     package func access(byToken text: String, now: Int64) -> TokenAccess? {
         guard let token = AccessToken(text), let grant = grants?.grant(token.grant),
-            case .token(let scope) = grant.kind,
-            ConstantTime.areEqual(mac(of: grant, scope), token.mac), grant.era == era, grant.isCurrent(at: now)
+            case .token(let scope) = grant.kind, matches(token, grant, .api(scope)), grant.era == era,
+            grant.isCurrent(at: now)
         else { return nil }
         grants?.noteUse(of: grant, now: now)
-        return TokenAccess(grant: grant.id, scope: scope)
+        return TokenAccess(grant: grant.id, scope: scope, isSession: false)
+    }
+
+    /// Returns what a session allows, and records that it was used; nil unless the vault has begun it, both halves of
+    /// its secret are right, and it has not ended.
+    ///
+    /// The time does not depend on how much of the secret is correct.
+    package func access(bySession secret: SessionSecret, now: Int64) -> TokenAccess? {
+        guard let cookie = AccessToken(secret.cookie), let proof = AccessToken(secret.proof),
+            cookie.grant == proof.grant, let grant = grants?.grant(cookie.grant), grant.kind == .session
+        else { return nil }
+        let (isCookie, isProof) = (matches(cookie, grant, .cookie), matches(proof, grant, .proof))
+        guard isCookie, isProof, grant.era == era, grant.isCurrent(at: now) else { return nil }
+        grants?.noteUse(of: grant, now: now)
+        return TokenAccess(grant: grant.id, scope: .admin, isSession: true)
+    }
+
+    private func matches(_ token: AccessToken, _ grant: AccessGrant, _ use: AccessToken.Use) -> Bool {
+        token.prefix == use.prefix && ConstantTime.areEqual(mac(of: grant, use), token.mac)
     }
 
     /// Returns whether a token that was accepted before still would be.
@@ -69,9 +133,9 @@ extension TokenIssuer {
         return grant.era == era && grant.isCurrent(at: now)
     }
 
-    /// Returns the token of a grant.
-    func token(of grant: AccessGrant, _ scope: AccessScope) -> String {
-        AccessToken(grant: grant.id, mac: mac(of: grant, scope)).text
+    /// Returns the token of a grant, or one half of its session's secret.
+    func token(of grant: AccessGrant, _ use: AccessToken.Use) -> String {
+        AccessToken(use, grant: grant.id, mac: mac(of: grant, use)).text
     }
 
     /// Names the token key and the epoch in use: what was made with others is void.
@@ -81,7 +145,7 @@ extension TokenIssuer {
 
     private static var eraByteCount: Int { 16 }
 
-    private func mac(of grant: AccessGrant, _ scope: AccessScope) -> [UInt8] {
-        keyring.token(.token, AccessToken.message(epoch: keyring.tokenEpoch, grant: grant, scope: scope))
+    private func mac(of grant: AccessGrant, _ use: AccessToken.Use) -> [UInt8] {
+        keyring.token(.token, AccessToken.message(epoch: keyring.tokenEpoch, grant: grant, use))
     }
 }

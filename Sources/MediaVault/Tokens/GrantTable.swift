@@ -3,7 +3,7 @@ import VaultCrypto
 import VaultModel
 import VaultStorage
 
-/// The tokens and named links that a vault has issued, as the index has them.
+/// The tokens, named links and sessions that a vault has issued, as the index has them.
 ///
 /// A request looks only here. The owner of the vault changes the index first, durably, and then the table; another
 /// process that reads the vault has what there was when it opened it.
@@ -12,7 +12,7 @@ final class GrantTable: Sendable {
         var grants: [GrantID: AccessGrant] = [:]
         /// The number of rows of the index that do not open.
         var unreadable = 0
-        /// The days of use that the index does not have yet.
+        /// The periods of use that the index does not have yet.
         var uses: [GrantID: Int64] = [:]
     }
 
@@ -23,8 +23,10 @@ final class GrantTable: Sendable {
     private let changing = Locked(())
     private let listeners = Locked(NumberedSet<@Sendable () -> Void>())
 
-    /// How long an expired grant is still listed, in seconds.
+    /// How long an expired token or link is still listed, in seconds.
     private static let expiredListing: Int64 = 30 * AccessGrant.day
+    /// The most sessions; of more, the one that was unused for longest ends.
+    private static let maxSessions = 256
 
     /// Reads the grants. Blocks.
     init(_ store: VaultStore) {
@@ -40,10 +42,10 @@ final class GrantTable: Sendable {
     /// Grows each time that something is revoked or issued.
     var revision: Int64 { changes.load(ordering: .acquiring) }
 
-    /// Returns the end of a day in UTC, in seconds since 1970.
-    static func endOfDay(at now: Int64) -> Int64 { day(of: now) + AccessGrant.day }
-
-    private static func day(of now: Int64) -> Int64 { max(0, now) - max(0, now) % AccessGrant.day }
+    /// Returns the beginning of the period in which a use is recorded once, in seconds since 1970.
+    private static func period(of grant: AccessGrant, at now: Int64) -> Int64 {
+        max(0, now) - max(0, now) % grant.usePeriod
+    }
 
     // MARK: Observing
 
@@ -65,21 +67,23 @@ final class GrantTable: Sendable {
     func grant(_ id: GrantID) -> AccessGrant? { state.withLock { $0.grants[id] } }
 
     /// Returns until when the links of a grant are valid, and records that one was used: named links, or those that were
-    /// created with a token; nil if they are not.
+    /// created with a token or in a session; nil if they are not.
+    ///
+    /// They are valid again after that time, if the grant still is: the next use has to be recorded.
     func useLinks(of id: GrantID, era: [UInt8], now: Int64) -> Int64? {
         guard let grant = grant(id), grant.era == era, grant.isCurrent(at: now) else { return nil }
         noteUse(of: grant, now: now)
-        return min(grant.expires ?? .max, Self.endOfDay(at: now))
+        return min(grant.expires ?? .max, Self.period(of: grant, at: now) + grant.usePeriod)
     }
 
-    /// Records that something was used today.
+    /// Records that something was used in this period.
     func noteUse(of grant: AccessGrant, now: Int64) {
-        let day = Self.day(of: now)
-        guard grant.lastUsed != day else { return }
+        let period = Self.period(of: grant, at: now)
+        guard grant.lastUsed != period else { return }
         state.withLock { state in
             guard state.grants[grant.id] != nil else { return }
-            state.grants[grant.id]?.lastUsed = day
-            state.uses[grant.id] = day
+            state.grants[grant.id]?.lastUsed = period
+            state.uses[grant.id] = period
         }
     }
 
@@ -100,7 +104,7 @@ final class GrantTable: Sendable {
     ///
     /// - Parameters:
     ///   - kind: what is issued.
-    ///   - name: nil for a token without a name.
+    ///   - name: nil for a token or session without a name.
     ///   - expires: seconds since 1970; nil for never.
     ///   - era: that of the token key in use.
     /// - Throws: ``VaultError`` with code `inUse` if there is one of this kind with the name, or if there are too many;
@@ -110,7 +114,8 @@ final class GrantTable: Sendable {
         return try changing.withLock { _ in
             let known = state.withLock { Array($0.grants.values) }
             let now = store.now()
-            let void = Set(known.filter { Self.isVoid($0, era: era, now: now) }.map(\.id))
+            var void = Set(known.filter { Self.isVoid($0, era: era, now: now) }.map(\.id))
+            if kind.family == .sessions { void.formUnion(Self.excessSessions(among: known, without: void)) }
             let others = known.filter { !void.contains($0.id) }
             guard others.count < StoredGrants.maxCount else {
                 throw VaultError(
@@ -164,7 +169,7 @@ final class GrantTable: Sendable {
         }
     }
 
-    /// Writes the days of use to the index. Blocks.
+    /// Writes the periods of use to the index. Blocks.
     func writeUses() throws {
         try changing.withLock { _ in
             let uses = state.withLock { $0.uses }
@@ -183,14 +188,26 @@ final class GrantTable: Sendable {
     }
 
     private static func isVoid(_ grant: AccessGrant, era: [UInt8], now: Int64) -> Bool {
-        grant.era != era || grant.expires.map { $0 <= now - expiredListing } ?? false
+        guard grant.era == era, grant.kind.family != .sessions else {
+            return grant.era != era || !grant.isCurrent(at: now)
+        }
+        return grant.expires.map { $0 <= now - expiredListing } ?? false
+    }
+
+    /// Returns which sessions must end so that there can be another one.
+    private static func excessSessions(among known: [AccessGrant], without void: Set<GrantID>) -> [GrantID] {
+        known.filter { $0.kind.family == .sessions && !void.contains($0.id) }
+            .sorted { ($0.lastUsed ?? 0, $0.created) > ($1.lastUsed ?? 0, $1.created) }
+            .dropFirst(maxSessions - 1).map(\.id)
     }
 
     /// - Throws: ``VaultError`` with code `inUse` if another one of the kind has the name, or the name as its id.
     private static func check(_ name: String, _ kind: AccessGrant.Kind, among others: [AccessGrant]) throws {
-        let same = others.filter { $0.kind.isToken == kind.isToken }
+        // The name of a session is that of a browser.
+        guard kind.family != .sessions else { return }
+        let same = others.filter { $0.kind.family == kind.family }
         guard !same.contains(where: { $0.name == name || $0.shortID == name }) else {
-            let what = kind.isToken ? "a token" : "a link"
+            let what = kind.family == .tokens ? "a token" : "a link"
             throw VaultError(.inUse, "there is already \(what) with this name; revoke it, or choose another name")
         }
     }

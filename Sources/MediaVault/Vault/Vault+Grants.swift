@@ -17,7 +17,15 @@ public struct IssuedLinks: Sendable {
     public let paths: [String]
 }
 
-// Tokens and named links, which are revoked one by one.
+/// A session of a browser that just began.
+package struct BegunSession: Sendable {
+    /// What the vault keeps of it.
+    package let grant: AccessGrant
+    /// The two halves of its secret, which the vault does not keep.
+    package let secret: SessionSecret
+}
+
+// Tokens, named links and sessions, which are revoked one by one.
 extension Vault {
     /// Creates a token for the service's API. It is valid at once, and after a restart.
     ///
@@ -35,7 +43,7 @@ extension Vault {
         let (grants, tokens) = (grants, tokens)
         return try await pool.run {
             let grant = try grants.issue(.token(scope), name: name, expires: expires, era: tokens.era)
-            let text = tokens.token(of: grant, scope)
+            let text = tokens.token(of: grant, .api(scope))
             try Self.requireInForce(grant, grants, tokens)
             return IssuedToken(grant: grant, text: text)
         }
@@ -72,20 +80,54 @@ extension Vault {
         }
     }
 
-    /// The tokens that are not revoked, the oldest first; those that expired within the last 30 days, too.
-    public var issuedTokens: [AccessGrant] { grants.grants(of: tokens.era).filter(\.kind.isToken) }
-
-    /// The named links that are not revoked, the oldest first; those that expired within the last 30 days, too.
-    public var issuedLinks: [AccessGrant] { grants.grants(of: tokens.era).filter { !$0.kind.isToken } }
-
-    /// The number of records of tokens and named links that cannot be read; they admit nothing.
-    public var unreadableGrants: Int { grants.unreadableCount }
-
-    /// Revokes tokens or named links: from now on they open nothing, also after a restart. Responses that have begun
-    /// continue, except for feeds of events.
+    /// Begins a session in which a browser does everything that the vault's owner may do.
+    ///
+    /// It ends after ``AccessGrant/maxSession`` seconds, or ``AccessGrant/maxIdleSession`` without a request.
     ///
     /// - Parameters:
-    ///   - revoked: the tokens or links.
+    ///   - browser: the name of the browser, for lists; nil if it is unknown.
+    ///   - former: the session that the same browser had before, which ends.
+    /// - Throws: as ``createToken(_:name:expires:)``.
+    package func beginSession(of browser: String?, endingFormer former: SessionSecret?) async throws -> BegunSession {
+        try requireOwner(to: "begins sessions")
+        let (grants, tokens, now) = (grants, tokens, store.now())
+        let former = former.flatMap { tokens.access(bySession: $0, now: now)?.grant }
+        return try await pool.run {
+            let grant = try grants.issue(
+                .session, name: browser, expires: now + AccessGrant.maxSession, era: tokens.era)
+            let secret = SessionSecret(
+                cookie: tokens.token(of: grant, .cookie), proof: tokens.token(of: grant, .proof))
+            try Self.requireInForce(grant, grants, tokens)
+            if let former { _ = try grants.revoke([former]) }
+            return BegunSession(grant: grant, secret: secret)
+        }
+    }
+
+    /// The tokens that are not revoked, the oldest first; those that expired within the last 30 days, too.
+    public var issuedTokens: [AccessGrant] { issued(.tokens) }
+
+    /// The named links that are not revoked, the oldest first; those that expired within the last 30 days, too.
+    public var issuedLinks: [AccessGrant] { issued(.links) }
+
+    /// Returns what is not revoked of a family, the oldest first; sessions that have ended are not listed.
+    package func issued(_ family: AccessGrant.Family) -> [AccessGrant] {
+        let now = store.now()
+        return grants.grants(of: tokens.era).filter { grant in
+            grant.kind.family == family && (family != .sessions || grant.isCurrent(at: now))
+        }
+    }
+
+    /// Returns the record of what a request presented; nil if it was revoked since.
+    package func grant(of access: TokenAccess) -> AccessGrant? { grants.grant(access.grant) }
+
+    /// The number of records of tokens, named links and sessions that cannot be read; they admit nothing.
+    public var unreadableGrants: Int { grants.unreadableCount }
+
+    /// Revokes tokens, named links or sessions: from now on they open nothing, also after a restart. Responses that have
+    /// begun continue, except for feeds of events.
+    ///
+    /// - Parameters:
+    ///   - revoked: the tokens, links or sessions.
     ///   - isAll: whether these are all of their kind; then records that cannot be read are deleted, too.
     /// - Returns: the number of those that were not revoked before.
     /// - Throws: ``VaultError`` with code `owned` if this process is not the owner; `storage`, `diskFull`.

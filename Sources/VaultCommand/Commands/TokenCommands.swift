@@ -147,7 +147,7 @@ struct LinksRevokeCommand: AsyncParsableCommand {
     func run() async throws { try await revocation.revoke(names, .links) }
 }
 
-/// The options of a command that revokes tokens or links.
+/// The options of a command that revokes tokens, links or sessions.
 struct RevocationArguments: ParsableArguments {
     /// The help of the names.
     static let help = ArgumentHelp("Names or ids, as list prints them.", valueName: "name")
@@ -172,10 +172,10 @@ struct RevocationArguments: ParsableArguments {
     }
 
     /// Revokes what the arguments name; if one of them names nothing, none is revoked.
-    func revoke(_ names: [String], _ family: GrantFamily) async throws {
+    func revoke(_ names: [String], _ family: AccessGrant.Family) async throws {
         let finder = try await access.finder(waiting)
         let isAgreed = yes
-        let what = family == .tokens ? "token" : "named link"
+        let what = IssuedText.noun(family)
         let count = try await Interruption.cancelling("list shows what is not revoked") {
             try await finder.act { vault in
                 guard !names.isEmpty else {
@@ -194,7 +194,7 @@ struct RevocationArguments: ParsableArguments {
     }
 
     /// Asks whether to revoke all; those that cannot be read are revoked with them.
-    private static func ask(_ family: GrantFamily, _ what: String, in vault: any VaultClient) async throws {
+    private static func ask(_ family: AccessGrant.Family, _ what: String, in vault: any VaultClient) async throws {
         let count: Int
         switch family {
         case .tokens:
@@ -203,26 +203,32 @@ struct RevocationArguments: ParsableArguments {
         case .links:
             let document = try await vault.links()
             count = document.links.count + document.damaged
+        case .sessions:
+            let document = try await vault.sessions()
+            count = document.sessions.count + document.damaged
         }
         if count > 0 { try await BulkConsent.ask(to: "revoke", Count.of(count, what)) }
     }
 
     private static func ids(
-        of names: [String], _ family: GrantFamily, in vault: any VaultClient
+        of names: [String], _ family: AccessGrant.Family, in vault: any VaultClient
     ) async throws -> [String] {
-        let known =
-            family == .tokens
-            ? try await vault.tokens().tokens.map { ($0.id, $0.name) }
-            : try await vault.links().links.map { ($0.id, Optional($0.name)) }
+        let known: [(String, String?)] =
+            switch family {
+            case .tokens: try await vault.tokens().tokens.map { ($0.id, $0.name) }
+            case .links: try await vault.links().links.map { ($0.id, $0.name) }
+            // Browsers of one kind have the same name.
+            case .sessions: try await vault.sessions().sessions.map { ($0.id, nil) }
+            }
         // One may be named twice, by its name and by its id.
         var chosen: [String] = []
         for name in names {
             guard let found = known.first(where: { $0.1 == name }) ?? known.first(where: { $0.0 == name }) else {
-                let (what, group) = family == .tokens ? ("token", "token") : ("named link", "links")
+                let group = family == .tokens ? "token" : family.rawValue
                 throw VaultError(
                     .notHeld,
-                    "there is no \(what) with this name or id, so nothing was revoked; mediavault \(group) list "
-                        + "shows those that there are")
+                    "there is no \(IssuedText.noun(family)) with this name or id, so nothing was revoked; mediavault "
+                        + "\(group) list shows those that there are")
             }
             if !chosen.contains(found.0) { chosen.append(found.0) }
         }
@@ -230,8 +236,17 @@ struct RevocationArguments: ParsableArguments {
     }
 }
 
-/// The words of lists of tokens and links.
+/// The words of lists of tokens, links and sessions.
 enum IssuedText {
+    /// Returns what one of a family is called.
+    static func noun(_ family: AccessGrant.Family) -> String {
+        switch family {
+        case .tokens: "token"
+        case .links: "named link"
+        case .sessions: "session"
+        }
+    }
+
     /// Returns a table; nothing without rows.
     static func table(_ heading: [String], _ rows: [[String]]) -> String {
         rows.isEmpty ? "" : TextTable.text([heading] + rows)
@@ -247,7 +262,7 @@ enum IssuedText {
     static func warn(ofDamaged count: Int) async {
         guard count > 0 else { return }
         await Terminal.shared.say(
-            "\(Count.of(count, "record")) of tokens or links cannot be read; they admit nothing, and revoke --all removes them"
+            "\(Count.of(count, "record")) of tokens, links or sessions cannot be read; they admit nothing, and revoke --all removes them"
         )
     }
 }

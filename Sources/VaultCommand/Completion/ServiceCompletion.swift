@@ -74,6 +74,10 @@ enum ServiceCompletion {
         for link in try await vault.links().links { offers.add(link.name, or: link.id, link.url) }
     }
 
+    static let sessions = kind { vault, offers in
+        for session in try await vault.sessions().sessions { offers.add(session.id, session.browser ?? "") }
+    }
+
     static let subscriptions = kind { vault, offers in
         for subscription in try await vault.subscriptions().subscriptions {
             offers.add(subscription.id, subscription.name)

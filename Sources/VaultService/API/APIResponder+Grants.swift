@@ -14,6 +14,8 @@ extension APIResponder {
         switch (route, request.method) {
         case (.tokens, .post): return try json(try await createToken(asked.body(), context))
         case (.links, .post): return try json(try await createLinks(asked.body(), context))
+        case (.sessions, .delete): return try json(try await revoke(.sessions, asked, context))
+        case (.sessions, _): return try json(try await vault.sessions())
         case (_, .delete): return try json(try await revoke(route == .tokens ? .tokens : .links, asked, context))
         case (.tokens, _): return try json(try await vault.tokens())
         default: return try json(try await vault.links())
@@ -36,14 +38,14 @@ extension APIResponder {
         let playable = PlayableReferences(vault.vault, context)
         var references: [MediaReference] = []
         for document in try order.documents { references.append(try await playable.reference(of: document)) }
-        let created = try await vault.createLinks(
-            to: references, order.details, endingWith: context.isAdmin ? nil : context.access)
+        let ends = context.access.flatMap { $0.isSession || !context.isAdmin ? $0 : nil }
+        let created = try await vault.createLinks(to: references, order.details, endingWith: ends)
         if let id = created.id { context.logger.notice("named links were created", metadata: ["link": "\(id)"]) }
         return created
     }
 
     private func revoke(
-        _ family: GrantFamily, _ asked: APIRequest, _ context: ServiceContext
+        _ family: AccessGrant.Family, _ asked: APIRequest, _ context: ServiceContext
     ) async throws -> RevocationDocument {
         let document: RevocationDocument
         switch (asked["id"], asked["all"]) {
@@ -53,7 +55,7 @@ extension APIResponder {
             throw VaultError(.invalidArgument, "the query must have either the id of what to revoke, or all=true")
         }
         context.logger.notice(
-            "tokens or named links were revoked",
+            "tokens, named links or sessions were revoked",
             metadata: ["kind": "\(family.rawValue)", "count": .number(document.revoked)])
         return document
     }

@@ -10,7 +10,7 @@ import VaultModel
 struct APIResponder: Sendable {
     let vault: LocalVault
     let downloads = DownloadRegistry()
-    let tickets = EventTickets()
+    let tickets = Tickets()
     let metrics: ServiceMetrics
 
     init(vault: Vault, metrics: ServiceMetrics) {
@@ -117,9 +117,8 @@ struct APIResponder: Sendable {
             return try json(try await vault.retire(order.generation))
         case .settings: return try json(try await settings(asked, isChange: request.method == .patch, context))
         case .links, .tokens: return try await grants(asked, route, request, context)
-        case .tickets:
-            let ticket = try tickets.issue(for: context.access)
-            return try json(TicketDocument(ticket: ticket.text, lifetime: ticket.lifetime))
+        case .tickets: return try json(try await createTicket(asked, request, context))
+        case .sessions, .session: return try await sessions(asked, route, request, context)
         case .downloads:
             switch request.method {
             case .post: return try await post(asked.body(), context)

@@ -58,6 +58,12 @@ enum ErrorAnswer {
             isGiven ? [("error", "invalid_token")] : [])
     }
 
+    static let spentTicket = challenge(
+        ProblemDocument(
+            status: 401, title: "Unauthorized",
+            detail: "the ticket is not valid: it is good once, and for a minute; create another"),
+        [("error", "invalid_token")])
+
     /// - Parameter scope: the least scope that would do.
     static func insufficientScope(_ scope: AccessScope) -> Answer {
         challenge(

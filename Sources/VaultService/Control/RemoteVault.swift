@@ -267,10 +267,16 @@ extension RemoteVault {
         try await document(ControlRequest(.POST, .links, body: LinkOrder(references, details)))
     }
 
-    package func revoke(_ family: GrantFamily, id: String?) async throws -> RevocationDocument {
-        let route: APIRoute = family == .tokens ? .tokens : .links
-        return try await document(
-            ControlRequest(.DELETE, route, id.map { ["id": $0] } ?? ["all": "true"]))
+    package func sessions() async throws -> SessionsDocument { try await document(ControlRequest(.GET, .sessions)) }
+
+    /// Creates a ticket, with which a browser can begin one session within a minute.
+    package func createSessionTicket() async throws -> TicketDocument {
+        try await document(ControlRequest(.POST, .tickets, body: TicketOrder(use: .session)))
+    }
+
+    package func revoke(_ family: AccessGrant.Family, id: String?) async throws -> RevocationDocument {
+        try await document(
+            ControlRequest(.DELETE, APIRoute(family), id.map { ["id": $0] } ?? ["all": "true"]))
     }
 }
 

@@ -69,10 +69,16 @@ package struct RevocationDocument: Codable, Hashable, Sendable {
     package let revoked: Int
 }
 
-/// A ticket for the feed of events.
-struct TicketDocument: Codable, Hashable, Sendable {
-    /// To be added to the query as `ticket`.
-    let ticket: String
+/// The body of `POST /api/v1/tickets`.
+struct TicketOrder: Codable, Sendable {
+    /// What the ticket is for; nil for events.
+    let use: Tickets.Use?
+}
+
+/// A ticket that was just created.
+package struct TicketDocument: Codable, Hashable, Sendable {
+    /// The ticket. One for events is added to the query of their feed as `ticket`.
+    package let ticket: String
     /// For how many seconds it is good.
-    let lifetime: Int
+    package let lifetime: Int
 }

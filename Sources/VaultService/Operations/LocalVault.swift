@@ -380,12 +380,24 @@ extension LocalVault {
         return LinkDocument(paths: paths, expires: end)
     }
 
-    package func revoke(_ family: GrantFamily, id: String?) async throws -> RevocationDocument {
-        let all = family == .tokens ? vault.issuedTokens : vault.issuedLinks
+    package func sessions() async throws -> SessionsDocument {
+        SessionsDocument(
+            sessions: vault.issued(.sessions).compactMap { SessionDocument($0) }, damaged: vault.unreadableGrants)
+    }
+
+    private static func noun(_ family: AccessGrant.Family) -> String {
+        switch family {
+        case .tokens: "token"
+        case .links: "named link"
+        case .sessions: "session"
+        }
+    }
+
+    package func revoke(_ family: AccessGrant.Family, id: String?) async throws -> RevocationDocument {
+        let all = vault.issued(family)
         let chosen = id.map { id in all.filter { $0.shortID == id } } ?? all
         guard id == nil || !chosen.isEmpty else {
-            throw VaultError(
-                .notHeld, "there is no \(family == .tokens ? "token" : "named link") with this id; list them")
+            throw VaultError(.notHeld, "there is no \(Self.noun(family)) with this id; list them")
         }
         return RevocationDocument(revoked: try await vault.revoke(chosen, isAll: id == nil))
     }

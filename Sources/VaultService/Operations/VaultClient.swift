@@ -116,8 +116,11 @@ package protocol VaultClient: Sendable {
     /// Creates playback links, named or without a name.
     func createLinks(to references: [MediaReference], _ details: LinkDetails) async throws -> LinkDocument
 
-    /// Revokes a token or named links by the id; without one, all of the family.
-    func revoke(_ family: GrantFamily, id: String?) async throws -> RevocationDocument
+    /// Returns the sessions of browsers that have not ended.
+    func sessions() async throws -> SessionsDocument
+
+    /// Revokes a token, named links or a session by the id; without one, all of the family.
+    func revoke(_ family: AccessGrant.Family, id: String?) async throws -> RevocationDocument
 
     /// Reseals resources under new keys; all of them if none is named.
     func reseal(
@@ -185,9 +188,4 @@ extension VaultClient {
         } while next != nil
         return damaged
     }
-}
-
-/// What is revoked together: all tokens, or all named links.
-package enum GrantFamily: String, Sendable {
-    case tokens, links
 }

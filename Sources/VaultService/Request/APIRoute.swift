@@ -6,7 +6,7 @@ enum APIRoute: String, CaseIterable, Sendable {
         prunes,
         verifications,
         settings
-    case revocations, links, tokens, tickets, explanation, events
+    case revocations, links, tokens, tickets, sessions, session, explanation, events
     case reseals, shreds, audit, destructions, keyring, locks
     case subscriptions, syncs
     case keys, rotations, rewraps, retirements
@@ -43,6 +43,16 @@ enum APIRoute: String, CaseIterable, Sendable {
         }
     }
 
+    /// The route that lists and revokes a family of what the vault has issued.
+    init(_ family: AccessGrant.Family) {
+        self =
+            switch family {
+            case .tokens: .tokens
+            case .links: .links
+            case .sessions: .sessions
+            }
+    }
+
     /// Returns the id of the resource that a path names; nil if it names none.
     static func id(inPath path: some StringProtocol) -> TitleID? {
         guard path.hasPrefix(beforeID) else { return nil }
@@ -53,13 +63,13 @@ enum APIRoute: String, CaseIterable, Sendable {
     var methods: [String] {
         switch self {
         case .status, .readiness, .resources, .audit, .keys, .contentByID, .explanationByID, .openAPI: ["GET", "HEAD"]
-        case .resourceByID: ["GET", "HEAD", "DELETE"]
+        case .resourceByID, .session: ["GET", "HEAD", "DELETE"]
         case .pinByID, .nameByID, .modeByID: ["PUT", "DELETE"]
         case .imports, .reseals, .shreds, .destructions, .rotations, .rewraps, .retirements, .syncs: ["POST"]
         case .resource, .content, .explanation: ["GET", "HEAD", "POST"]
         case .removals, .pins, .unpins, .modes, .names, .prunes, .verifications, .revocations, .locks, .tickets:
             ["POST"]
-        case .links, .tokens, .subscriptions: ["GET", "HEAD", "POST", "DELETE"]
+        case .links, .tokens, .sessions, .subscriptions: ["GET", "HEAD", "POST", "DELETE"]
         case .downloads: ["GET", "HEAD", "POST", "PATCH", "DELETE"]
         case .settings: ["GET", "HEAD", "PATCH"]
         case .keyring: ["GET", "HEAD", "POST"]
@@ -67,8 +77,8 @@ enum APIRoute: String, CaseIterable, Sendable {
         }
     }
 
-    /// The least scope of a token that allows a method: admin, unless it is known to need less.
-    func scope(for method: String) -> AccessScope {
+    /// The least scope of a token that allows a method: admin, unless it is known to need less; nil if it needs no token.
+    func scope(for method: String) -> AccessScope? {
         let asks = ["GET", "HEAD"].contains(method)
         return switch self {
         case .status, .readiness, .resources, .resource, .explanation, .explanationByID, .events, .tickets, .openAPI:
@@ -77,6 +87,10 @@ enum APIRoute: String, CaseIterable, Sendable {
         case .content, .contentByID: .play
         // The list says who has links. A token for playing creates links that end with it.
         case .links: method == "POST" ? .play : .admin
+        // A browser that signs in has nothing but its ticket.
+        case .sessions: method == "POST" ? nil : .admin
+        // It tells and ends only what the request itself presents.
+        case .session: .metrics
         default: .admin
         }
     }

@@ -19,6 +19,8 @@ struct RequestGate: Sendable {
     private let hosts: HostCheck
     private let pages: CrossSiteCheck
     private let isSecure: Bool
+    /// Whether it serves pages: over plain HTTP, another machine on the way could read and change them.
+    let servesPages: Bool
     /// The vault that issued the capabilities.
     let vault: Vault
 
@@ -26,6 +28,7 @@ struct RequestGate: Sendable {
     init(_ configuration: ServiceConfiguration, of vault: Vault) throws {
         self.vault = vault
         isSecure = configuration.tls != nil
+        servesPages = isSecure || configuration.address.isLoopback
         hosts = try HostCheck(hostNames: configuration.hostNames, isSecure: isSecure)
         pages = try CrossSiteCheck(allowing: configuration.allowedOrigins)
     }
@@ -33,6 +36,19 @@ struct RequestGate: Sendable {
     /// Returns scheme, host and port of the service, as a request names them.
     func origin(of request: HTTPRequest) -> String {
         "\(isSecure ? "https" : "http")://\((request.hosts.first ?? "").lowercased())"
+    }
+
+    /// Returns the cookie of sessions; nil on a listener without a port, or if it serves no pages.
+    func cookie(at listener: SocketAddress?) -> SessionCookie? {
+        guard servesPages, listener?.pathname == nil, let port = listener?.port else { return nil }
+        return SessionCookie(port: port, isSecure: isSecure)
+    }
+
+    /// Returns whether a browser says that a page of this service sent the request.
+    func isFromOwnPage(_ request: HTTPRequest) -> Bool {
+        let origins = request.headerFields[values: .origin]
+        guard origins.isEmpty else { return origins == [origin(of: request)] }
+        return HTTPField.Name.secFetchSite.flatMap { request.headerFields[$0] } == "same-origin"
     }
 
     func verdict(on request: HTTPRequest, about route: Route, at listener: SocketAddress?) -> Verdict {
@@ -49,6 +65,8 @@ struct RequestGate: Sendable {
             referer: fields[.referer], own: origin(of: request))
         {
         case .own: break
+        // A link on any site may lead to the pages, which are the same for everyone.
+        case .allowed where route == .page, .foreign where route == .page: break
         case .allowed(let origin) where route.isAllowedForPages:
             let grant = CORSGrant(origin: origin)
             let asksFirst = request.method == .options && fields[.accessControlRequestMethod] != nil

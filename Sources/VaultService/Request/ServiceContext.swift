@@ -19,8 +19,10 @@ struct ServiceContext: InitializableFromSource {
     private(set) var request: OpenRequest?
     /// Whether the request came through the control socket.
     var isControl = false
-    /// The token of the request; nil on the control socket, and for what needs none.
+    /// The token or session of the request; nil on the control socket, and for what needs none.
     var access: TokenAccess?
+    /// The cookie that a session gets here; nil where no browser can sign in.
+    var cookie: SessionCookie?
     private let source: Logger
 
     /// The routes on which a client gives a secret that opens a keyring.

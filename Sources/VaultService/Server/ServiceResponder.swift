@@ -10,6 +10,13 @@ struct ServiceResponder: HTTPResponder {
     let vault: Vault
     let api: APIResponder
     let gate: RequestGate
+    private let authorizer: RequestAuthorizer
+    private let pages = PageFiles.shared
+
+    init(vault: Vault, api: APIResponder, gate: RequestGate) {
+        (self.vault, self.api, self.gate) = (vault, api, gate)
+        authorizer = RequestAuthorizer(vault: vault, tickets: api.tickets, gate: gate)
+    }
 
     func respond(to request: Request, context: ServiceContext) async throws -> Response {
         var context = context
@@ -59,16 +66,20 @@ struct ServiceResponder: HTTPResponder {
             guard !isOfServer else { return short(ErrorAnswer.methodNotAllowed()) }
             // Who has no token learns nothing, not even which paths there are.
             var context = context
-            guard authorize(request, admission, &context) == nil else { return short(ErrorAnswer.notFound) }
+            guard authorizer.authorize(request, admission, &context) == nil else { return short(ErrorAnswer.notFound) }
             return short(ErrorAnswer.notFound(target: request.head.path ?? ""))
         case .api, .metrics:
             var context = context
-            if let refusal = authorize(request, admission, &context) { return short(refusal) }
+            if let refusal = authorizer.authorize(request, admission, &context) { return short(refusal) }
             guard case .api(let route) = admission.route else {
                 return try await api.showMetrics(to: request, context: context)
             }
             guard request.head.hasAcceptableBody else { return short(ErrorAnswer.notJSON) }
             return try await api.respond(to: request, about: route, context: context)
+        case .page:
+            guard isHead || request.method == .get else { return short(ErrorAnswer.methodNotAllowed()) }
+            guard gate.servesPages else { return short(PageFiles.needTLS) }
+            return short(pages.answer(to: request.head.path ?? "", knowing: request.headers[.ifNoneMatch]))
         case .readiness: return try await api.showReadiness(to: request, context: context)
         case .health, .media:
             guard isHead || request.method == .get else { return short(ErrorAnswer.methodNotAllowed()) }
@@ -80,34 +91,5 @@ struct ServiceResponder: HTTPResponder {
                 now: admission.now)
             return try await responder.respond(to: media.request, media.held)
         }
-    }
-
-    /// Decides whether the token or ticket of a request allows it, and notes the token in the context.
-    ///
-    /// - Returns: the refusal; nil if the request is allowed.
-    private func authorize(
-        _ request: Request, _ admission: RequestAdmission, _ context: inout ServiceContext
-    ) -> Answer? {
-        let credential = RequestCredential(
-            authorization: request.headers[values: .authorization], target: request.head.path ?? "",
-            route: admission.route)
-        switch credential {
-        case .none: return ErrorAnswer.unauthorized(isGiven: false)
-        case .ticket(let text):
-            guard let holder = api.tickets.redeem(text) else { return ErrorAnswer.unauthorized(isGiven: true) }
-            guard let access = holder.access else { return nil }
-            guard vault.tokens.isValid(access, now: admission.now) else {
-                return ErrorAnswer.unauthorized(isGiven: true)
-            }
-            context.access = access
-        case .token(let text):
-            guard let access = vault.tokens.access(byToken: text, now: admission.now) else {
-                return ErrorAnswer.unauthorized(isGiven: true)
-            }
-            let scope = admission.route.scope(for: request.method.rawValue) ?? .metrics
-            guard access.scope >= scope else { return ErrorAnswer.insufficientScope(scope) }
-            context.access = access
-        }
-        return nil
     }
 }

@@ -119,7 +119,7 @@ struct ReadinessReportTests {
         let report = Self.report([TitleFacts()], in: whole, options)
         #expect(report.findings.map(\.cause) == (isNamed ? [.accessEnds] : []))
         #expect(report.findings.allSatisfy { $0.message.contains("\"tv\"") })
-        let remedy = kind.isToken ? "create a token that lasts longer" : "create links that last longer"
+        let remedy = kind.family == .tokens ? "create a token that lasts longer" : "create links that last longer"
         #expect(report.findings.allSatisfy { $0.message.hasSuffix("before the day that you named; \(remedy)") })
         // Without a day, only the present counts.
         #expect(Self.report([TitleFacts()], in: whole).isReady)

@@ -17,7 +17,7 @@ struct AccessTokenTests {
 
     @Test("A token is parsed only in the one spelling that it is written in")
     func parsing() throws {
-        let token = AccessToken(grant: try #require(Self.id), mac: Array(repeating: 0xFB, count: 32))
+        let token = AccessToken(.api(.read), grant: try #require(Self.id), mac: Array(repeating: 0xFB, count: 32))
         #expect(AccessToken(token.text) == token && token.text.utf8.count == 68)
         for wrong in [
             "", String(token.text.dropLast()), token.text + "A", "mvx_" + token.text.dropFirst(4),
@@ -31,7 +31,7 @@ struct AccessTokenTests {
         let vault = try await fixture().open()
         let era = [UInt8](repeating: 7, count: 16)
         let grant = try vault.grants.issue(.token(.admin), name: nil, expires: nil, era: era)
-        #expect(vault.tokens.scope(ofToken: vault.tokens.token(of: grant, .admin), now: now) == nil)
+        #expect(vault.tokens.scope(ofToken: vault.tokens.token(of: grant, .api(.admin)), now: now) == nil)
         #expect(vault.grants.useLinks(of: grant.id, era: vault.tokens.era, now: now) == nil)
         #expect(vault.grants.useLinks(of: grant.id, era: era, now: now) != nil, "premise")
         await vault.close()
@@ -49,7 +49,7 @@ struct AccessTokenTests {
         await vault.close()
     }
 
-    @Test("Epoch, grant, scope and expiry of a token yield different inputs of its mac, however they are divided")
+    @Test("Epoch, grant, use and expiry of a token yield different inputs of its mac, however they are divided")
     func message() throws {
         func grant(_ id: UInt8, _ expires: Int64?) throws -> AccessGrant {
             AccessGrant(
@@ -60,9 +60,9 @@ struct AccessTokenTests {
         var count = 0
         for epoch in [1, 11] as [Int64] {
             for id in [0x11, 0x31] as [UInt8] {
-                for scope in AccessScope.allCases {
+                for use in AccessScope.allCases.map({ AccessToken.Use.api($0) }) + [.cookie, .proof] {
                     for expires in [nil, 1, 11] as [Int64?] {
-                        seen.insert(AccessToken.message(epoch: epoch, grant: try grant(id, expires), scope: scope))
+                        seen.insert(AccessToken.message(epoch: epoch, grant: try grant(id, expires), use))
                         count += 1
                     }
                 }
@@ -111,7 +111,8 @@ struct AccessTokenTests {
             #expect(vault.tokens.scope(ofToken: String(characters), now: now) == nil, "\(index)")
         }
         // The mac of one token with the id of another.
-        let mixed = try AccessToken(grant: #require(AccessToken(token)).grant, mac: #require(AccessToken(other)).mac)
+        let mixed = try AccessToken(
+            .api(.read), grant: #require(AccessToken(token)).grant, mac: #require(AccessToken(other)).mac)
         #expect(vault.tokens.scope(ofToken: mixed.text, now: now) == nil)
         await foreign.close()
         await vault.close()
@@ -123,12 +124,13 @@ struct AccessTokenTests {
         let vault = try await fixture().open()
         let issued = try await vault.createToken(.metrics, expires: now + 9000)
         let grant = issued.grant
-        let own = vault.tokens.token(of: grant, .metrics)
+        let own = vault.tokens.token(of: grant, .api(.metrics))
         #expect(own == issued.text)
         let longer = AccessGrant(
             id: grant.id, kind: .token(.metrics), name: nil, created: grant.created, expires: now + 9900,
             era: grant.era)
-        #expect(vault.tokens.token(of: longer, .metrics) != own && vault.tokens.token(of: grant, .admin) != own)
+        #expect(
+            vault.tokens.token(of: longer, .api(.metrics)) != own && vault.tokens.token(of: grant, .api(.admin)) != own)
         #expect(vault.tokens.scope(ofToken: own, now: now + 8999) == .metrics)
         #expect(vault.tokens.scope(ofToken: own, now: now + 9000) == nil, "it has expired")
         await vault.close()

@@ -33,12 +33,14 @@ struct GrantTests {
                 "GET resources/{id}", "GET resources/{id}/explanation", "GET readiness", "GET subscriptions",
             ],
             .play: ["GET content", "POST content", "POST links", "GET resources/{id}/content"],
+            .metrics: ["GET session", "DELETE session"],
         ]
         var seen = 0
         for route in APIRoute.allCases {
             for method in route.methods {
                 let what = "\(method == "HEAD" ? "GET" : method) \(route.rawValue)"
-                let expected = table.first { $0.value.contains(what) }?.key ?? .admin
+                let isOpen = what == "POST sessions"
+                let expected = isOpen ? nil : table.first { $0.value.contains(what) }?.key ?? .admin
                 #expect(route.scope(for: method) == expected, "\(what)")
                 seen += expected == .admin ? 0 : 1
             }
@@ -50,16 +52,18 @@ struct GrantTests {
 
     @Test("A ticket is good once and for a minute, and the oldest of very many ends")
     func tickets() throws {
-        let tickets = EventTickets()
+        let tickets = Tickets()
         let now = ContinuousClock.now
-        let (one, two) = (try tickets.issue(for: nil, now: now), try tickets.issue(for: nil, now: now))
+        let (one, two) = (
+            try tickets.issue(.events, for: nil, now: now), try tickets.issue(.events, for: nil, now: now)
+        )
         #expect(one.text != two.text && one.lifetime == 60)
         #expect(tickets.redeem(one.text + "x", now: now) == nil && tickets.redeem("", now: now) == nil)
         #expect(tickets.redeem(one.text, now: now + .seconds(59)) != nil)
         #expect(tickets.redeem(one.text, now: now) == nil)
         #expect(tickets.redeem(two.text, now: now + .seconds(60)) == nil)
-        let first = try tickets.issue(for: nil, now: now)
-        let later = try (0..<16).map { _ in try tickets.issue(for: nil, now: now) }
+        let first = try tickets.issue(.events, for: nil, now: now)
+        let later = try (0..<16).map { _ in try tickets.issue(.events, for: nil, now: now) }
         #expect(tickets.redeem(first.text, now: now) == nil)
         #expect(later.allSatisfy { tickets.redeem($0.text, now: now) != nil })
     }
@@ -72,16 +76,16 @@ struct GrantTests {
             let token = try await vault.createToken(.read).text
             return try #require(vault.tokens.access(byToken: token, now: Int64(number)))
         }
-        let tickets = EventTickets()
+        let tickets = Tickets()
         let (one, other) = (try await access(1), try await access(2))
-        let kept = try tickets.issue(for: one)
-        for _ in 0..<1000 { _ = try tickets.issue(for: other) }
+        let kept = try tickets.issue(.events, for: one)
+        for _ in 0..<1000 { _ = try tickets.issue(.events, for: other) }
         #expect(tickets.redeem(kept.text)?.access == one)
         // Very many tokens together have a bound, too.
-        let first = try tickets.issue(for: one)
+        let first = try tickets.issue(.events, for: one)
         for number in 0..<16 {
             let access = try await access(number)
-            for _ in 0..<16 { _ = try tickets.issue(for: access) }
+            for _ in 0..<16 { _ = try tickets.issue(.events, for: access) }
         }
         #expect(tickets.redeem(first.text) == nil)
         await vault.close()

@@ -135,10 +135,12 @@ struct ControlSocketTests {
             // was admitted.
             let isWhole = [
                 .status, .resources, .settings, .downloads, .events, .openAPI, .revocations, .audit, .locks, .keys,
-                .rewraps, .keyring, .links, .tokens, .tickets, .readiness, .subscriptions,
+                .rewraps, .keyring, .links, .tokens, .tickets, .readiness, .subscriptions, .sessions,
             ].contains(route)
             let needsBody = [.nameByID, .modeByID].contains(route)
-            #expect(answer.head.status == (isWhole ? 200 : path == route.path || needsBody ? 400 : 404))
+            // A token is no session.
+            let isMissing = route == .session || path != route.path && !needsBody
+            #expect(answer.head.status == (isWhole ? 200 : isMissing ? 404 : 400))
         }
     }
 

@@ -66,6 +66,12 @@ struct WireForm: Sendable, CustomTestStringConvertible {
     private static let finding = #"{"cause":"incomplete","message":"fetch it"}"#
     private static let token = "mvt_" + String(repeating: "a", count: 64)
     private static let ticket = String(repeating: "a", count: 43)
+    private static let proof = "mvp_" + String(repeating: "a", count: 64)
+    private static let session =
+        #"{"browser":"Firefox on Linux","created":\#(time),"expires":\#(time),"id":"0a1b2c3d","lastUsed":\#(time),"#
+        + #""scope":"admin"}"#
+    private static let unusedSession =
+        #"{"browser":null,"created":\#(time),"expires":null,"id":"0a1b2c3d","lastUsed":null,"scope":"admin"}"#
 
     private static let answers: [WireForm] = [
         WireForm(
@@ -190,6 +196,11 @@ struct WireForm: Sendable, CustomTestStringConvertible {
             minimal: #"{"expires":null,"id":"0a1b2c3d","name":null,"scope":"metrics","token":"\#(token)"}"#),
         WireForm(RevocationDocument.self, "Revocation", #"{"revoked":1}"#),
         WireForm(TicketDocument.self, "Ticket", #"{"lifetime":60,"ticket":"\#(ticket)"}"#),
+        WireForm(TicketOrder.self, "TicketOrder", #"{"use":"session"}"#, minimal: "{}"),
+        WireForm(SignInOrder.self, "SignIn", #"{"ticket":"\#(ticket)"}"#),
+        WireForm(SessionDocument.self, "Session", session, minimal: unusedSession),
+        WireForm(SessionsDocument.self, "Sessions", #"{"damaged":1,"sessions":[\#(session)]}"#),
+        WireForm(BegunSessionDocument.self, "BegunSession", #"{"proof":"\#(proof)","session":\#(session)}"#),
         WireForm(
             SettingsDocument.self, "Settings",
             #"{"addressFamily":"ipv4","allowHost":["a"],"caFile":{"certificates":1},"clientCertificate":{"*":{"certificates":2}},"cookieFile":{"cookies":1},"downloadHours":"01:00-06:00","#

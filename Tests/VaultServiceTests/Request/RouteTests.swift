@@ -13,7 +13,8 @@ struct RouteTests {
             ("/media/c/https/host/film.mp4?t=1", .media), ("/media/", .media), ("/media", .unknown),
             ("//media/c", .unknown),
             ("/media?x", .unknown), ("/Media/c", .unknown), ("/x/../media/c", .unknown), ("", .unknown),
-            ("*", .unknown), ("/", .unknown),
+            ("*", .unknown), ("/", .page), ("/?x", .page), ("/pages/a/b.js", .page), ("/pages", .unknown),
+            ("//pages/", .unknown),
             ("http://127.0.0.1/healthz", .unknown),
         ])
     func route(target: String, expected: Route) {

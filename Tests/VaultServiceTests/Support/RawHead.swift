@@ -18,4 +18,7 @@ struct RawHead: Sendable {
         }
         self.fields = fields
     }
+
+    /// The value of a field, by its name in any case; nil if there is none.
+    subscript(name: String) -> String? { fields[name.lowercased()] }
 }

@@ -1,11 +1,20 @@
 import VaultCrypto
 import VaultModel
 
-/// Tickets for the feed of events: a page cannot send a token when it opens one.
+/// Tickets of the service, for what cannot send a token: a page that opens the feed of events, and a browser that signs
+/// in.
 ///
-/// A ticket is good once, for a minute, and only for events. It is kept in memory, and ends with the token that it was
-/// given for.
-package final class EventTickets: Sendable {
+/// A ticket is good once, for a minute, and for one use. It is kept in memory, and ends with the token that it was given
+/// for.
+package final class Tickets: Sendable {
+    /// What a ticket is good for.
+    package enum Use: String, CaseIterable, Codable, Sendable {
+        /// The feed of events.
+        case events
+        /// A session of a browser.
+        case session
+    }
+
     /// A ticket that was just created.
     package struct Ticket: Sendable {
         package let text: String
@@ -17,6 +26,8 @@ package final class EventTickets: Sendable {
     package struct Holder: Hashable, Sendable {
         /// The token; nil for the vault's own user on the control socket.
         package let access: TokenAccess?
+        /// What the ticket is good for.
+        package let use: Use
     }
 
     private struct Entry {
@@ -37,12 +48,15 @@ package final class EventTickets: Sendable {
     /// Creates a ticket.
     ///
     /// - Parameters:
+    ///   - use: what it is good for.
     ///   - access: the token of the request; nil on the control socket.
     ///   - now: the time of the request.
-    package func issue(for access: TokenAccess?, now: ContinuousClock.Instant = .now) throws -> Ticket {
+    package func issue(
+        _ use: Use, for access: TokenAccess?, now: ContinuousClock.Instant = .now
+    ) throws -> Ticket {
         let text = Base64.encodeForURL(try SecureRandom.bytes(32, "ticket"))
         let entry = Entry(
-            text: Array(text.utf8), holder: Holder(access: access), end: now + .seconds(Self.lifetime))
+            text: Array(text.utf8), holder: Holder(access: access, use: use), end: now + .seconds(Self.lifetime))
         entries.withLock { entries in
             entries.removeAll { $0.end <= now }
             // A holder that asks for very many ends its own, and not those of others.

@@ -1,0 +1,190 @@
+import ArgumentParser
+import Foundation
+import MediaVault
+import VaultModel
+import VaultService
+
+struct OpenCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "open", abstract: "Open the service's pages in a browser, signed in.",
+        discussion: """
+            The pages show titles and play them, and the owner runs the service there. The browser signs in with a \
+            ticket, which is good once and for a minute; its session ends after a week, or after 12 hours without a \
+            request. The command sessions lists sessions and ends them.
+
+            The service must run, on this machine's loopback address or with TLS. For a browser on another machine, \
+            --print prints the link in place of opening it; whoever opens it first is signed in.
+            """)
+
+    @Flag(help: "Print the link, and open nothing.")
+    var print = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Address of the service as the browser reaches it, such as vault.example:8443 (default: its own).",
+            valueName: "host:port"))
+    var listen: String?
+
+    @OptionGroup var access: VaultAccess
+
+    func run() async throws {
+        let folder = try access.place.vault()
+        guard let service = try await access.runningService(),
+            let record = try await ServiceProbe.running(in: folder), let listening = record.listening
+        else {
+            throw UsageError("no service of this vault is running; start one with: mediavault serve")
+        }
+        let isSecure = record.address.hasPrefix("https://")
+        guard isSecure || listening.isLoopback else {
+            throw UsageError(
+                "the service uses plain HTTP on \(listening), where others could read and change its pages; start it "
+                    + "with --tls-certificate and --tls-key, or with --listen 127.0.0.1:8300")
+        }
+        let address = try listen.map { try ListenAddress($0) } ?? listening.reachable
+        let before = Set(try await service.sessions().sessions.map(\.id))
+        let ticket = try await service.createSessionTicket()
+        // A browser does not send what follows the number sign, so that the ticket is in no log.
+        let link = "\(isSecure ? "https" : "http")://\(address)/#ticket=\(ticket.ticket)"
+        guard !print else {
+            try await StandardOutput.shared.write(link + "\n")
+            return await Terminal.shared.say("the link signs one browser in, within a minute")
+        }
+        let page = try RedirectPage(to: link)
+        defer { page.remove() }
+        try await page.open()
+        try await Interruption.cancelling("the browser may have signed in; sessions list shows it") {
+            for _ in 0..<(2 * ticket.lifetime) {
+                try await Task.sleep(for: .milliseconds(500))
+                if let new = try await service.sessions().sessions.first(where: { !before.contains($0.id) }) {
+                    return await Terminal.shared.say("signed in: session \(new.id), \(new.browser ?? "a browser")")
+                }
+            }
+            throw VaultError(
+                .busy, "no browser has signed in within a minute; mediavault open --print prints a link to open by hand"
+            )
+        }
+    }
+}
+
+/// A page that leads a browser to a link.
+///
+/// Other users of this machine see the arguments of a browser, but cannot read this file.
+private struct RedirectPage {
+    private let folder: URL
+    private let file: URL
+
+    init(to link: String) throws {
+        // The user's own folder in memory, if the system has one.
+        let parent =
+            ProcessEnvironment.current["XDG_RUNTIME_DIR"].map { URL(filePath: $0) }
+            ?? FileManager.default.temporaryDirectory
+        folder = parent.appending(path: "mediavault-\(UUID().uuidString)")
+        file = folder.appending(path: "open.html")
+        let text = """
+            <!doctype html>
+            <meta charset="utf-8">
+            <meta name="referrer" content="no-referrer">
+            <meta http-equiv="refresh" content="0;url=\(link)">
+            <title>MediaVault</title>
+
+            """
+        do {
+            try FileManager.default.createDirectory(
+                at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw VaultError(.storage, "cannot create a folder in \(parent.path); make room or fix its permissions")
+        }
+        guard
+            FileManager.default.createFile(
+                atPath: file.path, contents: Data(text.utf8), attributes: [.posixPermissions: 0o600])
+        else { throw VaultError(.storage, "cannot write a file to \(folder.path); make room there") }
+    }
+
+    func remove() { try? FileManager.default.removeItem(at: folder) }
+
+    /// Starts the user's browser.
+    func open() async throws {
+        #if os(macOS)
+        let opener = "open"
+        #else
+        let opener = "xdg-open"
+        #endif
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = [opener, file.path]
+        // The browser needs no path of a key.
+        process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("MEDIAVAULT_") }
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        let status = try await withCheckedThrowingContinuation { (done: CheckedContinuation<Int32?, any Error>) in
+            let isTold = Locked(false)
+            @Sendable func tell(_ status: Int32?) {
+                guard
+                    isTold.withLock({ was in
+                        defer { was = true }
+                        return !was
+                    })
+                else { return }
+                done.resume(returning: status)
+            }
+            process.terminationHandler = { tell($0.terminationStatus) }
+            do { try process.run() } catch { return tell(127) }
+            // A browser that stays in the foreground has started.
+            DispatchQueue.global().asyncAfter(deadline: .now() + 5) { tell(nil) }
+        }
+        guard status == nil || status == 0 else {
+            throw VaultError(
+                .storage,
+                "\(opener) found no browser to start; mediavault open --print prints a link to open by hand")
+        }
+    }
+}
+
+struct SessionsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "sessions", abstract: "List and end the sessions of browsers that are signed in.",
+        discussion: "The command open begins one.",
+        subcommands: [SessionsListCommand.self, SessionsRevokeCommand.self])
+}
+
+struct SessionsListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List the sessions of browsers, and when each was last used.",
+        discussion: "Times are in UTC.", aliases: ["ls"])
+
+    @OptionGroup var access: VaultAccess
+
+    @Flag(help: "Print a JSON object.")
+    var json = false
+
+    func run() async throws {
+        let document = try await access.asking { try await $0.sessions() }
+        await IssuedText.warn(ofDamaged: document.damaged)
+        guard !json else { return try await StandardOutput.shared.write(try JSONText.of(document) + "\n") }
+        if document.sessions.isEmpty { await Terminal.shared.say("no browser is signed in") }
+        let rows = document.sessions.map { session in
+            [
+                session.id, IssuedText.day(session.created), IssuedText.expiry(session.expires),
+                session.lastUsed.map { "\($0)" } ?? "never", Terminal.printable(session.browser ?? "-"),
+            ]
+        }
+        try await StandardOutput.shared.write(
+            IssuedText.table(["ID", "CREATED", "EXPIRES", "USED", "BROWSER"], rows))
+    }
+}
+
+struct SessionsRevokeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "revoke", abstract: "End sessions: their browsers are signed out at once.",
+        discussion: "What already plays continues until its answer ends.")
+
+    @Argument(help: RevocationArguments.help, completion: ServiceCompletion.sessions)
+    var names: [String] = []
+
+    @OptionGroup var revocation: RevocationArguments
+
+    func validate() throws { try revocation.check(beside: names) }
+
+    func run() async throws { try await revocation.revoke(names, .sessions) }
+}

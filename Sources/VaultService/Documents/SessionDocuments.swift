@@ -1,0 +1,71 @@
+package import MediaVault
+import VaultModel
+
+/// A session as `GET /api/v1/sessions` and `sessions list --json` report it.
+package struct SessionDocument: Codable, Hashable, Sendable {
+    package let id: String
+    /// The browser and its system, as far as they are known.
+    @OrNull package var browser: String?
+    /// What the session allows.
+    package let scope: AccessScope
+    package let created: Timestamp
+    /// When it ends at the latest.
+    @OrNull package var expires: Timestamp?
+    /// The five minutes in which it was last used; null if it never was.
+    @OrNull package var lastUsed: Timestamp?
+
+    /// Nil if the grant is no session.
+    init?(_ grant: AccessGrant) {
+        guard grant.kind == .session else { return nil }
+        (id, browser, scope) = (grant.shortID, grant.name, .admin)
+        created = Timestamp(seconds: grant.created)
+        expires = grant.expires.map { Timestamp(seconds: $0) }
+        lastUsed = grant.lastUsed.map { Timestamp(seconds: $0) }
+    }
+}
+
+/// The sessions of a vault.
+package struct SessionsDocument: Codable, Sendable {
+    package let sessions: [SessionDocument]
+    /// How many records of tokens, named links and sessions cannot be read; they admit nothing.
+    package let damaged: Int
+}
+
+/// The body of `POST /api/v1/sessions`.
+struct SignInOrder: Codable, Sendable {
+    /// A ticket for a session.
+    let ticket: String
+}
+
+/// The answer to `POST /api/v1/sessions`; the cookie comes beside it.
+struct BegunSessionDocument: Codable, Sendable {
+    let session: SessionDocument
+    /// What the page sends as `X-Session-Proof` with each request.
+    let proof: String
+}
+
+/// The name of a browser, for the list of sessions.
+enum BrowserName {
+    /// What a `User-Agent` contains, and the name that it stands for. Of several, the first applies: browsers name those
+    /// that they resemble, too.
+    private static let browsers = [
+        ("Edg/", "Edge"), ("OPR/", "Opera"), ("SamsungBrowser/", "Samsung Internet"), ("Firefox/", "Firefox"),
+        ("FxiOS/", "Firefox"), ("CriOS/", "Chrome"), ("Chromium/", "Chromium"), ("Chrome/", "Chrome"),
+        ("Safari/", "Safari"), ("curl/", "curl"),
+    ]
+    private static let systems = [
+        ("Android", "Android"), ("iPhone", "iPhone"), ("iPad", "iPad"), ("Windows", "Windows"), ("CrOS", "ChromeOS"),
+        ("Mac OS X", "macOS"), ("Linux", "Linux"), ("Tizen", "Tizen"), ("Web0S", "webOS"),
+    ]
+
+    /// Returns a name such as `Firefox on Linux`; nil if the browser is unknown.
+    ///
+    /// - Parameter userAgent: the field `User-Agent`, of which nothing else is kept.
+    static func of(userAgent: String?) -> String? {
+        func first(_ table: [(String, String)]) -> String? {
+            table.first { userAgent?.contains($0.0) ?? false }?.1
+        }
+        guard let browser = first(browsers) else { return nil }
+        return first(systems).map { "\(browser) on \($0)" } ?? browser
+    }
+}

@@ -1,0 +1,144 @@
+// Starts the app: signs in, shows the page that the address names, and tells when the service is away.
+
+import * as api from './api.js';
+import {button, fail, h, moveFocus, note, t} from './ui.js';
+import {LANGUAGES, language, setLanguage} from './texts.js';
+import * as shelf from './shelf.js';
+
+const OWNERS = ['titles', 'downloads', 'storage', 'keys', 'access', 'health', 'settings'];
+const main = document.getElementById('main'), nav = document.getElementById('nav');
+const lost = document.getElementById('lost');
+let life = null;  // ends with the page that is shown
+
+// ---- What the address says
+
+const place = () => {
+	const [name = '', ...rest] = location.hash.replace(/^#\/?/, '').split('/');
+	return {name, argument: rest.map(decodeURIComponent).join('/')};
+};
+
+function takeTicket() {
+	const match = /^#ticket=([A-Za-z0-9_-]+)$/.exec(location.hash);
+	if (match) history.replaceState(null, '', location.pathname);
+	return match?.[1];
+}
+
+const moduleOf = name => name === '' ? shelf : import(
+	name === 'play' ? './player.js' : OWNERS.includes(name) ? `./${name}.js` : './shelf.js').catch(renew);
+
+// The service was replaced by another version, whose files have other addresses.
+async function renew(error) {
+	const text = await (await fetch('/', {cache: 'no-cache'})).text();
+	if (text.includes(new URL('.', import.meta.url).pathname)) throw error;
+	location.reload();
+	return new Promise(() => {});
+}
+
+async function show(moved) {
+	if (!api.currentSession()) return;
+	const {name, argument} = place();
+	if (OWNERS.includes(name) && !api.isOwner()) return location.replace('#/');
+	life?.abort();
+	const mine = life = new AbortController();
+	document.body.dataset.page = name || 'shelf';
+	for (const link of nav.querySelectorAll('a')) {
+		if (link.dataset.page === name) link.setAttribute('aria-current', 'page');
+		else link.removeAttribute('aria-current');
+	}
+	nav.querySelector('[aria-current]')?.scrollIntoView({block: 'nearest', inline: 'nearest'});
+	try {
+		const page = await moduleOf(name);
+		if (mine.signal.aborted) return;
+		main.replaceChildren();
+		await page.show(main, argument, mine.signal);
+		if (mine.signal.aborted) return;
+	} catch (error) {
+		if (mine.signal.aborted) return;
+		if (!main.children.length) main.append(h('h1', t('failed')));
+		if (error.status === 404) main.append(h('p', t('noSuchTitle')));
+		else if (error instanceof api.Unreached) api.on('connection', ({open}) => open && show(), mine.signal);
+		fail(error);
+	}
+	const heading = main.querySelector('h1');
+	document.title = [heading?.textContent, 'MediaVault'].filter(Boolean).join(' – ');
+	if (moved && !main.contains(document.activeElement)) {
+		heading?.setAttribute('tabindex', '-1');
+		heading?.focus({preventScroll: true});
+		scrollTo(0, 0);
+	}
+}
+
+// ---- The frame around every page
+
+function frame() {
+	document.documentElement.lang = language();
+	document.getElementById('skip').textContent = t('skip');
+	nav.setAttribute('aria-label', t('pages'));
+	const names = api.currentSession() ? ['', ...api.isOwner() ? OWNERS : []] : [];
+	nav.replaceChildren(...names.map(name => h('a', {href: `#/${name}`, 'data-page': name}, t(`page.${name || 'shelf'}`))));
+	const languages = h('select', {'aria-label': t('language'), on: {change: () => {
+		setLanguage(languages.value);
+		frame();
+		if (api.currentSession()) show(); else welcome();
+	}}}, Object.entries(LANGUAGES).map(([key, name]) => h('option', {value: key, lang: key, selected: key === language()}, name)));
+	document.getElementById('foot').replaceChildren(languages, ...api.currentSession() ? [
+		h('span', t('signedInAs', {name: t('owner')})), button(t('signOut'), api.signOut)] : []);
+}
+
+function welcome() {
+	life?.abort();
+	document.body.dataset.page = 'welcome';
+	document.title = 'MediaVault';
+	lost.replaceChildren();
+	main.replaceChildren(h('h1', t('welcome')), h('p', t('runOpen')), h('p', h('code', 'mediavault open')),
+		h('p.soft', t('runOpenMore')));
+}
+
+// ---- The connection
+
+let countdown = null;
+
+function tellConnection({open, wait}) {
+	clearInterval(countdown);
+	if (open) {
+		if (lost.children.length) note(t('isBack'));
+		return lost.replaceChildren();
+	}
+	const until = Date.now() + wait, left = h('span', {'aria-hidden': 'true'});
+	const count = () => { left.textContent = t('nextTry', {seconds: Math.max(0, Math.ceil((until - Date.now()) / 1000))}); };
+	count();
+	countdown = setInterval(count, 500);
+	if (lost.children.length) return lost.querySelector('span[aria-hidden]').replaceWith(left);
+	lost.replaceChildren(h('p', h('span', t('isLost')), ' ', left, ' ', button(t('tryNow'), api.connect)));
+}
+
+async function begin() {
+	const ticket = takeTicket();
+	frame();
+	for (let wait = 1000; ; wait = Math.min(30_000, wait * 2)) {
+		try {
+			const signedIn = await api.start(ticket);
+			lost.replaceChildren();
+			frame();
+			return signedIn ? show() : welcome();
+		} catch (error) {
+			main.replaceChildren(h('h1', 'MediaVault'), h('p', t('away')));
+			let now;
+			const pressed = new Promise(done => { now = done; });
+			lost.replaceChildren(h('p', error.message || t('isLost'), ' ', button(t('tryNow'), now)));
+			await Promise.race([pressed, new Promise(done => setTimeout(done, wait))]);
+		}
+	}
+}
+
+api.on('connection', tellConnection);
+api.on('session', () => { frame(); welcome(); });
+addEventListener('hashchange', () => {
+	const ticket = takeTicket();
+	if (ticket) return api.start(ticket).then(signedIn => { frame(); return signedIn ? show() : welcome(); }).catch(fail);
+	if (location.hash.startsWith('#/') || !location.hash) show(true);
+});
+addEventListener('keydown', moveFocus);
+document.getElementById('skip').addEventListener('click', event => { event.preventDefault(); main.focus(); });
+navigator.serviceWorker?.register(new URL('worker.js', import.meta.url), {scope: '/'}).catch(() => {});
+begin();

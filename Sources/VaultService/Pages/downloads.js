@@ -1,0 +1,119 @@
+// The download queue, live.
+
+import {get, on, query, request} from './api.js';
+import {bar, busy, button, bytes, check, clock, field, h, many, moment, nameOf, note, percent, t, waiting} from './ui.js';
+
+const PAGE = 200;  // downloads
+const REFRESH_AFTER = 400;  // milliseconds after the queue changed
+
+const ACTS = {
+	waiting: ['pause', 'first', 'last', 'cancel'], running: ['pause', 'cancel'], paused: ['resume', 'first', 'last', 'cancel'],
+	failed: ['retry', 'cancel'], done: [], ended: []};
+
+export async function show(main, _, signal) {
+	const counts = h('p.soft', {role: 'status'}), list = h('ul.cards', {role: 'list', 'aria-label': t('queue')});
+	const more = button(t('more'), () => refresh(list.children.length + PAGE));
+	main.append(h('h1', t('page.downloads')), adder(), h('h2', t('queue')), counts,
+		h('div.acts', ['pause', 'resume', 'retry'].map(act => button(t(`${act}All`), async () => {
+			await request('PATCH', 'downloads', {act, all: true});
+			await refresh();
+		}))), list, more);
+
+	const cards = new Map();
+	const later = waiting(REFRESH_AFTER, () => refresh(), signal, true);
+
+	async function refresh(wanted = Math.max(PAGE, list.children.length)) {
+		const entries = [];
+		let page, after;
+		do {
+			page = await get(query('downloads', {limit: Math.min(1000, wanted), after}), signal);
+			entries.push(...page.downloads);
+			after = page.next;
+		} while (after && entries.length < wanted);
+		more.hidden = !after;
+		const isOver = entry => entry.state === 'done' || entry.state === 'ended';
+		entries.sort((a, b) => isOver(a) - isOver(b));
+		const told = ['running', 'waiting', 'paused', 'failed', 'damaged'].filter(state => page.counts[state]);
+		counts.textContent = told.length ? told.map(state => many(`count.${state}`, page.counts[state])).join(', ') : t('queueEmpty');
+		const focused = document.activeElement, wantedIDs = new Set(entries.map(entry => entry.id));
+		for (const [id, card] of cards) if (!wantedIDs.has(id)) { cards.delete(id); card.remove(); }
+		let next = list.firstElementChild;
+		for (const entry of entries) {
+			if (!cards.has(entry.id)) cards.set(entry.id, newCard(later));
+			const card = cards.get(entry.id);
+			card.fill(entry);
+			if (card === next) next = next.nextElementSibling;
+			else list.insertBefore(card, next);
+		}
+		if (focused?.isConnected && document.activeElement !== focused) focused.focus({preventScroll: true});
+	}
+
+	on('download', entry => {
+		const card = cards.get(entry.id);
+		if (!card || card.state !== entry.state) later();
+		card?.fill(entry);
+	}, signal);
+	on('removed', later, signal);
+	on('many', later, signal);
+
+	function adder() {
+		const urls = h('textarea', {rows: 3, required: true, spellcheck: 'false', placeholder: 'https://…'});
+		const name = h('input', {maxlength: 200, autocomplete: 'off'}), first = check(t('addFirst'));
+		const send = h('button', {type: 'submit', class: 'main'}, t('add'));
+		return h('form.panel', {on: {submit: event => {
+			event.preventDefault();
+			busy(send, async () => {
+				const lines = urls.value.split(/\s*\n\s*/).map(line => line.trim()).filter(Boolean);
+				const title = lines.length === 1 && name.value.trim() || undefined;
+				await request('POST', 'downloads', {downloads: lines.map(url => ({url, title})), first: first.box.checked});
+				urls.value = name.value = '';
+				note(many('queued', lines.length));
+				await refresh();
+			});
+		}}}, field(t('addURLs'), urls, t('addURLsHint')), field(t('addName'), name), h('div.acts', send, first.label));
+	}
+
+	await refresh();
+}
+
+function newCard(changed) {
+	const name = h('a.name', {dir: 'auto'}), tag = h('span.tag'), says = h('span.soft');
+	const progress = bar(0, ''), acts = h('span.acts'), problem = h('p.bad-text', {hidden: true});
+	const card = h('li', h('div.line', name, tag, acts), progress, h('div.line', says), problem);
+	let rate = null, before = null;
+	card.fill = entry => {
+		const now = performance.now(), isRunning = entry.state === 'running';
+		if (!isRunning || !before || entry.held < before.held) [rate, before] = [null, {at: now, held: entry.held}];
+		else if (now - before.at > 700) {
+			const latest = (entry.held - before.held) / (now - before.at) * 1000;
+			rate = rate === null ? latest : rate * 0.7 + latest * 0.3;
+			before = {at: now, held: entry.held};
+		}
+		const text = nameOf(entry), share = entry.size ? entry.held / entry.size : entry.state === 'done' ? 1 : 0;
+		name.textContent = text;
+		name.setAttribute('href', `#/play/${entry.id}`);
+		tag.textContent = t(`state.${entry.state}`);
+		tag.className = `tag ${{failed: 'bad', done: 'good'}[entry.state] || ''}`;
+		progress.show(share);
+		progress.setAttribute('aria-label', text);
+		says.textContent = [
+			entry.size ? t('ofSize', {held: bytes(entry.held), size: bytes(entry.size), share: percent(share)}) : bytes(entry.held),
+			rate && `${bytes(rate)}/s`, rate && entry.size && t('left', {time: clock((entry.size - entry.held) / rate)}),
+			entry.nextAttempt && t('nextAttempt', {time: moment(entry.nextAttempt, 'medium')}), !entry.queued && isRunning && t('byClient')]
+			.filter(Boolean).join(' · ');
+		const why = entry.problem?.detail || entry.problem?.title;
+		problem.hidden = !why;
+		problem.textContent = why || '';
+		if (card.state === entry.state) return;
+		card.state = entry.state;
+		const wanted = entry.queued ? ACTS[entry.state] || [] : isRunning ? ['cancel'] : [];
+		const hadFocus = acts.contains(document.activeElement);
+		acts.replaceChildren(...wanted.map(act => button(t(`act.${act}`), async () => {
+			if (entry.queued) await request('PATCH', 'downloads', {act, ids: [entry.id]});
+			else await request('DELETE', query('downloads', {id: entry.id}));
+			changed();
+		}, {'aria-label': `${t(`act.${act}`)}: ${text}`})));
+		if (hadFocus) (acts.firstChild || name).focus();
+	};
+	return card;
+}

@@ -1,0 +1,46 @@
+// What takes the disk, and the limits.
+
+import {get, on, query} from './api.js';
+import {amounts, bar, bytes, facts, h, heldText, many, nameOf, number, percent, rangeBar, t} from './ui.js';
+
+const SHOWN = 10;  // of the largest titles
+const CLASSES = ['pinned', 'download', 'cache'];
+const KINDS = {pinned: 'held', download: 'origin', cache: 'unstored'};
+
+export async function show(main, _, signal) {
+	const figures = h('dl.facts.panel'), trouble = h('p.bad-text', {role: 'status'}), classes = h('div'), largest = h('ul.cards'), limits = h('dl.facts.panel');
+	main.append(h('h1', t('page.storage')), trouble, figures, h('h2', t('byClass')), classes, h('h2', t('largest')), largest,
+		h('h2', t('limits')), limits, h('p', h('a', {href: '#/settings'}, t('changeLimits'))));
+	async function refresh() {
+		const [status, settings] = await Promise.all([get('status', signal), get('settings', signal)]);
+		trouble.textContent = status.storeFailure ? t('storeFails', {why: status.storeFailure}) : '';
+		facts(figures, [['titles', number(status.resources)], ['heldBytes', bytes(status.bytes)], ['used', bytes(status.used)], ['evicted', bytes(status.evicted)]]);
+		facts(limits, [['maxSize', settings.maxSize ? bytes(settings.maxSize) : t('noLimit')],
+			['maxAge', settings.maxAge ? many('days', Math.round(settings.maxAge / 86_400)) : t('noLimit')],
+			['minFree', settings.minFree === null ? t('minFreeDefault') : bytes(settings.minFree)],
+			['evictDownloads', t(settings.evictDownloads ? 'yes' : 'no')]]);
+		const items = [];
+		let after;
+		do {
+			const page = await get(query('resources', {sort: 'size', limit: 1000, after}), signal);
+			items.push(...page.resources);
+			after = page.next;
+		} while (after);
+		const sums = CLASSES.map(kind => items.filter(item => item.class === kind).reduce((sum, item) => sum + amounts(item).held, 0));
+		const all = sums.reduce((sum, one) => sum + one, 0);
+		let end = 0;
+		const words = CLASSES.map((kind, place) => `${t(`class.${kind}`)}: ${bytes(sums[place])} (${percent(all ? sums[place] / all : 0)})`);
+		classes.replaceChildren(rangeBar(words.join(', '), CLASSES.map((kind, place) => [end, end += sums[place], KINDS[kind]]).filter(([from, to]) => to > from), all, run => run[2]),
+			h('p.legend.soft', CLASSES.map((kind, place) => h('span', h('span', {class: `key ${KINDS[kind]}`}), words[place]))));
+		items.sort((a, b) => amounts(b).held - amounts(a).held);
+		const top = amounts(items[0] || {bytes: 0}).held || 1;
+		largest.replaceChildren(...items.slice(0, SHOWN).map(item => {
+			const name = nameOf(item), show = bar(amounts(item).held / top, name);
+			return h('li', h('div.line', h('a.name', {href: `#/titles/${item.id || ''}`, dir: 'auto'}, name), h('span.soft', bytes(amounts(item).held), ', ', heldText(item))), show);
+		}));
+	}
+
+	on('store', () => refresh().catch(() => {}), signal);
+	on('many', () => refresh().catch(() => {}), signal);
+	await refresh();
+}

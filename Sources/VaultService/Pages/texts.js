@@ -1,0 +1,373 @@
+// All texts: a key, then English, then German. A text with a number has two forms: the key of that for one ends with 1.
+
+export const LANGUAGES = {en: 'English', de: 'Deutsch'};
+const ORDER = Object.keys(LANGUAGES);
+
+const texts = new Map(`
+# The frame
+skip|Skip to the content|Zum Inhalt
+pages|Pages|Seiten
+language|Language|Sprache
+page.shelf|Shelf|Regal
+page.titles|Titles|Titel
+page.downloads|Downloads|Downloads
+page.storage|Storage|Speicher
+page.keys|Keys|Schlüssel
+page.access|Access|Zugang
+page.health|Health|Zustand
+page.settings|Settings|Einstellungen
+signedInAs|Signed in as {name}|Angemeldet als {name}
+owner|the owner|Eigentümer
+signOut|Sign out|Abmelden
+welcome|Open the vault|Den Tresor öffnen
+runOpen|You are not signed in. Run this command on the box:|Sie sind nicht angemeldet. Geben Sie auf dem Gerät diesen Befehl ein:
+runOpenMore|It opens this page, signed in. If the keys were locked, restart the service first.|Er öffnet diese Seite angemeldet. Wenn die Schlüssel gesperrt wurden, starten Sie erst den Dienst neu.
+isLost|The connection to the box is lost.|Die Verbindung zum Gerät ist weg.
+isBack|The connection is back.|Die Verbindung ist wieder da.
+nextTry|Next try in {seconds} s.|Nächster Versuch in {seconds} s.
+tryNow|Try now|Jetzt versuchen
+tryAgain|Try again|Noch einmal
+away|The service does not answer. This page goes on as soon as it does.|Der Dienst antwortet nicht. Diese Seite macht weiter, sobald er antwortet.
+notReached|The service does not answer.|Der Dienst antwortet nicht.
+refused|The service refused this: {why}|Der Dienst hat abgelehnt: {why}
+failed|This did not work|Das hat nicht geklappt
+noSuchTitle|The vault does not have this title.|Der Tresor hat diesen Titel nicht.
+close|Close|Schließen
+cancel|Cancel|Abbrechen
+save|Save|Speichern
+done|Done.|Erledigt.
+never|never|nie
+# The shelf
+search|Search titles|Titel suchen
+filter|Show|Zeigen
+filter.all|All titles|Alle Titel
+filter.held|Held whole|Ganz da
+filter.partial|Held in part|Teilweise da
+filter.pinned|Pinned|Angeheftet
+sort|Sort by|Ordnen nach
+sort.name|Name|Name
+sort.played|Last played|Zuletzt gespielt
+sort.added|Last added|Zuletzt hinzugefügt
+sort.size|Size|Größe
+titles|{count} titles|{count} Titel
+titles1|1 title|1 Titel
+nothingFound|No title matches.|Kein Titel passt.
+emptyShelf|The vault is empty. Add a title on the page Downloads.|Der Tresor ist leer. Fügen Sie auf der Seite Downloads einen Titel hinzu.
+heldWhole|held whole|ganz da
+heldShare|{share} held|{share} da
+heldBytes|{bytes} held|{bytes} da
+pinned|pinned|angeheftet
+leftAt|left at {time}|bis {time} gesehen
+# The player
+player|Player|Abspieler
+play|Play|Abspielen
+pause|Pause|Anhalten
+seek|Place in the title|Stelle im Titel
+place|{now} of {length}|{now} von {length}
+placeHole|{now} of {length}, not held|{now} von {length}, nicht da
+back|Back {seconds} seconds|{seconds} Sekunden zurück
+ahead|Ahead {seconds} seconds|{seconds} Sekunden vor
+mute|Mute|Ton aus
+unmute|Sound on|Ton an
+volume|Volume|Lautstärke
+speed|Speed|Tempo
+audio|Sound track|Tonspur
+subtitles|Subtitles|Untertitel
+noSubtitles|No subtitles|Keine Untertitel
+picture|Picture in picture|Bild im Bild
+full|Full screen|Vollbild
+next|Next title|Nächster Titel
+nextIs|Next:|Danach:
+playNext|Play the next title|Nächsten Titel abspielen
+ended|The end.|Ende.
+fromStart|Play from the start|Von vorn abspielen
+playsOffline|All of it is held. It plays without the network.|Alles ist da. Es spielt ohne Netz.
+playsOnlineOnly|Nothing of it is held. It plays only with the network.|Nichts davon ist da. Es spielt nur mit Netz.
+partsUnknown|{held}. Some of it will not play without the network; the box does not say where.|{held}. Manches spielt nicht ohne Netz; das Gerät sagt nicht, wo.
+holes|{held}. Without the network, these parts will not play (about): {holes}.|{held}. Ohne Netz spielen diese Teile nicht (ungefähr): {holes}.
+holesMore|{held}. Without the network, these parts will not play (about): {holes}, and {more} more.|{held}. Ohne Netz spielen diese Teile nicht (ungefähr): {holes} und {more} weitere.
+legendHeld|held|da
+legendHole|not held|nicht da
+waits|Waiting for bytes …|Wartet auf Bytes …
+waitsForService|The service is away. The title goes on here when it is back.|Der Dienst ist weg. Der Titel geht hier weiter, wenn er zurück ist.
+notHeldHere|The next part is not held, and the network does not bring it now.|Der nächste Teil ist nicht da, und das Netz bringt ihn jetzt nicht.
+jumpHeld|Go on at {time}|Bei {time} weiter
+cannotPlay|This browser cannot play this title ({type}). Another player may: see “mediavault url”.|Dieser Browser kann den Titel nicht abspielen ({type}). Vielleicht ein anderer: siehe „mediavault url“.
+noHls|This browser cannot play HLS titles. Safari, a newer Chrome and mpv can: see “mediavault url”.|Dieser Browser kann keine HLS-Titel abspielen. Safari, ein neueres Chrome und mpv können es: siehe „mediavault url“.
+noDash|Browsers cannot play DASH titles. mpv and VLC can: see “mediavault url”.|Browser können keine DASH-Titel abspielen. mpv und VLC können es: siehe „mediavault url“.
+wasRemoved|This title was removed from the vault.|Dieser Titel wurde aus dem Tresor entfernt.
+keyWords|Keys: Space plays and pauses, ← → jump, 0 to 9 go to a tenth, < > change the speed, M mutes, F fills the screen, P is picture in picture, N is next.|Tasten: Leertaste spielt und hält an, ← → springen, 0 bis 9 gehen zu einem Zehntel, < > ändern das Tempo, M Ton, F Vollbild, P Bild im Bild, N nächster Titel.
+# Words of several pages
+acts|Acts|Aktionen
+more|Show more|Mehr zeigen
+held|Held|Da
+remove|Remove|Entfernen
+revoke|Revoke|Widerrufen
+number|Number|Nummer
+time|Time|Zeit
+act|Act|Aktion
+outcome|Outcome|Ergebnis
+progress|Progress|Fortschritt
+none|none|keine
+yes|yes|ja
+no|no|nein
+now|now|jetzt
+oneDay|for a day|für einen Tag
+oneWeek|for a week|für eine Woche
+oneMonth|for 30 days|für 30 Tage
+oneYear|for a year|für ein Jahr
+forEver|for ever|für immer
+days|{count} days|{count} Tage
+days1|1 day|1 Tag
+ofSize|{held} of {size} {share}|{held} von {size} {share}
+# Downloads
+queue|Queue|Warteschlange
+queueEmpty|Nothing waits.|Nichts wartet.
+count.running|{count} running|{count} laufen
+count.running1|1 running|1 läuft
+count.waiting|{count} waiting|{count} warten
+count.waiting1|1 waiting|1 wartet
+count.paused|{count} paused|{count} angehalten
+count.paused1|1 paused|1 angehalten
+count.failed|{count} failed|{count} gescheitert
+count.failed1|1 failed|1 gescheitert
+count.damaged|{count} damaged|{count} beschädigt
+count.damaged1|1 damaged|1 beschädigt
+state.waiting|waiting|wartet
+state.running|running|läuft
+state.paused|paused|angehalten
+state.failed|failed|gescheitert
+state.done|done|fertig
+state.ended|ended|beendet
+act.pause|Pause|Anhalten
+act.resume|Resume|Fortsetzen
+act.retry|Retry|Noch einmal
+act.cancel|Cancel|Abbrechen
+act.first|First|Als erster
+act.last|Last|Als letzter
+pauseAll|Pause all|Alle anhalten
+resumeAll|Resume all|Alle fortsetzen
+retryAll|Retry all|Alle noch einmal
+left|{time} left|noch {time}
+nextAttempt|next try {time}|nächster Versuch {time}
+byClient|a client waits for it|ein Programm wartet darauf
+add|Download|Herunterladen
+addURLs|Addresses|Adressen
+addURLsHint|One on each line. The service fetches them, even if this page is closed.|Eine je Zeile. Der Dienst holt sie, auch wenn diese Seite zu ist.
+addName|Name, if it is one title|Name, wenn es ein Titel ist
+addFirst|Before all others|Vor allen anderen
+queued|{count} titles are in the queue.|{count} Titel sind in der Warteschlange.
+queued1|The title is in the queue.|Der Titel ist in der Warteschlange.
+# Titles
+pin|Pin|Anheften
+unpin|Unpin|Loslösen
+pinnedNow|“{name}” is pinned: no limit takes it away.|„{name}“ ist angeheftet: keine Grenze nimmt es weg.
+unpinnedNow|“{name}” is no longer pinned.|„{name}“ ist nicht mehr angeheftet.
+rename|Rename|Umbenennen
+renameTitle|Rename “{name}”|„{name}“ umbenennen
+newName|New name|Neuer Name
+renameWords|Without a name, its address is shown.|Ohne Namen steht dort die Adresse.
+removeTitle|Remove “{name}”?|„{name}“ entfernen?
+removeWords|The {bytes} that are held of it will be gone. To play, it must be fetched again, if its origin still has it.|Die {bytes}, die davon da sind, gehen verloren. Zum Spielen muss es neu geholt werden, wenn die Quelle es noch hat.
+removePinned|It is pinned: someone wanted to keep it.|Es ist angeheftet: jemand wollte es behalten.
+removedNow|“{name}” is removed ({bytes}).|„{name}“ ist entfernt ({bytes}).
+shred|Shred|Vernichten
+shredTitle|Shred “{name}”?|„{name}“ vernichten?
+shredWords|The {bytes} that are held of it will be gone, and its key is destroyed: not even an old copy of the disk opens it. No one can undo this.|Die {bytes}, die davon da sind, gehen verloren, und der Schlüssel wird zerstört: auch keine alte Kopie der Platte öffnet es. Niemand kann das rückgängig machen.
+shredMore|Other titles stay; they get a new generation of keys, which may take a moment.|Andere Titel bleiben; sie bekommen eine neue Schlüsselgeneration, was dauern kann.
+shreddedNow|“{name}” is shredded.|„{name}“ ist vernichtet.
+shreddedPartly|“{name}” is removed. Its key can still be opened with generation {generation}: retire that one, too.|„{name}“ ist entfernt. Generation {generation} kann seinen Schlüssel noch öffnen: setzen Sie auch sie außer Dienst.
+damagedRows|{count} entries do not open|{count} Einträge gehen nicht auf
+damagedRows1|1 entry does not open|1 Eintrag geht nicht auf
+class.pinned|pinned|angeheftet
+class.download|downloaded|heruntergeladen
+class.cache|played|gespielt
+allTitles|All titles|Alle Titel
+fetchRest|Fetch the rest|Den Rest holen
+mode|Mode|Modus
+mode.default|As the vault|Wie der Tresor
+mode.online|Online|Online
+mode.prefer-vault|Vault first|Erst der Tresor
+mode.offline|Offline|Offline
+mode.no-store|Store nothing|Nichts speichern
+byteMap|Held bytes|Bytes, die da sind
+ranges|Bytes {words}|Bytes {words}
+mapOfFiles|This title has several files. {held} of them are held.|Dieser Titel hat mehrere Dateien. {held} davon sind da.
+cameFrom|Where the last bytes came from|Woher die letzten Bytes kamen
+source.vault|the vault|dem Tresor
+source.origin|the origin, stored|der Quelle, gespeichert
+source.unstored|the origin, not stored|der Quelle, nicht gespeichert
+shareFrom|{share} from {source}|{share} aus {source}
+stillRuns|still playing|spielt noch
+noAnswers|Nothing was played since the service started.|Seit dem Start des Dienstes wurde nichts gespielt.
+receipts|Receipts|Belege
+noReceipts|There are no receipts yet.|Es gibt noch keine Belege.
+fact.held|Held|Da
+fact.size|Size|Größe
+fact.class|Kept as|Gehalten als
+fact.id|Id|Kennung
+fact.type|Type|Art
+fact.added|Added|Hinzugefügt
+fact.played|Last played|Zuletzt gespielt
+fact.generation|Generation of keys|Schlüsselgeneration
+fact.url|Address|Adresse
+fact.files|Files|Dateien
+# Storage
+fact.titles|Titles|Titel
+fact.heldBytes|Media held|Medien, die da sind
+fact.used|Files on the disk|Dateien auf der Platte
+fact.evicted|Evicted so far|Bisher verdrängt
+fact.maxSize|Most bytes|Höchstens
+fact.maxAge|Played titles stay|Gespielte Titel bleiben
+fact.minFree|Disk left free|Frei bleibt
+fact.evictDownloads|May evict downloads|Darf Downloads verdrängen
+byClass|What takes the disk|Was die Platte füllt
+largest|Largest titles|Größte Titel
+limits|Limits|Grenzen
+noLimit|no limit|keine Grenze
+minFreeDefault|5 %, at most 10 GiB|5 %, höchstens 10 GiB
+changeLimits|Change the limits|Die Grenzen ändern
+storeFails|Bytes are not stored now: {why}|Bytes werden jetzt nicht gespeichert: {why}
+# Keys
+rotate|Rotate|Wechseln
+rotateAsk|Create a new generation of keys?|Eine neue Schlüsselgeneration anlegen?
+rotateWords|New titles use it. Nothing is lost. Make a new backup of the keyring afterwards.|Neue Titel nutzen sie. Nichts geht verloren. Sichern Sie danach den Schlüsselbund neu.
+rewrap|Rewrap|Umhüllen
+rewrapSays|{keys} of {total} keys|{keys} von {total} Schlüsseln
+rewrapDone|{keys} keys moved to generation {generation}.|{keys} Schlüssel sind nun in Generation {generation}.
+lock|Lock now|Jetzt sperren
+lockAsk|Lock the vault?|Den Tresor sperren?
+lockWords|All keys leave the memory. Everything that plays stops at once, downloads stop, and you are signed out.|Alle Schlüssel verlassen den Speicher. Was spielt, hört sofort auf, Downloads halten an, und Sie sind abgemeldet.
+lockMore|Nobody can open a title until someone restarts the service on the box, with its key.|Niemand kann einen Titel öffnen, bis jemand den Dienst auf dem Gerät neu startet, mit dem Schlüssel.
+locked|The keys are wiped.|Die Schlüssel sind gelöscht.
+retire|Retire|Außer Dienst
+retireAsk|Destroy generation {number}?|Generation {number} zerstören?
+retireWords|Nothing in the vault needs it. An old copy of the vault that does need it will never open again.|Nichts im Tresor braucht sie. Eine alte Kopie des Tresors, die sie braucht, geht nie wieder auf.
+retireBackups|{count} backups of the keyring contain it and should be destroyed.|{count} Sicherungen des Schlüsselbunds enthalten sie und sollten zerstört werden.
+generations|Generations|Generationen
+generation|Generation|Generation
+generation.current|current|aktuell
+generation.active|older|älter
+generation.retiring|being retired|geht außer Dienst
+generation.retired|retired|außer Dienst
+stateOf|State|Stand
+created|Created|Angelegt
+titlesOnIt|Titles|Titel
+bytesOnIt|Bytes|Bytes
+backups|Backups|Sicherungen
+stillNeeded|still needed|noch gebraucht
+fact.current|Current generation|Aktuelle Generation
+fact.runningAct|Running now|Läuft gerade
+fact.unlockedBy|Unlocked by|Geöffnet durch
+fact.memory|Keys in memory|Schlüssel im Speicher
+unlockedHere|{method}, on the same disk as the vault|{method}, auf derselben Platte wie der Tresor
+memoryLocked|never swapped|nie ausgelagert
+memoryLoose|may be swapped|vielleicht ausgelagert
+auditSound|Receipts: {count}, all signed, none missing.|Belege: {count}, alle signiert, keiner fehlt.
+auditLoose|Receipts: {count}, all signed. Some may be cut off at the end.|Belege: {count}, alle signiert. Am Ende können welche fehlen.
+auditBad|The log is not sound. Line and fault: {faults}|Das Protokoll stimmt nicht. Zeile und Fehler: {faults}
+# Access
+copy|Copy|Kopieren
+copied|Copied.|Kopiert.
+tokens|Tokens|Schlüsselworte
+tokensWords|A token lets a program use the API, as far as its scope allows.|Ein Schlüsselwort lässt ein Programm die API nutzen, so weit es darf.
+createToken|Create a token|Ein Schlüsselwort anlegen
+newToken|The new token|Das neue Schlüsselwort
+newTokenWords|Keep it now: it is never shown again.|Heben Sie es jetzt auf: es wird nie wieder gezeigt.
+tokenScope|It may|Es darf
+scope.metrics|read metrics|Messwerte lesen
+scope.read|see what is held|sehen, was da ist
+scope.play|see and play|sehen und abspielen
+scope.admin|do everything|alles
+lifetime|Valid|Gültig
+expires|Expires|Endet
+lastUsed|Last used|Zuletzt genutzt
+noTokens|There are no tokens.|Es gibt keine Schlüsselworte.
+links|Named links|Benannte Links
+linksWords|A named link plays a title in any player, without a sign-in. Make one on the page of the title.|Ein benannter Link spielt einen Titel in jedem Abspieler, ohne Anmeldung. Machen Sie ihn auf der Seite des Titels.
+makeLink|Make a link|Einen Link machen
+linkTo|A link to “{name}”|Ein Link zu „{name}“
+linkWords|Whoever has the link can play the title, and what lies beside it in its folder.|Wer den Link hat, kann den Titel spielen, und was neben ihm im Ordner liegt.
+newLink|The new link|Der neue Link
+noLinks|There are no named links.|Es gibt keine benannten Links.
+revoke.tokens|Revoke the token “{name}”?|Das Schlüsselwort „{name}“ widerrufen?
+revoke.tokensWords|Programs that use it are refused at once. The links that they made end, too.|Programme, die es nutzen, werden sofort abgewiesen. Auch die Links, die sie gemacht haben, enden.
+revoke.links|Revoke the link “{name}”?|Den Link „{name}“ widerrufen?
+revoke.linksWords|Players that use it stop at once, and bookmarks of it are dead.|Abspieler, die ihn nutzen, hören sofort auf, und Lesezeichen sind tot.
+damagedGrants|{count} records cannot be read. They let nobody in.|{count} Einträge sind nicht lesbar. Sie lassen niemanden ein.
+# Health
+readiness|Ready without the network?|Bereit ohne Netz?
+readyUntil|Must play|Muss spielen
+readyTitles|Which titles|Welche Titel
+onlyPinned|pinned titles|angeheftete Titel
+pinnedAndDownloaded|pinned and downloaded titles|angeheftete und heruntergeladene Titel
+ready|Ready: {titles}, {bytes}.|Bereit: {titles}, {bytes}.
+notReady|Not ready. With gaps: {unready} of {titles}.|Nicht bereit. Mit Lücken: {unready} von {titles}.
+verify|Check every block|Jeden Block prüfen
+verifyWords|The service opens every block of every title. Titles play meanwhile.|Der Dienst öffnet jeden Block jedes Titels. Titel spielen weiter.
+verifyAll|Check now|Jetzt prüfen
+repair|Fetch bad blocks again|Schlechte Blöcke neu holen
+stop|Stop|Abbrechen
+verifies|{share} checked, {damage} damaged|{share} geprüft, {damage} beschädigt
+verifySound|Sound: {bytes} checked.|In Ordnung: {bytes} geprüft.
+verifyDamage|Damage in {titles}; {remaining} faults remain.|Schaden in {titles}; {remaining} Fehler bleiben.
+verifyStopped|Stopped before the end.|Vor dem Ende abgebrochen.
+figures|Figures|Zahlen
+fact.fetched|Fetched ever|Je geholt
+fact.store|Store|Speicher
+fact.downloads|Downloads|Downloads
+storeGood|stores|speichert
+chart.fetched|Fetched|Geholt
+chart.held|Media held|Medien, die da sind
+chart.running|Downloads running|Laufende Downloads
+chartSays|{title}: {now} now, at most {top}|{title}: jetzt {now}, höchstens {top}
+chartsWords|The last hour, while this page was open.|Die letzte Stunde, solange diese Seite offen war.
+events|Events|Ereignisse
+noEvents|Nothing has happened yet.|Noch ist nichts geschehen.
+event.resource|“{name}” changed: {held} held|„{name}“ hat sich geändert: {held} da
+event.download|Download of “{name}” {state}: {held}|Download von „{name}“ {state}: {held}
+event.removed|{id} was removed|{id} wurde entfernt
+event.store|The store works, {bytes} evicted|Der Speicher arbeitet, {bytes} verdrängt
+event.storeFails|Bytes are not stored: {why}|Bytes werden nicht gespeichert: {why}
+event.many|Much has changed at once|Vieles hat sich auf einmal geändert
+# Settings
+settingsWords|The command “mediavault config” has more: what runs programs or is secret.|Der Befehl „mediavault config“ hat mehr: was Programme startet oder geheim ist.
+saved|The settings are saved.|Die Einstellungen sind gespeichert.
+nothingChanged|Nothing was changed.|Nichts wurde geändert.
+set.vault|Vault|Tresor
+set.mode|Mode|Modus
+set.maxSize|Most bytes|Höchstens
+hint.maxSize|A number with its unit: 200 MB, 1.5 TB. Empty means no limit.|Eine Zahl mit Einheit: 200 MB, 1.5 TB. Leer heißt keine Grenze.
+set.maxAge|Days that played titles stay|Tage, die gespielte Titel bleiben
+hint.maxAge|Empty means for ever.|Leer heißt für immer.
+set.minFree|Disk space to leave free|Platz, der frei bleibt
+hint.minFree|Empty means 5 % of the disk, at most 10 GiB; 0 means none.|Leer heißt 5 % der Platte, höchstens 10 GiB; 0 heißt keiner.
+set.evictDownloads|Limits may evict downloaded titles|Grenzen dürfen heruntergeladene Titel verdrängen
+set.parallelDownloads|Downloads at a time|Downloads zugleich
+set.downloadsPerHost|Of these from one host|Davon von einem Host
+set.downloadHours|Hours of the day|Stunden des Tages
+hint.downloadHours|Such as 01:00-06:00. Empty means always.|Etwa 01:00-06:00. Leer heißt immer.
+set.downloadRate|Megabytes per second|Megabyte pro Sekunde
+hint.downloadRate|Empty means no limit.|Leer heißt keine Grenze.
+`.split('\n').map(line => line.split('|')).map(([key, ...forms]) => [key, forms]));
+
+let chosen = null;
+try { chosen = JSON.parse(localStorage.getItem('mv.language')); } catch { /* there may be no store */ }
+chosen = ORDER.includes(chosen) ? chosen : (navigator.languages || []).map(tag => tag.slice(0, 2)).find(tag => ORDER.includes(tag)) || 'en';
+
+export const language = () => chosen;
+
+export function setLanguage(name) {
+	chosen = name;
+	try { localStorage.setItem('mv.language', JSON.stringify(name)); } catch { /* then it is for this page only */ }
+}
+
+export function t(key, values = {}) {
+	const text = texts.get(key)?.[ORDER.indexOf(chosen)] ?? key;
+	return text.replace(/\{(\w+)\}/g, (whole, name) => name in values ? String(values[name]) : whole);
+}
+
+export const many = (key, count, values = {}) => t(count === 1 ? `${key}1` : key, {
+	count: new Intl.NumberFormat(chosen).format(count), ...values});
+
+export const hasText = key => texts.has(key);

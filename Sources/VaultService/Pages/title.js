@@ -1,0 +1,81 @@
+// One title: what is held of it, byte by byte, where its last bytes came from, and what can be done with it.
+
+import {get, on, query, request} from './api.js';
+import {amounts, button, bytes, choice, facts, fail, h, heldText, many, moment, nameOf, note, number, percent, rangeBar, row, t, table, waiting} from './ui.js';
+import {remove, rename, shred, togglePin} from './titles.js';
+import {makeLink} from './access.js';
+
+const MODES = ['', 'online', 'prefer-vault', 'offline', 'no-store'];
+const SOURCES = ['vault', 'origin', 'unstored'];
+const SHOWN = 20;  // ranges in words
+
+export async function show(main, id, signal) {
+	let item = await get(`resources/${encodeURIComponent(id)}`, signal);
+	const heading = h('h1', {dir: 'auto'}), figures = h('dl.facts.panel'), map = h('div'), origins = h('div'), receipts = h('div');
+	const pin = button('', () => togglePin(item).then(refresh));
+	const leave = gone => { if (gone && !signal.aborted) location.hash = '#/titles'; };
+	const mode = choice(MODES.map(key => [key, t(`mode.${key || 'default'}`)]), item.mode || '', {'aria-label': t('mode')});
+	mode.addEventListener('change', () => request(mode.value ? 'PUT' : 'DELETE', `resources/${id}/mode`, mode.value ? {mode: mode.value} : undefined)
+		.then(() => note(t('done'))).catch(fail));
+	const whole = button(t('fetchRest'), async () => {
+		await request('POST', 'downloads', {downloads: [{id}]});
+		note(many('queued', 1));
+	});
+	main.append(h('p', h('a', {href: '#/titles'}, t('allTitles'))), heading,
+		h('div.acts', h('a', {href: `#/play/${id}`}, t('play')), pin, whole, button(t('rename'), () => rename(item).then(refresh)),
+			button(t('makeLink'), () => makeLink(item)), mode, button(t('remove'), () => remove(item).then(leave), {class: 'danger'}),
+			button(t('shred'), () => shred(item).then(leave), {class: 'danger'})),
+		figures, h('h2', t('byteMap')), map,
+		h('h2', t('cameFrom')), h('p.legend.soft', SOURCES.map(source => h('span', h('span', {class: `key ${source === 'vault' ? 'held' : source}`}), t(`source.${source}`)))), origins,
+		h('h2', t('receipts')), receipts);
+
+	function draw() {
+		const {size, share} = amounts(item);
+		heading.textContent = nameOf(item);
+		pin.textContent = t(item.class === 'pinned' ? 'unpin' : 'pin');
+		whole.hidden = share === 1;
+		facts(figures, [['held', heldText(item)], ['size', size === null ? '?' : bytes(size)], ['class', t(`class.${item.class}`)],
+			['id', item.id], ['type', item.type || '?'], ['added', moment(item.added)], ['played', moment(item.accessed)],
+			['generation', number(item.generation)], ['url', item.url], item.title && ['files', number(item.title.resources)]]);
+		const {held} = amounts(item);
+		const words = item.held.slice(0, SHOWN).map(([first, end]) => `${number(first)}–${number(end - 1)}`).join(', ');
+		map.replaceChildren(item.title ? rangeBar(heldText(item), share === 1 ? [[0, 1]] : [], 1) : rangeBar(heldText(item), item.held, item.size),
+			h('p.soft', item.title ? t('mapOfFiles', {held: bytes(held)}) : t('ranges', {words: words || '–'})));
+	}
+
+	async function drawOrigins() {
+		const {answers, size} = await get(`resources/${id}/explanation`, signal);
+		const whole = size || Math.max(1, ...answers.flatMap(answer => answer.runs.map(run => run.end)));
+		origins.replaceChildren(...answers.length ? answers.map(answer => {
+			const sums = SOURCES.map(source => [source, answer.runs.filter(run => run.source === source).reduce((sum, run) => sum + run.end - run.first, 0)]);
+			const all = sums.reduce((sum, [, count]) => sum + count, 0) || 1;
+			const says = sums.filter(([, count]) => count).map(([source, count]) => t('shareFrom', {share: percent(count / all), source: t(`source.${source}`)})).join(', ');
+			const text = `${answer.ended ? moment(answer.ended, 'medium') : t('stillRuns')}, ${bytes(answer.bytes)}: ${says || '–'}`;
+			return h('figure', h('figcaption', text),
+				rangeBar(text, answer.runs.map(run => [run.first, run.end, run.source]), whole, run => run[2]));
+		}) : [h('p.soft', t('noAnswers'))]);
+	}
+
+	async function drawReceipts() {
+		const audit = await get(query('audit', {id}), signal);
+		receipts.replaceChildren(table(t('receipts'), [t('number'), t('time'), t('act'), t('outcome')], audit.receipts.reverse().map(receipt => row(
+			number(receipt.sequence), moment(receipt.time), receipt.act, receipt.outcome)), t('noReceipts')));
+	}
+
+	async function refresh() {
+		item = await get(`resources/${id}`, signal);
+		draw();
+	}
+
+	const later = waiting(2000, drawOrigins, signal, true);
+	on('resource', change => {
+		if (change.id !== id) return;
+		item = change.resource;
+		draw();
+		later();
+	}, signal);
+	on('removed', change => leave(change.id === id), signal);
+	on('many', () => refresh().catch(fail), signal);
+	draw();
+	await Promise.all([drawOrigins(), drawReceipts()]);
+}

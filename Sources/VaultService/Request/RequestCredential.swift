@@ -1,0 +1,95 @@
+import Foundation
+import HTTPTypes
+import MediaVault
+import VaultModel
+
+/// What a request presents to be allowed.
+enum RequestCredential: Hashable {
+    case none
+    /// A token in the `Authorization` field.
+    case token(String)
+    /// A ticket in the query, for the feed of events.
+    case ticket(String)
+    /// The cookie and the proof of a session.
+    case session(SessionSecret)
+
+    /// - Parameters:
+    ///   - authorization: the values of the `Authorization` fields.
+    ///   - target: the target of the request; only that of a feed has a ticket.
+    ///   - session: what the browser's fields say of a session.
+    init(authorization: [String], target: String, route: Route, session: SessionSecret? = nil) {
+        if authorization.count == 1, let token = BearerToken.read(authorization[0]) {
+            self = .token(token)
+        } else if authorization.isEmpty, route == .api(.events),
+            let ticket = URLComponents(string: target)?.queryItems?.first(where: { $0.name == "ticket" })?.value
+        {
+            self = .ticket(ticket)
+        } else if authorization.isEmpty, let session {
+            self = .session(session)
+        } else {
+            self = authorization.isEmpty ? .none : .token("")
+        }
+    }
+}
+
+/// The token of an `Authorization` field (RFC 6750 §2.1).
+enum BearerToken {
+    /// Returns the token; nil if there is no field, or it contains something else.
+    static func read(_ authorization: String?) -> String? {
+        guard let authorization, let blank = authorization.firstIndex(of: " "),
+            authorization[..<blank].isEqualIgnoringCase("Bearer")
+        else { return nil }
+        return String(authorization[blank...].trimmingBlanks())
+    }
+}
+
+/// The cookie of a session (RFC 6265bis), and the field with its proof.
+struct SessionCookie: Hashable, Sendable {
+    /// The name of the cookie.
+    let name: String
+    private let isSecure: Bool
+
+    /// - Parameters:
+    ///   - port: the port of the service: browsers send a cookie to every port of its host, so that the services of one
+    ///     machine need different names.
+    ///   - isSecure: whether the service speaks TLS.
+    init(port: Int, isSecure: Bool) {
+        name = (isSecure ? "__Host-" : "") + "mediavault-\(port)"
+        self.isSecure = isSecure
+    }
+
+    /// Returns the secret of the session that a request belongs to; nil unless it has one cookie and one proof.
+    func secret(in fields: HTTPFields) -> SessionSecret? {
+        guard let cookie = value(in: fields[values: .cookie]), let name = HTTPField.Name.sessionProof else {
+            return nil
+        }
+        let proofs = fields[values: name]
+        return proofs.count == 1 ? SessionSecret(cookie: cookie, proof: proofs[0]) : nil
+    }
+
+    /// Returns the cookie's value in `Cookie` fields; nil if it is missing, or there are several, of which another
+    /// service on the same host may have set one.
+    func value(in fields: [String]) -> String? {
+        let found = fields.flatMap { $0.split(separator: ";") }.compactMap { pair -> String? in
+            let sides = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard sides.count == 2, sides[0].trimmingBlanks() == name else { return nil }
+            return String(sides[1].trimmingBlanks())
+        }
+        return found.count == 1 ? found[0] : nil
+    }
+
+    /// Returns the value of `Set-Cookie` that gives the cookie to a browser.
+    ///
+    /// - Parameter lifetime: in seconds.
+    func begun(_ value: String, lifetime: Int64) -> String {
+        "\(name)=\(value); Path=/; Max-Age=\(lifetime); HttpOnly; SameSite=Strict" + (isSecure ? "; Secure" : "")
+    }
+
+    /// The value of `Set-Cookie` that takes the cookie away.
+    var ended: String { begun("", lifetime: 0) }
+}
+
+extension HTTPField.Name {
+    /// The field in which a page sends the proof of its session.
+    static let sessionProof = HTTPField.Name("X-Session-Proof")
+}

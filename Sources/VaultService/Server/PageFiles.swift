@@ -1,0 +1,119 @@
+import VaultModel
+
+/// The files of the pages, as the service sends them to a browser. They are in the program, and the same for everyone.
+///
+/// Their folder is named by a hash of them all, so that a browser keeps them for as long as they are those of the
+/// running service: only the page at `/`, which names the folder, is asked for each time.
+struct PageFiles: Sendable {
+    /// The path of the folder of all files but the first page.
+    let folder: String
+    private let answers: [String: Answer]
+
+    static let shared = PageFiles(contents)
+
+    /// The name and the content of each file.
+    private static let contents: [(name: String, content: [UInt8])] = [
+        ("access.js", PackageResources.access_js),
+        ("api.js", PackageResources.api_js),
+        ("app.js", PackageResources.app_js),
+        ("downloads.js", PackageResources.downloads_js),
+        ("health.js", PackageResources.health_js),
+        ("icon.svg", PackageResources.icon_svg),
+        ("index.html", PackageResources.index_html),
+        ("keys.js", PackageResources.keys_js),
+        ("manifest.webmanifest", PackageResources.manifest_webmanifest),
+        ("player.js", PackageResources.player_js),
+        ("settings.js", PackageResources.settings_js),
+        ("shelf.js", PackageResources.shelf_js),
+        ("storage.js", PackageResources.storage_js),
+        ("style.css", PackageResources.style_css),
+        ("texts.js", PackageResources.texts_js),
+        ("title.js", PackageResources.title_js),
+        ("titles.js", PackageResources.titles_js),
+        ("ui.js", PackageResources.ui_js),
+        ("worker.js", PackageResources.worker_js),
+    ]
+
+    private static let first = "index.html"
+    /// What stands for ``folder`` in the files.
+    private static let placeholder = "/pages/"
+
+    init(_ contents: [(name: String, content: [UInt8])]) {
+        let folder = "\(Self.placeholder)\(Self.version(of: contents))/"
+        self.folder = folder
+        answers = Dictionary(
+            uniqueKeysWithValues: contents.map { name, content in
+                let path = name == Self.first ? "/" : folder + name
+                return (path, Self.answer(name, content, in: folder))
+            })
+    }
+
+    /// Returns the answer to a request for a page.
+    ///
+    /// - Parameters:
+    ///   - target: the raw target, whose query does not matter.
+    ///   - tag: the value of `If-None-Match`.
+    func answer(to target: String, knowing tag: String?) -> Answer {
+        guard let answer = answers[String(target.prefix { $0 != "?" })] else { return ErrorAnswer.notFound }
+        guard let tag, tag == answer.fields["ETag"] else { return answer }
+        var known = answer
+        (known.status, known.body) = (304, [])
+        return known
+    }
+
+    /// The answer on plain HTTP that other machines can reach: what a browser gets there, anyone on the way can change.
+    static let needTLS = Answer(
+        status: 403, type: "text/plain; charset=utf-8",
+        body: """
+            MediaVault shows its pages to other machines only over TLS, because anyone on the network between could read
+            and change them. Give the service a certificate and its key, and open its https address; or open the pages on
+            the machine of the service, at 127.0.0.1. The article Operations of the documentation describes both.
+
+            """.utf8)
+
+    // MARK: One file
+
+    private static func answer(_ name: String, _ content: [UInt8], in folder: String) -> Answer {
+        let isFirst = name == first
+        var body = content
+        // The scripts name each other relative to themselves; these two are not in the folder, or not relative to it.
+        if isFirst || name.hasSuffix(".webmanifest") {
+            body = Array(String(decoding: content, as: UTF8.self).replacing(placeholder, with: folder).utf8)
+        }
+        var answer = Answer(status: 200, type: type(of: name), body: body)
+        answer.fields = answer.fields.without("Cache-Control")
+        answer.fields.append(
+            name: "Cache-Control", value: isFirst ? "no-cache" : "public, max-age=31536000, immutable")
+        answer.fields.append(name: "ETag", value: "\"\(folder.split(separator: "/").last ?? "")\"")
+        answer.fields.append(name: "Content-Security-Policy", value: policy)
+        // The worker lies in the folder, and serves the page at the root.
+        if name == "worker.js" { answer.fields.append(name: "Service-Worker-Allowed", value: "/") }
+        return answer
+    }
+
+    /// What the pages may load: their own files, the API and the media of the service, and nothing else (CSP Level 3).
+    private static let policy = [
+        "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data: blob:",
+        "media-src 'self' blob:", "connect-src 'self'", "manifest-src 'self'", "worker-src 'self'", "base-uri 'none'",
+        "form-action 'none'", "frame-ancestors 'none'",
+    ].joined(separator: "; ")
+
+    private static func type(of name: String) -> String {
+        switch name.split(separator: ".").last {
+        case "html": "text/html; charset=utf-8"
+        case "js": "text/javascript; charset=utf-8"
+        case "css": "text/css; charset=utf-8"
+        case "svg": "image/svg+xml"
+        default: "application/manifest+json"
+        }
+    }
+
+    /// Returns the name of the folder: FNV-1a of 64 bits, which tells one version from another and protects nothing.
+    private static func version(of contents: [(name: String, content: [UInt8])]) -> String {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for (name, content) in contents {
+            for byte in Array(name.utf8) + [0] + content + [0] { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        }
+        return String(hash, radix: 36)
+    }
+}

@@ -1,0 +1,64 @@
+import Hummingbird
+import MediaVault
+import VaultModel
+
+/// Decides whether what a request presents allows it: a token, a ticket, or the two halves of a session's secret.
+struct RequestAuthorizer: Sendable {
+    let vault: Vault
+    let tickets: Tickets
+    let gate: RequestGate
+
+    /// Decides on a request, and notes in the context what allows it.
+    ///
+    /// - Returns: the refusal; nil if the request is allowed.
+    func authorize(
+        _ request: Request, _ admission: RequestAdmission, _ context: inout ServiceContext
+    ) -> Answer? {
+        let cookie = gate.cookie(at: context.channel.localAddress)
+        context.cookie = cookie
+        let scope = scope(of: admission.route, request.method.rawValue)
+        guard let scope else {
+            // Nothing but a page signs in, and no other site's page may sign its own visitor in.
+            return gate.isFromOwnPage(admission.request) ? nil : ErrorAnswer.crossSitePage
+        }
+        let credential = RequestCredential(
+            authorization: request.headers[values: .authorization], target: request.head.path ?? "",
+            route: admission.route, session: cookie?.secret(in: request.headers))
+        let access: TokenAccess
+        switch credential {
+        case .none: return ErrorAnswer.unauthorized(isGiven: false)
+        case .ticket(let text):
+            guard let holder = tickets.redeem(text), holder.use == .events else {
+                return ErrorAnswer.unauthorized(isGiven: true)
+            }
+            guard let access = holder.access else { return nil }
+            guard vault.tokens.isValid(access, now: admission.now) else {
+                return ErrorAnswer.unauthorized(isGiven: true)
+            }
+            context.access = access
+            return nil
+        case .token(let text):
+            guard let found = vault.tokens.access(byToken: text, now: admission.now) else {
+                return ErrorAnswer.unauthorized(isGiven: true)
+            }
+            access = found
+        case .session(let secret):
+            guard let found = vault.tokens.access(bySession: secret, now: admission.now) else {
+                return ErrorAnswer.unauthorized(isGiven: true)
+            }
+            let changes = request.method != .get && request.method != .head
+            guard !changes || gate.isFromOwnPage(admission.request) else { return ErrorAnswer.crossSitePage }
+            access = found
+        }
+        guard access.scope >= scope else { return ErrorAnswer.insufficientScope(scope) }
+        context.access = access
+        return nil
+    }
+
+    /// Returns the least scope that a request needs; nil if it needs no credential.
+    private func scope(of route: Route, _ method: String) -> AccessScope? {
+        // Who presents nothing learns nothing, not even which paths and methods there are.
+        guard case .api(let route) = route else { return .metrics }
+        return route.methods.contains(method) ? route.scope(for: method) : .metrics
+    }
+}

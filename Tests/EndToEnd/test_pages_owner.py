@@ -1,0 +1,224 @@
+"""The pages with which the owner runs the box: titles, downloads, health, access, settings, keys."""
+
+from harness import client
+from harness.own_pages import FILM, OTHER, SHOTS, PagesCase, expect
+
+class Owner(PagesCase):
+    @classmethod
+    def fill(cls):
+        cls.hold(FILM)
+
+    def title(self, query):
+        url = self.origin.url(f"{OTHER}?{query}")
+        self.vault.result("fetch", url)
+        self.vault.result("rename", url, f"Film {query}")
+        return url, self.vault.info(url)["id"]
+
+    def test_table(self):
+        """The table sorts, filters, searches, pins, and removes after it has asked in words of what is lost"""
+        url, _ = self.title("table")
+        self.go("titles")
+        line = self.page.locator("tbody tr", has_text="Film table")
+        expect(line).to_contain_text("held whole")
+        line.get_by_role("button", name="Pin").click()
+        self.assert_eventually(lambda: self.vault.info(url)["class"], "pinned")
+        expect(line).to_contain_text("pinned")
+        self.page.get_by_role("button", name="Size").click()
+        expect(self.page.locator("th[aria-sort]")).to_have_text("Size")
+        self.page.get_by_label("Search titles").fill("film TABLE")
+        expect(self.page.locator("tbody tr")).to_have_count(1)
+        line.get_by_role("button", name="Remove").click()
+        self.page.locator("dialog").get_by_role("button", name="Cancel").click()
+        self.assertTrue(self.vault.info(url)["held"])
+        line.get_by_role("button", name="Remove").click()
+        self.confirm("Remove", "Remove “Film table”?", "will be gone", "It is pinned")
+        expect(line).to_have_count(0)
+        self.assertNotIn(url, [item["url"] for item in self.titles()])
+
+    def test_title(self):
+        """One title shows its bytes and where the last ones came from, and is renamed, pinned and given a mode"""
+        url = self.origin.url(f"{FILM}?one")
+        size = self.media.size(FILM)
+        address = self.vault.address(url)
+        client.get(address, "bytes=0-99999")
+        self.assert_eventually(lambda: self.vault.info(url)["held"][:1] != [], True)
+        client.get(address, f"bytes=0-{size // 2}")
+        self.go(f"titles/{self.vault.info(url)['id']}")
+        expect(self.page.locator("figure").first).to_contain_text("from the vault")
+        expect(self.page.locator("figure").first).to_contain_text("from the origin, stored")
+        self.assertGreaterEqual(self.page.locator("figure rect.vault").count(), 1)
+        self.assertGreaterEqual(self.page.locator("figure rect.origin").count(), 1)
+        self.page.get_by_role("button", name="Rename").click()
+        self.page.get_by_label("New name").fill("<b>One</b>")
+        self.confirm("Save")
+        expect(self.page.locator("h1")).to_have_text("<b>One</b>")
+        self.page.get_by_role("button", name="Pin").click()
+        expect(self.page.get_by_role("button", name="Unpin")).to_be_visible()
+        self.page.get_by_label("Mode").select_option("offline")
+        self.assert_eventually(lambda: self.vault.info(url)["mode"], "offline")
+        self.page.get_by_label("Mode").select_option("")
+        self.assert_eventually(lambda: self.vault.info(url)["mode"], None)
+        self.page.get_by_role("button", name="Fetch the rest").click()
+        expect(self.page.locator("main")).to_contain_text("held whole")
+
+    def test_shred(self):
+        """Shredding says that nobody can undo it, and leaves a receipt"""
+        url, found = self.title("shred")
+        self.go(f"titles/{found}")
+        self.page.get_by_role("button", name="Shred").click()
+        self.confirm("Shred", "No one can undo this")
+        expect(self.page.locator("h1")).to_have_text("Titles")
+        self.assertNotIn(url, [item["url"] for item in self.titles()])
+        self.go("keys")
+        expect(self.page.locator("main")).to_contain_text("shred")
+
+    def test_downloads(self):
+        """The queue is live; a download is added, paused, resumed, moved, retried and cancelled"""
+        origin = self.new_scripted_origin()
+        for place in range(3):
+            origin.add(f"film-{place}.mp4", size=4 << 20, seed=place, hold_at=1 << 20)
+        origin.add("refused.mp4", status=403)
+        self.go("downloads")
+        self.page.get_by_label("Addresses").fill("\n".join(origin.url(f"film-{place}.mp4") for place in range(3)))
+        self.page.get_by_role("button", name="Download", exact=True).click()
+        first = self.page.locator("main li", has_text="film-0.mp4")
+        expect(first).to_contain_text("running")
+        expect(first).to_contain_text("of 4.2 MB")
+        waits = self.page.locator("main li", has_text="film-2.mp4")
+        expect(waits).to_contain_text("waiting")  # two of a host run at a time
+        first.get_by_role("button", name="Pause").click()
+        expect(first).to_contain_text("paused")
+        first.get_by_role("button", name="Last").click()
+        expect(self.page.locator("main li .name").nth(2)).to_have_text("film-0.mp4")
+        first.get_by_role("button", name="First").click()
+        expect(self.page.locator("main li .name").nth(0)).to_have_text("film-0.mp4")
+        first.get_by_role("button", name="Resume").click()
+        expect(first).not_to_contain_text("paused")
+        for place in range(3):
+            origin.film(f"film-{place}.mp4").release.set()
+        expect(first).to_contain_text("done")
+        expect(waits).to_contain_text("done")
+        self.assertEqual(waits.get_by_role("progressbar").get_attribute("aria-valuenow"), "100")
+        self.page.get_by_label("Addresses").fill(origin.url("refused.mp4"))
+        self.page.get_by_label("Name, if it is one title").fill("A refused film")
+        self.page.get_by_role("button", name="Download", exact=True).click()
+        refused = self.page.locator("main li", has_text="A refused film")
+        expect(refused).to_contain_text("failed")
+        expect(refused.locator(".bad-text")).to_contain_text("403")
+        refused.get_by_role("button", name="Retry").click()
+        expect(refused).to_contain_text("failed")
+        refused.get_by_role("button", name="Cancel").click()
+        expect(refused.get_by_role("button", name="Cancel")).to_have_count(0)
+
+    def optional_feeds(self):
+        """A feed is followed, run and forgotten"""
+        feed = self.new_scripted_origin()
+        feed.add("feed.xml", type="application/rss+xml", content=(
+            "<rss version='2.0'><channel><title>A feed &lt;b&gt;</title><item><title>Part</title>"
+            f"<enclosure url='{self.origin.url(OTHER + '?feed')}' type='video/webm' length='1'/></item></channel></rss>").encode())
+        self.go("downloads")
+        self.page.locator("summary", has_text="Follow a feed").click()
+        self.page.get_by_label("Address of the feed").fill(feed.url("feed.xml"))
+        self.page.locator("details button").click()
+        line = self.page.locator("main li", has_text="feed")
+        line.get_by_role("button", name="Run now").click()
+        expect(self.page.locator("main li", has_text="A feed <b>")).to_contain_text("1 title")
+        self.page.locator("main li", has_text="A feed").get_by_role("button", name="Remove").click()
+        self.confirm("Remove", "No new titles come from it")
+        expect(self.page.get_by_text("The vault follows no feed.")).to_be_visible()
+
+    def test_health(self):
+        """Health tells what is missing, checks every block with progress, and lists events as they come"""
+        self.vault.result("pin", self.origin.url(FILM))
+        self.go("health")
+        expect(self.page.locator("main")).to_contain_text("Not ready")
+        self.page.get_by_role("button", name="Check now").click()
+        expect(self.page.locator("main")).to_contain_text("Sound:")
+        expect(self.page.locator("main")).to_contain_text("Ready: 1 title")
+        self.vault.result("unpin", self.origin.url(FILM))
+        expect(self.page.locator(".log")).to_contain_text("moov-first.mp4")
+
+    def test_storage(self):
+        """Storage shows what takes the disk, and the limits"""
+        self.go("storage")
+        expect(self.page.locator("main li", has_text=FILM)).to_contain_text("held whole")
+        expect(self.page.locator("main")).to_contain_text("downloaded:")
+        expect(self.page.locator("main")).to_contain_text("no limit")
+
+    def test_access(self):
+        """Tokens and named links are created, shown once, and revoked after a question"""
+        self.go("access")
+        self.page.locator("summary", has_text="Create a token").click()
+        self.page.get_by_label("Name", exact=True).fill("The television")
+        self.page.locator("details button").click()
+        secret = self.page.locator("dialog code").inner_text()
+        self.assertRegex(secret, r"^mvt_[A-Za-z0-9_-]{64}$")
+        self.page.keyboard.press("Escape")
+        line = self.page.locator("tr", has_text="The television")
+        expect(line).to_contain_text("see and play")
+        line.get_by_role("button", name="Revoke").click()
+        self.confirm("Revoke", "refused at once")
+        expect(line).to_have_count(0)
+        self.go(f"titles/{self.id_of(FILM)}")
+        self.page.get_by_role("button", name="Make a link").click()
+        self.page.get_by_label("Name").fill("Bookmark")
+        self.page.locator("dialog").get_by_role("button", name="Make a link").click()
+        address = self.page.locator("dialog code").inner_text()
+        self.assertEqual(client.get(address, "bytes=0-9").status, 206)
+        self.page.keyboard.press("Escape")
+        self.go("access")
+        self.page.locator("tr", has_text="Bookmark").get_by_role("button", name="Revoke").click()
+        self.confirm("Revoke", "stop at once")
+        self.assert_eventually(lambda: client.get(address, "bytes=0-9").status, 404)
+
+    def test_settings(self):
+        """Settings are changed together; only what was changed is sent"""
+        self.go("settings")
+        sent = []
+        self.page.on("request", lambda request: request.method == "PATCH" and sent.append(request.post_data_json))
+        self.page.get_by_label("Most bytes").fill("5 GB")
+        self.page.get_by_label("Days that played titles stay").fill("30")
+        self.page.get_by_label("Limits may evict downloaded titles").check()
+        self.page.get_by_role("button", name="Save").click()
+        expect(self.page.get_by_text("The settings are saved.").last).to_be_visible()
+        self.assertEqual(sent, [{"maxSize": "5 GB", "maxAge": 2592000, "evictDownloads": True}])
+        known = self.vault.result("config", "get").decode()
+        self.go("")
+        self.go("settings")
+        expect(self.page.get_by_label("Most bytes")).to_have_value("5 GB")
+        self.assertIn("30d", known)
+        self.page.get_by_label("Most bytes").fill("five")
+        self.expected = ("400",)
+        self.page.get_by_role("button", name="Save").click()
+        expect(self.page.locator(".note.bad")).to_contain_text("The service refused this")
+        self.page.get_by_label("Most bytes").fill("")
+        self.page.get_by_label("Days that played titles stay").fill("")
+        self.page.get_by_label("Limits may evict downloaded titles").uncheck()
+        self.page.get_by_role("button", name="Save").click()
+        expect(self.page.get_by_text("The settings are saved.").last).to_be_visible()
+
+
+class Keys(PagesCase):
+    @classmethod
+    def fill(cls):
+        cls.hold(OTHER)
+
+    def test_keys(self):
+        """Keys are rotated, rewrapped and retired with receipts; locking says what stops, and signs out"""
+        self.go("keys")
+        self.page.get_by_role("button", name="Rotate").click()
+        self.confirm("Rotate", "Nothing is lost")
+        expect(self.page.locator("tbody").first).to_contain_text("older")
+        self.page.get_by_role("button", name="Rewrap").click()
+        expect(self.page.locator("main")).to_contain_text("moved to generation 2")
+        self.page.get_by_role("button", name="Retire").click()
+        self.confirm("Retire", "will never open again")
+        expect(self.page.locator("tbody").first).to_contain_text("retired")
+        expect(self.page.locator("main")).to_contain_text("all signed, none missing")
+        expect(self.page.locator("tbody").last).to_contain_text("retire")
+        self.page.screenshot(path=f"{SHOTS}/keys.png", full_page=True)
+        self.expected = ("401",)
+        self.page.get_by_role("button", name="Lock now").click()
+        self.confirm("Lock now", "Everything that plays stops", "restarts the service")
+        expect(self.page.locator("main")).to_contain_text("mediavault open")
+        self.assertEqual(self.vault.run("list", MEDIAVAULT_KEY_FILE="/nowhere").returncode, 3)

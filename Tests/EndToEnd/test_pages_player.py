@@ -1,0 +1,166 @@
+"""The player of the pages: keys, holes, what is held, restarts, tracks."""
+
+import os
+import subprocess
+
+from harness.own_pages import FILM, SHOTS, SONG, PagesCase, expect
+
+class Player(PagesCase):
+    @classmethod
+    def fill(cls):
+        folder = cls.media.folder
+        if not os.path.exists(os.path.join(folder, "long.mp4")):
+            subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-y", "-stream_loop", "8", "-i", cls.media.path(FILM), "-c", "copy",
+                            "-movflags", "+faststart", os.path.join(folder, "long.mp4")], check=True)
+        if not os.path.exists(os.path.join(folder, "series.m3u8")):
+            subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-y", "-i", cls.media.path(FILM), "-c", "copy", "-f", "hls", "-hls_time", "4",
+                            "-hls_playlist_type", "vod", os.path.join(folder, "series.m3u8")], check=True)
+        cls.hold(FILM)
+        cls.hold("series.m3u8")
+
+    def test_plays(self):
+        """A film plays; keys seek, pause, change speed and volume; the place is kept and offered again"""
+        found = self.id_of(FILM)
+        self.go(f"play/{found}")
+        expect(self.page.locator(".held-text")).to_have_text("All of it is held. It plays without the network.")
+        expect(self.page.locator(".time")).to_have_text("0:00 / 0:20")
+        self.page.keyboard.press(" ")
+        self.wait_for("document.querySelector('video').currentTime > 0.5")
+        self.page.keyboard.press("ArrowRight")
+        self.wait_for("document.querySelector('video').currentTime > 10")
+        self.page.keyboard.press("k")
+        self.wait_for("document.querySelector('video').paused")
+        self.page.keyboard.press(">")
+        self.assertEqual(self.page.evaluate("document.querySelector('video').playbackRate"), 1.25)
+        self.page.keyboard.press("m")
+        self.wait_for("document.querySelector('video').muted")
+        self.page.keyboard.press("6")
+        self.wait_for("Math.abs(document.querySelector('video').currentTime - 12) < 0.1")
+        self.page.get_by_role("button", name="Back 10 seconds").click()
+        self.page.get_by_role("button", name="Ahead 10 seconds").click()
+        self.wait_for("Math.abs(document.querySelector('video').currentTime - 12) < 0.1")
+        self.go("")
+        expect(self.page.locator(f".card:has(a[href$='{found}'])")).to_contain_text("left at 0:12")
+        self.go(f"play/{found}")
+        self.wait_for("Math.abs(document.querySelector('video').currentTime - 12) < 0.1")
+        self.page.get_by_role("button", name="Play from the start").click()
+        self.wait_for("document.querySelector('video').currentTime < 3 && !document.querySelector('video').paused")
+
+    def test_next(self):
+        """The next title of the shelf follows by its button, by its key and by its link"""
+        self.go(f"play/{self.id_of(FILM)}")
+        following = self.page.locator("main a[href^='#/play/']")
+        expect(following).to_be_visible()
+        name = following.inner_text()
+        self.page.keyboard.press("n")
+        expect(self.page.locator("h1")).to_have_text(name)
+
+    def test_hls(self):
+        """An HLS title that is held plays without its origin"""
+        self.vault.result("mode", "offline", self.origin.url("series.m3u8"))
+        self.go(f"play/{self.id_of('series.m3u8')}")
+        expect(self.page.locator(".held-text")).to_have_text("All of it is held. It plays without the network.")
+        self.page.keyboard.press(" ")
+        self.wait_for("document.querySelector('video').currentTime > 0.5")
+
+    def test_sound(self):
+        """A song plays with its cover in place of a picture"""
+        self.hold(SONG)
+        self.go(f"play/{self.id_of(SONG)}")
+        expect(self.page.locator(".stage .cover")).to_be_visible()
+        self.page.keyboard.press(" ")
+        self.wait_for("document.querySelector('video').currentTime > 0.5")
+
+    def test_picture_in_picture(self):
+        """Picture in picture and full screen open and close"""
+        self.go(f"play/{self.id_of(FILM)}")
+        self.wait_for("document.querySelector('video').readyState > 0")
+        self.page.get_by_role("button", name="Full screen").click()
+        self.wait_for("document.fullscreenElement !== null")
+        self.page.keyboard.press("f")
+        self.wait_for("document.fullscreenElement === null")
+        picture = self.page.get_by_role("button", name="Picture in picture")
+        if picture.is_visible():
+            picture.click()
+            self.wait_for("document.pictureInPictureElement !== null")
+            picture.click()
+            self.wait_for("document.pictureInPictureElement === null")
+
+    def rects(self):
+        """What the seek bar draws as held, as shares of its length."""
+        return self.page.evaluate("[...document.querySelectorAll('.seek rect')].map(rect => "
+                                  "[+rect.getAttribute('x') / 1000, (+rect.getAttribute('x') + +rect.getAttribute('width')) / 1000])")
+
+    def assert_map(self, url):
+        """Checks that the seek bar draws the ranges that the vault says it holds."""
+        def differences():
+            known = self.vault.info(url)
+            held, drawn = [[first / known["size"], end / known["size"]] for first, end in known["held"]], self.rects()
+            if len(held) != len(drawn):
+                return [held, drawn]
+            return [pair for pair in zip(held, drawn) if max(abs(pair[0][0] - pair[1][0]), abs(pair[0][1] - pair[1][1])) > 0.004]
+        self.assert_eventually(differences, [], within=20)
+
+    def test_held_map(self):
+        """The seek bar draws what is held, says what will not play, and grows as bytes arrive"""
+        url = self.origin.url(f"{FILM}?map")
+        size = self.media.size(FILM)
+        for first, share in ((0, 0.2), (0.5, 0.1), (0.7, 0.001)):
+            self.vault.result("cat", url, "--range", f"{int(first * size)}-{int((first + share) * size)}")
+        self.page.route("**/media/**", lambda route: route.abort())  # so that the browser itself fetches nothing
+        self.expected = ("Failed to load", "ERR_FAILED")
+        self.go(f"play/{self.vault.info(url)['id']}")
+        self.assert_map(url)
+        self.assertEqual(len(self.rects()), 3)
+        expect(self.page.locator(".held-text")).to_contain_text("30% held. Without the network, these parts will not play (about): 20%–50%, 60%–70%, 70%–100%.")
+        self.vault.result("cat", url, "--range", f"{int(0.2 * size)}-{int(0.5 * size)}")
+        self.assert_map(url)
+        self.assertEqual(len(self.rects()), 2)
+        self.vault.result("fetch", url)
+        expect(self.page.locator(".held-text")).to_have_text("All of it is held. It plays without the network.")
+        self.assertEqual(self.rects(), [[0, 1]])
+
+    def test_hole(self):
+        """At a hole without the network the player says so, and goes on behind it"""
+        self.expected = ("Failed to load", "504", "ERR_")
+        url = self.origin.url("long.mp4")
+        size = os.path.getsize(os.path.join(self.media.folder, "long.mp4"))
+        for first, end in ((0, 0.3), (0.6, 1)):
+            self.vault.result("cat", url, "--range", f"{int(first * size)}-{int(end * size) - 1}")
+        self.vault.result("mode", "offline", url)
+        self.go(f"play/{self.vault.info(url)['id']}")
+        expect(self.page.locator(".held-text")).to_contain_text("70% held")
+        expect(self.page.locator(".held-text")).to_contain_text("0:54–1:48")
+        self.page.keyboard.press(" ")
+        self.wait_for("document.querySelector('video').currentTime > 1")
+        self.page.keyboard.press("4")
+        expect(self.page.locator(".says")).to_contain_text("The next part is not held", timeout=60_000)
+        self.page.screenshot(path=f"{SHOTS}/hole.png")
+        self.page.get_by_role("button", name="Go on at 1:49").click()
+        self.wait_for("document.querySelector('video').currentTime > 109.5")
+
+    def test_restart(self):
+        """A restart of the service leaves a playing viewer at the same second"""
+        self.expected = ("Failed to load", "ERR_")
+        url = self.origin.url("large.mp4")
+        self.vault.result("fetch", url)
+        self.go(f"play/{self.vault.info(url)['id']}")
+        self.page.keyboard.press(" ")
+        self.wait_for("document.querySelector('video').currentTime > 1")
+        self.vault.stop()
+        before = self.seconds()
+        expect(self.page.locator("#lost")).to_contain_text("The connection to the box is lost", timeout=40_000)
+        self.vault.serve(*self.options)
+        expect(self.page.locator("#lost")).to_be_empty(timeout=60_000)
+        self.wait_for(f"document.querySelector('video').currentTime > {before + 1} || document.querySelector('video').ended", 60)
+
+    def test_cannot_play(self):
+        """What no browser plays is said in a sentence"""
+        self.expected = ("Failed to load",)
+        path = os.path.join(self.media.folder, "broken.mp4")
+        with open(path, "wb") as file:
+            file.write(b"no film at all" * 1000)
+        url = self.origin.url("broken.mp4")
+        self.vault.result("fetch", url, "--any-type")
+        self.go(f"play/{self.vault.info(url)['id']}")
+        expect(self.page.locator(".says")).to_contain_text("This browser cannot play this title (video/mp4)", timeout=30_000)

@@ -1,0 +1,111 @@
+import Foundation
+import OriginTestSupport
+import Testing
+import VaultModel
+import VaultStorage
+
+@testable import MediaVault
+
+@Suite("Sessions of browsers")
+struct SessionTests {
+    private let now = Int64(Date().timeIntervalSince1970)
+
+    private func fixture() async throws -> VaultFixture { try await VaultFixture(ScriptedResource(length: 0)) }
+
+    @Test("A session needs both halves of its secret, each in its own place, and neither of another session")
+    func halves() async throws {
+        let vault = try await fixture().open()
+        let one = try await vault.beginSession(of: "Firefox on Linux", endingFormer: nil).secret
+        let two = try await vault.beginSession(of: "Firefox on Linux", endingFormer: nil).secret
+        let token = try await vault.createToken(.admin).text
+        #expect(vault.tokens.access(bySession: one, now: now)?.scope == .admin)
+        for (cookie, proof) in [
+            (one.cookie, two.proof), (two.cookie, one.proof), (one.proof, one.cookie), (one.cookie, one.cookie),
+            (one.proof, one.proof), (one.cookie, ""), ("", one.proof), (token, token), (one.cookie, token),
+            ("mvs_" + one.proof.dropFirst(4), "mvp_" + one.cookie.dropFirst(4)),
+        ] {
+            let wrong = SessionSecret(cookie: cookie, proof: proof)
+            #expect(vault.tokens.access(bySession: wrong, now: now) == nil, "\(cookie.prefix(4)), \(proof.prefix(4))")
+        }
+        for half in [one.cookie, one.proof, "mvt_" + one.cookie.dropFirst(4)] {
+            #expect(vault.tokens.scope(ofToken: half, now: now) == nil)
+        }
+        await vault.close()
+    }
+
+    @Test("A session survives a restart, ends with its revocation alone, and with the former one of its browser")
+    func life() async throws {
+        let fixture = try await fixture()
+        var vault = try await fixture.open()
+        let other = try await vault.beginSession(of: nil, endingFormer: nil)
+        let first = try await vault.beginSession(of: "Edge on Windows", endingFormer: nil)
+        await vault.close()
+        vault = try await fixture.open()
+        #expect(vault.tokens.access(bySession: first.secret, now: now) != nil)
+        let next = try await vault.beginSession(of: "Edge on Windows", endingFormer: first.secret)
+        #expect(vault.tokens.access(bySession: first.secret, now: now) == nil)
+        #expect(Set(vault.issued(.sessions).map(\.id)) == [other.grant.id, next.grant.id])
+        #expect(vault.issuedTokens.isEmpty && vault.issuedLinks.isEmpty)
+        try await vault.revoke([next.grant])
+        #expect(vault.tokens.access(bySession: next.secret, now: now) == nil)
+        #expect(vault.tokens.access(bySession: other.secret, now: now) != nil)
+        try await vault.keys.revokeLinks()
+        #expect(vault.tokens.access(bySession: other.secret, now: now) == nil && vault.issued(.sessions).isEmpty)
+        await vault.close()
+    }
+
+    @Test("A session ends twelve hours after its last use, and after a week however much it is used")
+    func ends() async throws {
+        let vault = try await fixture().open()
+        let begun = try await vault.beginSession(of: nil, endingFormer: nil)
+        let (created, idle) = (begun.grant.created, AccessGrant.maxIdleSession)
+        func isOpen(_ time: Int64) -> Bool { vault.tokens.access(bySession: begun.secret, now: time) != nil }
+        #expect(isOpen(created + idle - 1))
+        #expect(!isOpen(created + 3 * idle), "premise: the last use was two limits ago")
+        var time = created + idle - 1
+        while time < created + AccessGrant.maxSession {
+            #expect(isOpen(time), "\(time - created) s")
+            time += idle
+        }
+        #expect(!isOpen(created + AccessGrant.maxSession))
+        await vault.close()
+    }
+
+    @Test("The links of a session end with it, and their use is a use of the session")
+    func links() async throws {
+        let vault = try await fixture().open()
+        let begun = try await vault.beginSession(of: nil, endingFormer: nil)
+        let access = try #require(vault.tokens.access(bySession: begun.secret, now: now))
+        let path = try await vault.playbackPath(
+            for: MediaReference(MediaURL("http://a.example/f")), expires: now + 10 * 86_400, endingWith: access)
+        let admission = try #require(vault.tokens.admission(ofTarget: path, now: now))
+        #expect(vault.tokens.isValid(admission, now: now) && !vault.tokens.isValid(admission, now: now + 301))
+        let late = now + AccessGrant.maxIdleSession - 10
+        #expect(vault.tokens.admission(ofTarget: path, now: late) != nil)
+        #expect(vault.tokens.access(bySession: begun.secret, now: late + AccessGrant.maxIdleSession - 10) != nil)
+        try await vault.revoke([begun.grant])
+        #expect(vault.tokens.admission(ofTarget: path, now: now) == nil)
+        #expect(!vault.tokens.isValid(admission, now: now))
+        await vault.close()
+    }
+
+    @Test("Of very many sessions the one that was unused for longest ends, and no token does")
+    func most() async throws {
+        let vault = try await fixture().open()
+        let token = try await vault.createToken(.read).text
+        var begun: [BegunSession] = []
+        for _ in 0..<256 { begun.append(try await vault.beginSession(of: nil, endingFormer: nil)) }
+        #expect(vault.issued(.sessions).count == 256, "premise")
+        // All but the second are used.
+        for session in begun where session.grant.id != begun[1].grant.id {
+            #expect(vault.tokens.access(bySession: session.secret, now: now) != nil)
+        }
+        let last = try await vault.beginSession(of: nil, endingFormer: nil)
+        #expect(vault.issued(.sessions).count == 256)
+        #expect(vault.tokens.access(bySession: begun[1].secret, now: now) == nil)
+        #expect(vault.tokens.access(bySession: begun[0].secret, now: now) != nil)
+        #expect(vault.tokens.access(bySession: last.secret, now: now) != nil)
+        #expect(vault.tokens.scope(ofToken: token, now: now) == .read)
+        await vault.close()
+    }
+}
