@@ -70,6 +70,7 @@ let package = Package(
             name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
         .systemLibrary(name: "CProcess"),
         .systemLibrary(name: "CFile"),
+        .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
         .target(name: "CRevision", cSettings: [.define("MEDIAVAULT_COMMIT", to: "\"\(commit)\"")]),
 
         // Lowest first: a target imports only what stands above it.
@@ -87,7 +88,7 @@ let package = Package(
         .target(
             name: "VaultService",
             dependencies: [
-                "MediaVault", "VaultModel", hummingbird, hummingbirdCore, nioCore, nioHTTP1, nioHTTPTypes,
+                "CZlib", "MediaVault", "VaultModel", hummingbird, hummingbirdCore, nioCore, nioHTTP1, nioHTTPTypes,
                 nioPosix, nioSSL, httpTypes, logging, metrics, lifecycle, signals, subprocess, systemPackage,
             ],
             // In the code, because the installed command is one file and must not look for a bundle.

@@ -67,7 +67,7 @@ require_libraries() {
         PKG_CONFIG_PATH="$(brew --prefix curl)/lib/pkgconfig:${PKG_CONFIG_PATH:-}"
         export PKG_CONFIG_PATH
     elif command -v apt-get >/dev/null; then
-        require_packages libsodium-dev libcurl4-openssl-dev libsqlite3-dev libxml2-dev pkg-config "$@"
+        require_packages libsodium-dev libcurl4-openssl-dev libsqlite3-dev libxml2-dev zlib1g-dev pkg-config "$@"
     fi # on other systems the build reports what is missing
 }
 

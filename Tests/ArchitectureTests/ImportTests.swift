@@ -20,7 +20,7 @@ struct ImportTests {
             "Foundation", "Synchronization", "Glibc", "Musl", "Darwin",
         ],
         "VaultService": [
-            "VaultModel", "MediaVault", "Hummingbird", "HummingbirdCore", "NIOCore", "NIOHTTP1",
+            "VaultModel", "MediaVault", "CZlib", "Hummingbird", "HummingbirdCore", "NIOCore", "NIOHTTP1",
             "NIOHTTPTypes", "NIOPosix", "NIOSSL", "HTTPTypes", "Logging", "CoreMetrics",
             "ServiceLifecycle", "UnixSignals", "Subprocess", "System", "SystemPackage", "Synchronization",
             "Foundation", "Glibc", "Musl", "Darwin",

@@ -110,7 +110,7 @@ class Owner(PagesCase):
         refused.get_by_role("button", name="Cancel").click()
         expect(refused.get_by_role("button", name="Cancel")).to_have_count(0)
 
-    def optional_feeds(self):
+    def test_feeds(self):
         """A feed is followed, run and forgotten"""
         feed = self.new_scripted_origin()
         feed.add("feed.xml", type="application/rss+xml", content=(
@@ -143,6 +143,13 @@ class Owner(PagesCase):
         self.go("storage")
         expect(self.page.locator("main li", has_text=FILM)).to_contain_text("held whole")
         expect(self.page.locator("main")).to_contain_text("downloaded:")
+        expect(self.page.locator("main")).to_contain_text("Free on the disk")
+        played = f"{OTHER}?played"
+        client.get(self.vault.address(self.origin.url(played)))
+        self.assert_eventually(lambda: self.vault.info(self.origin.url(played))["bytes"], self.media.size(OTHER))
+        self.go("")
+        self.go("storage")
+        expect(self.page.locator("main li", has_text="last played")).to_contain_text(OTHER)
         expect(self.page.locator("main")).to_contain_text("no limit")
 
     def test_access(self):
@@ -170,6 +177,24 @@ class Owner(PagesCase):
         self.page.locator("tr", has_text="Bookmark").get_by_role("button", name="Revoke").click()
         self.confirm("Revoke", "stop at once")
         self.assert_eventually(lambda: client.get(address, "bytes=0-9").status, 404)
+
+    def test_sessions(self):
+        """The browsers that are signed in are listed, and another one is signed out"""
+        other = self.browser.new_context()
+        self.addCleanup(other.close)
+        page = other.new_page()
+        page.goto(self.link())
+        expect(page.locator("h1")).to_have_text("Shelf")
+        self.go("access")
+        rows = self.page.locator("tbody").first.locator("tr")
+        mine = rows.filter(has_text="this one")
+        expect(mine).to_have_count(1)
+        expect(mine.get_by_role("button")).to_have_count(0)
+        before = rows.count()
+        rows.filter(has=self.page.get_by_role("button")).last.get_by_role("button").click()
+        self.confirm("Revoke", "signed out at once")
+        expect(rows).to_have_count(before - 1)
+        expect(page.locator("main")).to_contain_text("mediavault open", timeout=40_000)
 
     def test_settings(self):
         """Settings are changed together; only what was changed is sent"""

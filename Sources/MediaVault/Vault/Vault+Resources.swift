@@ -1,4 +1,4 @@
-import VaultModel
+package import VaultModel
 import VaultStorage
 
 // What the vault holds: listings, summaries and changes.
@@ -211,6 +211,29 @@ extension Vault {
     ///   only be kept by removing pinned titles or downloads: then nothing is removed.
     public func prune(_ limits: StorageLimits? = nil, isDryRun: Bool = false) async throws -> PruneReport {
         try await quota.prune(limits, isDryRun: isDryRun)
+    }
+
+    /// Returns what the limits would evict next. Nothing of it is evicted before a limit is reached.
+    ///
+    /// - Parameter limit: the most candidates, from 1 to ``EvictionForecast/most``.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the limit is out of bounds; `owned` if this process is not
+    ///   the owner; `storage`.
+    package func evictionForecast(limit: Int) async throws -> EvictionForecast {
+        guard (1...EvictionForecast.most).contains(limit) else {
+            throw VaultError(.invalidArgument, "the limit must be between 1 and \(EvictionForecast.most)")
+        }
+        try store.requireOwner(to: "knows what it evicts next")
+        let (store, limits) = (store, try await quota.limitsInForce())
+        return try await pool.run {
+            let classes: Set<ResourceClass> = limits.evictsDownloads == true ? [.cache, .download] : [.cache]
+            let next = try store.quota.next(limit, of: classes).compactMap { candidate in
+                try store.summary(of: candidate.resource).map {
+                    EvictionForecast.Candidate(summary: $0, bytes: candidate.bytes)
+                }
+            }
+            return EvictionForecast(
+                used: store.quota.used, free: store.quota.freeBytes, limits: limits, next: next)
+        }
     }
 
     /// Reports when bytes begin to pass through unstored, when all are stored again, and evictions; ends with the

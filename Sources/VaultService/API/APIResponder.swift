@@ -83,6 +83,9 @@ struct APIResponder: Sendable {
         case .pinByID, .nameByID, .modeByID:
             try await change(asked, route, isSet: request.method == .put)
             return try json(EmptyDocument())
+        case .evictions:
+            let forecast = try await vault.vault.evictionForecast(limit: asked.number("limit") ?? 20)
+            return try json(EvictionsDocument(forecast))
         case .prunes: return try json(try await vault.prune(asked.body()))
         case .verifications: return try await verification(asked.body(), context)
         case .revocations:

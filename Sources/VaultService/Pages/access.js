@@ -22,7 +22,7 @@ export async function makeLink(item) {
 }
 
 export async function show(main, _, signal) {
-	const tokens = h('div'), links = h('div');
+	const tokens = h('div'), links = h('div'), sessions = h('div');
 	const scope = choice(['read', 'play', 'metrics', 'admin'].map(key => [key, t(`scope.${key}`)]), 'play');
 	const name = h('input', {maxlength: 100, autocomplete: 'off'}), until = lifetime(), send = h('button', {type: 'submit', class: 'main'}, t('createToken'));
 	const form = h('form', {on: {submit: event => {
@@ -35,7 +35,7 @@ export async function show(main, _, signal) {
 		});
 	}}}, field(t('tokenScope'), scope), field(t('sort.name'), name), field(t('lifetime'), until), send);
 
-	main.append(h('h1', t('page.access')),
+	main.append(h('h1', t('page.access')), h('h2', t('sessions')), h('p.soft', t('sessionsWords')), sessions,
 		h('h2', t('tokens')), h('p.soft', t('tokensWords')), tokens, h('details.panel', h('summary', t('createToken')), form),
 		h('h2', t('links')), h('p.soft', t('linksWords')), links);
 
@@ -46,7 +46,10 @@ export async function show(main, _, signal) {
 	}, {'aria-label': `${t('revoke')}: ${label}`});
 
 	async function refresh() {
-		const [held, named] = await Promise.all([get('tokens', signal), get('links', signal)]);
+		const [held, named, signedIn, mine] = await Promise.all(['tokens', 'links', 'sessions', 'session'].map(path => get(path, signal)));
+		sessions.replaceChildren(table(t('sessions'), [t('browser'), t('created'), t('expires'), t('lastUsed'), t('acts')], signedIn.sessions.map(session => row(
+			h('td', session.browser || session.id, session.id === mine.id && ` (${t('thisOne')})`), moment(session.created), moment(session.expires), session.lastUsed ? moment(session.lastUsed) : t('never'),
+			session.id === mine.id ? '' : revoke('sessions', session, session.browser || session.id))), ''));
 		tokens.replaceChildren(table(t('tokens'), [t('sort.name'), t('tokenScope'), t('expires'), t('lastUsed'), t('acts')], held.tokens.map(token => row(
 			token.name || token.id, t(`scope.${token.scope}`), token.expires ? moment(token.expires) : t('never'), token.lastUsed || t('never'),
 			revoke('tokens', token, token.name || token.id))), t('noTokens')));

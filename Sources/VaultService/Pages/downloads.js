@@ -1,6 +1,7 @@
 // The download queue, live.
 
 import {get, on, query, request} from './api.js';
+import {feeds} from './feeds.js';
 import {bar, busy, button, bytes, check, clock, field, h, many, moment, nameOf, note, percent, t, waiting} from './ui.js';
 
 const PAGE = 200;  // downloads
@@ -74,6 +75,7 @@ export async function show(main, _, signal) {
 	}
 
 	await refresh();
+	await feeds(main, signal, refresh);
 }
 
 function newCard(changed) {

@@ -158,6 +158,20 @@ addName|Name, if it is one title|Name, wenn es ein Titel ist
 addFirst|Before all others|Vor allen anderen
 queued|{count} titles are in the queue.|{count} Titel sind in der Warteschlange.
 queued1|The title is in the queue.|Der Titel ist in der Warteschlange.
+feeds|Feeds|Feeds
+hourly|every hour|jede Stunde
+daily|every day|jeden Tag
+weekly|every week|jede Woche
+addFeed|Follow a feed|Einem Feed folgen
+feedURL|Address of the feed|Adresse des Feeds
+every|Look for new titles|Nach neuen Titeln sehen
+noFeeds|The vault follows no feed.|Der Tresor folgt keinem Feed.
+runNow|Run now|Jetzt abrufen
+nextRun|next {time}|nächstes Mal {time}
+ran|{fetched} titles are new, {removed} are removed.|{fetched} Titel sind neu, {removed} sind entfernt.
+removeFeed|Follow “{name}” no longer?|„{name}“ nicht mehr folgen?
+removeFeedWords|No new titles come from it.|Es kommen keine neuen Titel mehr.
+removeFeedTitles|Remove its titles, too|Auch seine Titel entfernen
 # Titles
 pin|Pin|Anheften
 unpin|Unpin|Loslösen
@@ -216,6 +230,7 @@ fact.files|Files|Dateien
 fact.titles|Titles|Titel
 fact.heldBytes|Media held|Medien, die da sind
 fact.used|Files on the disk|Dateien auf der Platte
+fact.free|Free on the disk|Frei auf der Platte
 fact.evicted|Evicted so far|Bisher verdrängt
 fact.maxSize|Most bytes|Höchstens
 fact.maxAge|Played titles stay|Gespielte Titel bleiben
@@ -224,6 +239,13 @@ fact.evictDownloads|May evict downloads|Darf Downloads verdrängen
 byClass|What takes the disk|Was die Platte füllt
 largest|Largest titles|Größte Titel
 limits|Limits|Grenzen
+goesNext|What goes first when space is needed|Was zuerst geht, wenn Platz fehlt
+goesNextWords|What was only played goes before downloads, and what was played longest ago goes first. Pinned titles stay.|Was nur gespielt wurde, geht vor Downloads, und was am längsten nicht gespielt wurde, geht zuerst. Angeheftete Titel bleiben.
+goesNone|No limit takes anything away.|Keine Grenze nimmt etwas weg.
+goesAt|goes in any case: {time}|geht auf jeden Fall: {time}
+playedAt|last played {time}|zuletzt gespielt {time}
+roomLeft|{bytes} are left until the limit.|Bis zur Grenze sind {bytes} übrig.
+roomNone|The limit is reached.|Die Grenze ist erreicht.
 noLimit|no limit|keine Grenze
 minFreeDefault|5 %, at most 10 GiB|5 %, höchstens 10 GiB
 changeLimits|Change the limits|Die Grenzen ändern
@@ -267,6 +289,12 @@ auditSound|Receipts: {count}, all signed, none missing.|Belege: {count}, alle si
 auditLoose|Receipts: {count}, all signed. Some may be cut off at the end.|Belege: {count}, alle signiert. Am Ende können welche fehlen.
 auditBad|The log is not sound. Line and fault: {faults}|Das Protokoll stimmt nicht. Zeile und Fehler: {faults}
 # Access
+sessions|Signed-in browsers|Angemeldete Browser
+sessionsWords|A browser is signed out after a week, or after 12 hours without use.|Ein Browser wird nach einer Woche abgemeldet, oder nach 12 Stunden ohne Nutzung.
+browser|Browser|Browser
+thisOne|this one|dieser
+revoke.sessions|Sign “{name}” out?|„{name}“ abmelden?
+revoke.sessionsWords|It is signed out at once, and the links that it made without a name end.|Er wird sofort abgemeldet, und die Links ohne Namen, die er gemacht hat, enden.
 copy|Copy|Kopieren
 copied|Copied.|Kopiert.
 tokens|Tokens|Schlüsselworte

@@ -5,7 +5,7 @@ const FOLDER = new URL('.', self.location).pathname;  // that of this version
 const SHELL = `shell ${FOLDER}`;
 const FILES = ['/', ...[
 	'style.css', 'icon.svg', 'manifest.webmanifest', 'app.js', 'api.js', 'ui.js', 'texts.js', 'shelf.js', 'player.js',
-	'titles.js', 'title.js', 'downloads.js', 'storage.js', 'keys.js', 'access.js', 'health.js', 'settings.js',
+	'titles.js', 'title.js', 'downloads.js', 'feeds.js', 'storage.js', 'keys.js', 'access.js', 'health.js', 'settings.js',
 ].map(name => FOLDER + name)];
 
 self.addEventListener('install', event => event.waitUntil((async () => {

@@ -1,3 +1,4 @@
+import CZlib
 import VaultModel
 
 /// The files of the pages, as the service sends them to a browser. They are in the program, and the same for everyone.
@@ -8,6 +9,8 @@ struct PageFiles: Sendable {
     /// The path of the folder of all files but the first page.
     let folder: String
     private let answers: [String: Answer]
+    /// The same, compressed.
+    private let compressed: [String: Answer]
 
     static let shared = PageFiles(contents)
 
@@ -17,6 +20,7 @@ struct PageFiles: Sendable {
         ("api.js", PackageResources.api_js),
         ("app.js", PackageResources.app_js),
         ("downloads.js", PackageResources.downloads_js),
+        ("feeds.js", PackageResources.feeds_js),
         ("health.js", PackageResources.health_js),
         ("icon.svg", PackageResources.icon_svg),
         ("index.html", PackageResources.index_html),
@@ -46,6 +50,7 @@ struct PageFiles: Sendable {
                 let path = name == Self.first ? "/" : folder + name
                 return (path, Self.answer(name, content, in: folder))
             })
+        compressed = answers.mapValues(Self.compressed)
     }
 
     /// Returns the answer to a request for a page.
@@ -53,8 +58,10 @@ struct PageFiles: Sendable {
     /// - Parameters:
     ///   - target: the raw target, whose query does not matter.
     ///   - tag: the value of `If-None-Match`.
-    func answer(to target: String, knowing tag: String?) -> Answer {
-        guard let answer = answers[String(target.prefix { $0 != "?" })] else { return ErrorAnswer.notFound }
+    ///   - codings: the value of `Accept-Encoding`.
+    func answer(to target: String, knowing tag: String? = nil, accepting codings: String? = nil) -> Answer {
+        let path = String(target.prefix { $0 != "?" })
+        guard let answer = (Self.isGzip(in: codings) ? compressed : answers)[path] else { return ErrorAnswer.notFound }
         guard let tag, tag == answer.fields["ETag"] else { return answer }
         var known = answer
         (known.status, known.body) = (304, [])
@@ -86,9 +93,33 @@ struct PageFiles: Sendable {
             name: "Cache-Control", value: isFirst ? "no-cache" : "public, max-age=31536000, immutable")
         answer.fields.append(name: "ETag", value: "\"\(folder.split(separator: "/").last ?? "")\"")
         answer.fields.append(name: "Content-Security-Policy", value: policy)
+        answer.fields.append(name: "Vary", value: "Accept-Encoding")
         // The worker lies in the folder, and serves the page at the root.
         if name == "worker.js" { answer.fields.append(name: "Service-Worker-Allowed", value: "/") }
         return answer
+    }
+
+    /// Returns whether the codings that a browser accepts include gzip (RFC 9110 §12.5.3).
+    private static func isGzip(in codings: String?) -> Bool {
+        (codings ?? "").split(separator: ",").contains { coding in
+            let parts = coding.split(separator: ";").map { $0.filter { $0 != " " } }
+            return parts.first?.isEqualIgnoringCase("gzip") == true
+                && !["q=0", "q=0.0", "q=0.00", "q=0.000"].contains(parts.last)
+        }
+    }
+
+    private static func compressed(_ answer: Answer) -> Answer {
+        var smaller = answer
+        // The caller lends both buffers for this call, with their lengths.
+        let body = unsafe [UInt8](unsafeUninitializedCapacity: answer.body.count + 64) { output, count in
+            guard let address = output.baseAddress else { return }
+            count = unsafe Int(
+                czlib_gzip(answer.body, UInt32(answer.body.count), address, UInt32(output.count)))
+        }
+        guard !body.isEmpty, body.count < answer.body.count else { return answer }
+        smaller.body = body
+        smaller.fields.append(name: "Content-Encoding", value: "gzip")
+        return smaller
     }
 
     /// What the pages may load: their own files, the API and the media of the service, and nothing else (CSP Level 3).

@@ -79,7 +79,10 @@ struct ServiceResponder: HTTPResponder {
         case .page:
             guard isHead || request.method == .get else { return short(ErrorAnswer.methodNotAllowed()) }
             guard gate.servesPages else { return short(PageFiles.needTLS) }
-            return short(pages.answer(to: request.head.path ?? "", knowing: request.headers[.ifNoneMatch]))
+            let page = pages.answer(
+                to: request.head.path ?? "", knowing: request.headers[.ifNoneMatch],
+                accepting: request.headers[.acceptEncoding])
+            return short(page)
         case .readiness: return try await api.showReadiness(to: request, context: context)
         case .health, .media:
             guard isHead || request.method == .get else { return short(ErrorAnswer.methodNotAllowed()) }

@@ -202,6 +202,18 @@ final class Evictor: Sendable {
         return found
     }
 
+    /// Returns what a size limit would evict first, with the space that it would free: at most `limit` resources or
+    /// titles, in that order. Blocks.
+    func next(_ limit: Int, of classes: Set<ResourceClass>) throws -> [EvictionPlan.Candidate] {
+        let inUse = resourcesInUse
+        var found: [EvictionPlan.Candidate] = []
+        try visit { candidates in
+            found += candidates.filter { classes.contains($0.resourceClass) && !$0.isAmong(inUse) && $0.bytes > 0 }
+            return found.count < limit
+        }
+        return Array(found.prefix(limit))
+    }
+
     /// Visits resources that may be evicted, in the order of eviction, while `take` returns true.
     private func visit(
         readBefore time: Int64? = nil, _ take: ([EvictionPlan.Candidate]) throws -> Bool

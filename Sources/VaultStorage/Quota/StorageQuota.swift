@@ -77,6 +77,16 @@ package final class StorageQuota: Sendable {
         try evictor.expiring(within: time, age: age, limit: limit)
     }
 
+    /// Returns what a size limit would evict first, in that order, with the space that each would free. Blocks.
+    ///
+    /// - Parameter limit: the most resources or titles.
+    package func next(_ limit: Int, of classes: Set<ResourceClass>) throws -> [EvictionPlan.Candidate] {
+        try evictor.next(limit, of: classes)
+    }
+
+    /// The free space of the vault's disk in bytes; nil if the system does not tell.
+    package var freeBytes: Int64? { account.freeBytes() }
+
     /// What was evicted since the vault was opened.
     package var evictions: EvictionCounters { evictor.total }
 

@@ -31,6 +31,7 @@ struct GrantTests {
                 "GET status", "GET resources", "GET resource", "POST resource", "GET explanation", "POST explanation",
                 "GET events", "POST tickets", "GET openapi.json", "GET settings", "GET downloads",
                 "GET resources/{id}", "GET resources/{id}/explanation", "GET readiness", "GET subscriptions",
+                "GET evictions",
             ],
             .play: ["GET content", "POST content", "POST links", "GET resources/{id}/content"],
             .metrics: ["GET session", "DELETE session"],

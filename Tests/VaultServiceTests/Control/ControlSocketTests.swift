@@ -135,7 +135,7 @@ struct ControlSocketTests {
             // was admitted.
             let isWhole = [
                 .status, .resources, .settings, .downloads, .events, .openAPI, .revocations, .audit, .locks, .keys,
-                .rewraps, .keyring, .links, .tokens, .tickets, .readiness, .subscriptions, .sessions,
+                .rewraps, .keyring, .links, .tokens, .tickets, .readiness, .subscriptions, .sessions, .evictions,
             ].contains(route)
             let needsBody = [.nameByID, .modeByID].contains(route)
             // A token is no session.

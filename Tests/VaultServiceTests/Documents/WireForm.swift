@@ -196,6 +196,11 @@ struct WireForm: Sendable, CustomTestStringConvertible {
             minimal: #"{"expires":null,"id":"0a1b2c3d","name":null,"scope":"metrics","token":"\#(token)"}"#),
         WireForm(RevocationDocument.self, "Revocation", #"{"revoked":1}"#),
         WireForm(TicketDocument.self, "Ticket", #"{"lifetime":60,"ticket":"\#(ticket)"}"#),
+        WireForm(
+            EvictionsDocument.self, "Evictions",
+            #"{"free":1,"maxSize":2,"minFree":3,"next":[{"accessed":\#(time),"bytes":4,"class":"cache","expires":\#(time),"#
+                + #""id":"k3v7q2ma","name":"d","url":"https://a.example/"}],"used":5}"#,
+            minimal: #"{"free":null,"maxSize":null,"minFree":0,"next":[],"used":0}"#),
         WireForm(TicketOrder.self, "TicketOrder", #"{"use":"session"}"#, minimal: "{}"),
         WireForm(SignInOrder.self, "SignIn", #"{"ticket":"\#(ticket)"}"#),
         WireForm(SessionDocument.self, "Session", session, minimal: unusedSession),

@@ -17,7 +17,7 @@ struct PageFilesTests {
         for name in names {
             let content = Array(try Data(contentsOf: Self.folder.appending(path: name)))
             let path = name == "index.html" ? "/" : PageFiles.shared.folder + name
-            let answer = PageFiles.shared.answer(to: path, knowing: nil)
+            let answer = PageFiles.shared.answer(to: path)
             #expect(answer.status == 200, "\(name)")
             if !name.hasSuffix(".html"), !name.hasSuffix(".webmanifest") { #expect(answer.body == content, "\(name)") }
             let policy = try #require(answer.fields["Content-Security-Policy"])
@@ -37,16 +37,16 @@ struct PageFilesTests {
 
     @Test("The first page names the folder of its version, which another content would change")
     func versions() throws {
-        let text = String(decoding: PageFiles.shared.answer(to: "/?a=b", knowing: nil).body, as: UTF8.self)
+        let text = String(decoding: PageFiles.shared.answer(to: "/?a=b").body, as: UTF8.self)
         #expect(text.contains("\(PageFiles.shared.folder)app.js") && !text.contains("\"/pages/app.js"))
         #expect(!text.contains("<script>") && !text.contains("style=") && !text.contains("<style"))
         let one = PageFiles([("index.html", [1]), ("a.js", [2])])
         let two = PageFiles([("index.html", [1]), ("a.js", [3])])
         #expect(one.folder != two.folder)
-        #expect(one.answer(to: two.folder + "a.js", knowing: nil).status == 404)
-        #expect(one.answer(to: one.folder + "index.html", knowing: nil).status == 404)
-        #expect(one.answer(to: one.folder + "../a.js", knowing: nil).status == 404)
-        let tag = try #require(one.answer(to: "/", knowing: nil).fields["ETag"])
+        #expect(one.answer(to: two.folder + "a.js").status == 404)
+        #expect(one.answer(to: one.folder + "index.html").status == 404)
+        #expect(one.answer(to: one.folder + "../a.js").status == 404)
+        let tag = try #require(one.answer(to: "/").fields["ETag"])
         #expect(one.answer(to: "/", knowing: tag).status == 304 && one.answer(to: "/", knowing: tag).body.isEmpty)
         #expect(two.answer(to: "/", knowing: tag).status == 200)
     }

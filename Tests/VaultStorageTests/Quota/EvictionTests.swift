@@ -148,6 +148,27 @@ struct EvictionTests {
         #expect(try store.quota.prune(StorageLimits()) == EvictionCounters())
     }
 
+    @Test("What would be evicted next is told in the order in which a limit evicts it, and evicts nothing")
+    func next() throws {
+        let vault = try TemporaryVault()
+        let clock = TestClock(at: 1_700_000_000 / 3600 * 3600)
+        let store = try vault.open(now: { clock.now })
+        var names: [ResourceID] = [try Self.fill(store, "download", .download).id]
+        for name in ["first", "second", "third"] {
+            clock.advance(by: 3600)
+            names.append(try Self.fill(store, name, segments: 2).id)
+        }
+        _ = try Self.fill(store, "pinned", .pinned)
+        let played = try store.quota.next(10, of: [.cache])
+        #expect(played.map(\.resource) == [names[1], names[2], names[3]])
+        #expect(played.map(\.bytes) == Array(repeating: 2 * Self.fileSize, count: 3))
+        #expect(try store.quota.next(10, of: [.cache, .download]).map(\.resource) == Array(names[1...]) + [names[0]])
+        #expect(try store.quota.next(2, of: [.cache]).map(\.resource) == [names[1], names[2]])
+        let used = store.quota.used
+        _ = try store.quota.prune(StorageLimits(maxSize: used - 2 * Self.fileSize))
+        #expect(try store.quota.next(10, of: [.cache]).map(\.resource) == [names[2], names[3]])
+    }
+
     @Test("The minimum of free disk space is kept by evicting cached titles, but not downloads")
     func minFree() throws {
         let vault = try TemporaryVault()

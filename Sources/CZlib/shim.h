@@ -1,0 +1,26 @@
+#ifndef MEDIAVAULT_CZLIB_SHIM_H
+#define MEDIAVAULT_CZLIB_SHIM_H
+
+#include <zlib.h>
+
+/// Compresses bytes into the format of gzip (RFC 1952), as small as zlib makes them.
+///
+/// `deflateInit2` is a macro, which Swift cannot call.
+///
+/// Returns the number of bytes written, or 0 if they do not fit, or memory is short.
+static inline unsigned long czlib_gzip(
+    const unsigned char *_Nonnull bytes, unsigned int count, unsigned char *_Nonnull output, unsigned int capacity) {
+    z_stream stream = {0};
+    // 15 is the largest window, and 16 asks for the format of gzip.
+    if (deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) return 0;
+    stream.next_in = (unsigned char *)bytes;
+    stream.avail_in = count;
+    stream.next_out = output;
+    stream.avail_out = capacity;
+    int result = deflate(&stream, Z_FINISH);
+    unsigned long written = stream.total_out;
+    deflateEnd(&stream);
+    return result == Z_STREAM_END ? written : 0;
+}
+
+#endif

@@ -1,0 +1,23 @@
+package import VaultModel
+
+/// What the limits would evict next, and how far the vault is from them.
+package struct EvictionForecast: Sendable {
+    /// A title, or a resource by itself, that may be evicted.
+    package struct Candidate: Sendable {
+        package let summary: ResourceSummary
+        /// The space of its files, in bytes.
+        package let bytes: Int64
+    }
+
+    /// The space of all segment files, in bytes.
+    package let used: Int64
+    /// The free space of the disk, in bytes; nil if the system does not tell.
+    package let free: Int64?
+    /// The limits in force.
+    package let limits: StorageLimits
+    /// In the order of eviction: what was only played before what was downloaded, and then what was played longest ago.
+    package let next: [Candidate]
+
+    /// The most candidates.
+    package static let most = 100
+}
