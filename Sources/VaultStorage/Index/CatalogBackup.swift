@@ -104,13 +104,17 @@ package final class CatalogBackup: Sendable {
                     let hasQueue = try DownloadRow.hasTable(of: "vaultIndex", db)
                     let hasNetwork = try NetworkRow.hasTable(of: "vaultIndex", db)
                     let hasSubscriptions = try SubscriptionRow.hasTable(of: "vaultIndex", db)
+                    let hasCovers = try CoverRow.hasTable(of: "vaultIndex", db)
                     let later = [
                         ("packedPart", hasPacks), ("accessGrant", hasGrants), ("download", hasQueue),
-                        ("network", hasNetwork), ("subscription", hasSubscriptions),
+                        ("network", hasNetwork), ("subscription", hasSubscriptions), ("cover", hasCovers),
                     ]
                     for table in IndexSchema.catalogTables + later.filter(\.1).map(\.0) {
-                        let which = table == "network" ? " WHERE \(NetworkRow.isPossible)" : ""
-                        try db.execute(sql: "INSERT INTO main.\(table) SELECT * FROM vaultIndex.\(table)\(which)")
+                        let possible = [
+                            "network": " WHERE \(NetworkRow.isPossible)", "cover": " WHERE \(CoverRow.isPossible)",
+                        ]
+                        try db.execute(
+                            sql: "INSERT INTO main.\(table) SELECT * FROM vaultIndex.\(table)\(possible[table] ?? "")")
                     }
                     return .commit
                 }
@@ -174,7 +178,10 @@ package final class CatalogBackup: Sendable {
     }
 
     private static func copyRows(of resource: ResourceID, from former: Database, to db: Database) throws {
-        for (table, column) in [("representation", "resource"), ("resourceKey", "resource"), ("resource", "id")] {
+        let covers = try CoverRow.hasTable(former) ? [("cover", "resource")] : []
+        for (table, column) in covers + [
+            ("representation", "resource"), ("resourceKey", "resource"), ("resource", "id"),
+        ] {
             try db.execute(sql: "DELETE FROM \(table) WHERE \(column) = ?", arguments: [resource.data])
             for row in try Row.fetchAll(
                 former, sql: "SELECT * FROM \(table) WHERE \(column) = ?", arguments: [resource.data])

@@ -5,9 +5,9 @@ import VaultModel
 /// The index's tables, as the vault format defines them.
 enum IndexSchema {
     static let applicationID = 0x4D56_4C54
-    /// Vaults of version 1 have no packs, those of version 2 no grants and no download queue, and those of version 3 no
-    /// row for the network and no subscriptions.
-    static let versions = 1...4
+    /// Vaults of version 1 have no packs, those of version 2 no grants and no download queue, those of version 3 no row
+    /// for the network and no subscriptions, and those of version 4 no covers.
+    static let versions = 1...5
 
     /// The tables whose rows `catalog.backup` keeps, in an order that satisfies the foreign keys.
     static let catalogTables = ["vault", "generation", "resource", "resourceKey", "representation"]
@@ -83,16 +83,23 @@ enum IndexSchema {
         WITHOUT ROWID
         """
 
+    static let cover = """
+        CREATE TABLE cover (resource BLOB NOT NULL REFERENCES resource(id) ON UPDATE CASCADE ON DELETE CASCADE, \
+        picture BLOB NOT NULL)
+        """
+    static let coverByResource = "CREATE INDEX coverByResource ON cover (resource)"
+
     static let all = [
         vault, generation, resource, resourceKey, resourceKeyByGeneration, representation, representationByResource,
         segment, segmentByPlace, badBlock, doomed, owed, part, partByResource, packedPart, packedPartByPack,
-        accessGrant, download, network, subscription,
+        accessGrant, download, network, subscription, cover, coverByResource,
     ]
 
     /// Tables and indices that an older vault lacks. An owner adds them when it opens the vault; readers do without
     /// them.
     static let later = [
         owed, part, partByResource, packedPart, packedPartByPack, accessGrant, download, network, subscription,
+        cover, coverByResource,
     ]
 
     /// The tables and indices that every vault has.
@@ -120,7 +127,9 @@ enum IndexSchema {
     ]
 
     /// What a backup of an older vault lacks.
-    static let laterCatalog = [packedPart, packedPartByPack, accessGrant, download, network, subscription]
+    static let laterCatalog = [
+        packedPart, packedPartByPack, accessGrant, download, network, subscription, cover, coverByResource,
+    ]
 }
 
 extension Identifier {

@@ -238,6 +238,7 @@ extension VaultIndex {
                 try write(settings, locator: locator, db)
             }
             try PendingDeletion.insert("true", [], db)
+            if try CoverRow.hasTable(db) { try db.execute(sql: "DELETE FROM cover") }
             try db.execute(sql: "DELETE FROM representation; DELETE FROM resourceKey; DELETE FROM resource")
             if try GrantRow.hasTable(db) { try db.execute(sql: "DELETE FROM accessGrant") }
             if try DownloadRow.hasTable(db) { try db.execute(sql: "DELETE FROM download") }

@@ -57,6 +57,8 @@ extension VaultIndex {
                 try resealInfos(of: id, under: try resource.metadataKey(), as: id, under: metadataKey, db) == 0
             else { throw IndexError.damaged }
             try resealParts(of: id, under: try resource.metadataKey(), as: id, under: metadataKey, db)
+            try resealCover(
+                resource.metadata.cover, of: id, under: try resource.metadataKey(), as: id, under: metadataKey, db)
             var metadata = resource.metadata
             metadata.resealRun = run
             let sealed = try ResourceRow.seal(metadata, of: id, under: metadataKey)

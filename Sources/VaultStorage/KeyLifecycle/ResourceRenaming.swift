@@ -65,6 +65,8 @@ extension VaultIndex {
             try new.replace(old, db)
         }
         _ = try resealInfos(of: id, under: metadataKey.secret, as: newID, under: metadataKey.secret, db)
+        try resealCover(
+            opened.metadata.cover, of: id, under: metadataKey.secret, as: newID, under: metadataKey.secret, db)
         try resealParts(
             of: id, under: metadataKey.secret, as: newID, under: metadataKey.secret,
             renamed: { part in

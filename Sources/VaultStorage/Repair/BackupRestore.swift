@@ -119,6 +119,13 @@ struct BackupRestore {
                         WHERE typeof(id) = 'blob' AND length(id) = 16 AND \(condition);
                     """)
         }
+        if try CoverRow.hasTable(of: "backup", db) {
+            try db.execute(
+                sql: """
+                    INSERT INTO main.cover SELECT resource, picture FROM backup.cover
+                        WHERE \(CoverRow.isPossible) AND resource IN (SELECT id FROM main.resource);
+                    """)
+        }
         guard try PackedPartRow.hasTable(of: "backup", db) else { return }
         try db.execute(
             sql: """

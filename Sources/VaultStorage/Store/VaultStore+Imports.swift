@@ -172,6 +172,10 @@ extension VaultIndex {
             } else {
                 try replace(id, keyNumber: number, metadata: metadata, raisingTo: imported.resourceClass, db)
             }
+            if let known {
+                try resealCover(
+                    stored.metadata.cover, of: id, under: try known.metadataKey(), as: id, under: metadataKey, db)
+            }
             try wrapped.insert(db)
             let info = try RepresentationRow.seal(serving.info.object, of: serving.id, id, under: metadataKey)
             try RepresentationRow.insert(serving.id, of: id, info: info, isServing: true, db)

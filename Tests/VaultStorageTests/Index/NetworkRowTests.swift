@@ -253,7 +253,7 @@ struct NetworkRowTests {
         #expect(try reader.index.settings().networkSettings().proxy?.port == 3128)
         try reader.close()
         let owner = try vault.open()
-        #expect(try owner.index.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 4)
+        #expect(try owner.index.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 5)
         #expect(try owner.index.settings().networkSettings().proxy?.port == 3128)
         try owner.changeSettings { $0.setNetwork(try Self.network()) }
         #expect(try owner.index.settings().members["proxy"] == nil)

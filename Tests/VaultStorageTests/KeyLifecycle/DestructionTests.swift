@@ -22,7 +22,8 @@ struct DestructionTests {
                 sql: """
                     INSERT INTO part SELECT id, id FROM resource;
                     INSERT INTO packedPart SELECT zeroblob(32), id, x'00' FROM resource;
-                    INSERT INTO badBlock SELECT id, 0 FROM segment
+                    INSERT INTO badBlock SELECT id, 0 FROM segment;
+                    INSERT INTO cover SELECT id, x'00' FROM resource
                     """)
         }
         for (table, count) in try Self.counts(store) where !kept.contains(table) {

@@ -1,0 +1,109 @@
+import Foundation
+import GRDB
+import VaultCrypto
+import VaultModel
+
+/// The rows of `cover`: pictures that were given for titles, each sealed under its title's own key.
+///
+/// The sealed metadata of the title name the picture by its tag, so that neither another picture nor an earlier one can
+/// take its place.
+enum CoverRow {
+    /// The sealed pictures of all titles together, in bytes: `catalog.backup` copies all of them.
+    static let maxTotal: Int64 = 256 << 20
+    /// A picture is sealed with zeros after it up to a multiple of so many bytes, so that lengths reveal little.
+    private static let step = 16 << 10
+    /// The bytes of the length before a picture.
+    private static let lengthBytes = 4
+    /// The most rows of one title that are read: writers leave one.
+    private static let maxRows = 4
+
+    /// The largest sealed picture, in bytes.
+    static let maxBytes = padded(ResourceMetadata.maxCoverBytes + lengthBytes) + SealedValue.overhead
+
+    /// The SQL condition for a picture that is read.
+    static let isPossible = "(typeof(picture) = 'blob' AND length(picture) <= \(maxBytes))"
+
+    /// Returns whether a database has the table, which older vaults lack.
+    static func hasTable(of schema: String = "main", _ db: Database) throws -> Bool {
+        let statement = try db.cachedStatement(
+            sql: "SELECT 1 FROM \(schema).sqlite_master WHERE type = 'table' AND name = 'cover'")
+        return try Bool.fetchOne(statement) ?? false
+    }
+
+    /// Opens the picture with a tag; nil if there is none, or it does not open.
+    ///
+    /// - Parameter id: the id of the title when the picture was sealed, if it has another now.
+    static func fetch(
+        _ tag: CoverTag, of resource: ResourceID, sealedAs id: ResourceID? = nil, under key: borrowing SecretKey,
+        _ db: Database
+    ) throws -> [UInt8]? {
+        guard try hasTable(db) else { return nil }
+        let rows = try Data.fetchAll(
+            db, sql: "SELECT picture FROM cover WHERE resource = ? AND \(isPossible) LIMIT \(maxRows)",
+            arguments: [resource.data])
+        for row in rows {
+            if let picture = open(row.array, tag, of: id ?? resource, under: key) { return picture }
+        }
+        return nil
+    }
+
+    /// Seals and writes the picture of a title in place of the one before.
+    static func write(
+        _ picture: [UInt8], _ tag: CoverTag, of resource: ResourceID, under key: borrowing SecretKey, _ db: Database
+    ) throws {
+        // An owner that had no space for the table when it opened the vault may have space now.
+        for statement in [IndexSchema.cover, IndexSchema.coverByResource] {
+            try db.execute(sql: IndexSchema.ifAbsent(statement))
+        }
+        try delete(of: resource, db)
+        let sealed = try seal(picture, tag, of: resource, under: key)
+        try db.execute(sql: "INSERT INTO cover VALUES (?, ?)", arguments: [resource.data, sealed.data])
+    }
+
+    /// Requires that the pictures of all titles are not too large together.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument`.
+    static func checkTotal(_ db: Database) throws {
+        guard try Int64.fetchOne(db, sql: "SELECT total(length(picture)) FROM cover") ?? 0 > maxTotal else { return }
+        throw VaultError(
+            .invalidArgument,
+            "the covers of all titles would take more than \(Quantity.readable(bytes: maxTotal)); give a smaller "
+                + "picture, or remove other covers")
+    }
+
+    /// Deletes the picture of a title.
+    static func delete(of resource: ResourceID, _ db: Database) throws {
+        guard try hasTable(db) else { return }
+        try db.execute(sql: "DELETE FROM cover WHERE resource = ?", arguments: [resource.data])
+    }
+
+    // MARK: Sealing
+
+    private static func seal(
+        _ picture: [UInt8], _ tag: CoverTag, of resource: ResourceID, under key: borrowing SecretKey
+    ) throws -> [UInt8] {
+        let length = (0..<lengthBytes).reversed().map { UInt8(truncatingIfNeeded: picture.count >> ($0 * 8)) }
+        let size = padded(lengthBytes + picture.count)
+        let zeros = [UInt8](repeating: 0, count: size - lengthBytes - picture.count)
+        return try SealedValue.seal(length + picture + zeros, key: key, associatedData: pictureData(resource, tag))
+    }
+
+    private static func open(
+        _ sealed: [UInt8], _ tag: CoverTag, of resource: ResourceID, under key: borrowing SecretKey
+    ) -> [UInt8]? {
+        guard let plaintext = SealedValue.open(sealed, key: key, associatedData: pictureData(resource, tag)),
+            plaintext.count >= lengthBytes
+        else { return nil }
+        let length = plaintext.prefix(lengthBytes).reduce(0) { $0 << 8 | Int($1) }
+        guard (1...ResourceMetadata.maxCoverBytes).contains(length), length <= plaintext.count - lengthBytes else {
+            return nil
+        }
+        return Array(plaintext[lengthBytes..<lengthBytes + length])
+    }
+
+    private static func padded(_ count: Int) -> Int { (count + step - 1) / step * step }
+
+    private static func pictureData(_ resource: ResourceID, _ tag: CoverTag) -> [UInt8] {
+        SealedDocument.associatedData("cover", "picture", resource.bytes, tag.bytes)
+    }
+}

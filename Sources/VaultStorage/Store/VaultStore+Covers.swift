@@ -1,0 +1,39 @@
+import VaultCrypto
+import VaultModel
+
+// The pictures that are given for titles.
+extension VaultStore {
+    /// Gives a title a picture in place of the one before, or takes it away.
+    ///
+    /// A picture that is taken away or replaced is also erased from the index's log and from `catalog.backup` within a
+    /// minute.
+    ///
+    /// - Parameter picture: at most ``ResourceMetadata/maxCoverBytes`` and not empty; nil for none.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if it is empty or too large, or the pictures of all titles
+    ///   would be; `removed` if the title is gone.
+    package func setCover(_ picture: [UInt8]?, of resource: inout StoredResource) throws {
+        if let picture { try Self.check(coverBytes: Int64(picture.count)) }
+        var metadata = resource.metadata
+        metadata.cover = try picture.map { _ in try SecureRandom.identifier("cover tag") }
+        noteChange()
+        let changed = metadata
+        try withDiskSpace(orReserve: picture == nil) { [resource] in
+            try index.write(changed, with: picture, of: resource)
+        }
+        changes.note(resource.id)
+        resource.metadata = metadata
+    }
+
+    /// Checks the size of a picture.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument`.
+    package static func check(coverBytes count: Int64) throws {
+        guard count > 0 else { throw VaultError(.invalidArgument, "the picture is empty; give another") }
+        guard count <= ResourceMetadata.maxCoverBytes else {
+            throw VaultError(
+                .invalidArgument,
+                "the picture has \(Quantity.readable(bytes: count)); give one of at most "
+                    + Quantity.readable(bytes: Int64(ResourceMetadata.maxCoverBytes)))
+        }
+    }
+}
