@@ -134,10 +134,11 @@ final class ImportJob: Sendable {
         return try await pool.run {
             let given = options.name.flatMap(MediaName.cleaned)
             // What cannot be read is no reason to fail.
-            let stated = try? MediaName.imported(stored, in: store)
+            let stated = try? MediaBytes(stored, in: store).map { try MediaDescription($0) }
             let title = try writer.finish(information, freshness) { metadata in
                 metadata.name = given ?? metadata.name ?? stated?.name
                 metadata.duration = stated?.duration
+                metadata.pictured = stated?.hasPicture == true ? stored.serving?.id : nil
             }
             // Who reads it already is given the origin's bytes to the end.
             loaders.detach(title.id)
@@ -180,19 +181,5 @@ final class ImportJob: Sendable {
         settled.supportsRanges = true
         if let type = options.type { settled.type = type }
         return settled
-    }
-}
-
-extension MediaName {
-    /// Returns the name in media of which all is stored, and nothing is listed yet, and how long it plays; nil for what
-    /// it does not say. Blocks.
-    fileprivate static func imported(
-        _ resource: StoredResource, in store: VaultStore
-    ) throws -> (name: String?, duration: Int64?) {
-        guard let length = resource.serving?.info.information.length else { return (nil, nil) }
-        let media = MediaName(length: length) { position, count in
-            try store.bytes((0..<length).clamped(to: position..<position + Int64(count)), of: resource)
-        }
-        return (try media.find(), try media.duration())
     }
 }

@@ -84,8 +84,8 @@ final class TitleJob: Sendable {
         }
     }
 
-    /// Records the name of media: the given one, else the one that it has, else the one in the media; and how long the
-    /// media plays.
+    /// Records the name of media: the given one, else the one that it has, else the one in the media; how long the media
+    /// plays; and whether a picture is in it.
     ///
     /// - Parameter hasChanged: whether its bytes are others than before.
     private func describe(_ resource: NamedResource, _ loader: ResourceLoader, hasChanged: Bool) async throws {
@@ -95,13 +95,17 @@ final class TitleJob: Sendable {
         else { return }
         try await loader.pool.run {
             // What cannot be read is no reason to fail: the media is held.
-            let stated = try? MediaName.held(resource, in: store)
+            let stated = try? MediaDescription.held(resource, in: store)
             let name = given ?? metadata.name ?? stated?.name
             let duration = stated.map { $0.duration } ?? metadata.duration
-            guard name != metadata.name || duration != metadata.duration else { return }
+            let pictured = stated?.hasPicture == true ? metadata.serving : nil
+            guard name != metadata.name || duration != metadata.duration || pictured != metadata.pictured else {
+                return
+            }
             try record.changeTitles { metadata in
                 metadata.name = name
                 metadata.duration = duration
+                metadata.pictured = pictured
             }
         }
     }
@@ -230,5 +234,21 @@ final class TitleJob: Sendable {
                 held: bytes + tally.held, total: tally.total.map { bytes + $0 }, type: type,
                 manifest: ManifestDetection.kind(type: type, path: title.url.path),
                 resources: ResourceCount(held: manifests + tally.done, total: manifests + tally.count)))
+    }
+}
+
+extension MediaDescription {
+    /// Describes media that is held whole. Blocks.
+    fileprivate static func held(_ resource: NamedResource, in store: VaultStore) throws -> MediaDescription {
+        var source = try ExportSource(store, resource.id, resource.reference.url)
+        let length = source.length
+        return try MediaDescription(
+            MediaBytes(length: length) { position, count in
+                var bytes: [UInt8] = []
+                while bytes.count < count, position + Int64(bytes.count) < length {
+                    bytes += try source.bytes(at: position + Int64(bytes.count), upTo: count - bytes.count, of: store)
+                }
+                return Array(bytes.prefix(count))
+            })
     }
 }

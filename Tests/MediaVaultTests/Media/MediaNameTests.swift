@@ -7,10 +7,12 @@ import Testing
 @Suite("Names within media", .timeLimit(.minutes(5)))
 struct MediaNameTests {
     private static func name(in bytes: [UInt8]) throws -> String? {
-        try MediaName(length: Int64(bytes.count)) { position, count in
-            #expect(position >= 0 && count >= 0)
-            return position < bytes.count ? Array(bytes[Int(position)...].prefix(count)) : []
-        }.find()
+        try MediaName(
+            MediaBytes(length: Int64(bytes.count)) { position, count in
+                #expect(position >= 0 && count >= 0)
+                return position < bytes.count ? Array(bytes[Int(position)...].prefix(count)) : []
+            }
+        ).find()
     }
 
     private static func big(_ number: Int, _ count: Int) -> [UInt8] {
@@ -24,10 +26,11 @@ struct MediaNameTests {
     }
 
     private static func media(_ bytes: [UInt8]) -> MediaName {
-        MediaName(length: Int64(bytes.count)) { position, count in
-            #expect(position >= 0 && (0...1100).contains(count))
-            return position < bytes.count ? Array(bytes[Int(position)...].prefix(count)) : []
-        }
+        MediaName(
+            MediaBytes(length: Int64(bytes.count)) { position, count in
+                #expect(position >= 0 && (0...1100).contains(count))
+                return position < bytes.count ? Array(bytes[Int(position)...].prefix(count)) : []
+            })
     }
 
     /// Returns an MP4 with the header of a movie.

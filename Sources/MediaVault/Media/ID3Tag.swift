@@ -1,0 +1,94 @@
+/// The frames of an ID3 tag at the beginning of media (ID3v2.2 to 2.4), from front to back.
+struct ID3Tag: Sequence, IteratorProtocol {
+    /// A frame: a fact about the media.
+    struct Frame {
+        /// Its id as version 2.3 and 2.4 have it, or the three letters of version 2.2.
+        let id: ArraySlice<UInt8>
+        /// The bytes that are there; fewer than it states if the tag is cut short.
+        fileprivate let stored: ArraySlice<UInt8>
+        /// Whether all bytes that it states are there.
+        let isWhole: Bool
+        fileprivate let format: Format
+
+        /// Returns its content; nil if it is compressed or encrypted.
+        ///
+        /// - Parameter limit: the most stored bytes that are looked at.
+        func content(upTo limit: Int) -> ArraySlice<UInt8>? {
+            guard !format.isUnreadable else { return nil }
+            let bytes = stored.prefix(limit).dropFirst(format.extraBytes)
+            return format.isUnsynchronised ? ID3Tag.synchronised(bytes)[...] : bytes
+        }
+    }
+
+    /// What the flags of a frame say of its bytes.
+    fileprivate struct Format {
+        var isUnsynchronised = false
+        /// Whether it is compressed or encrypted.
+        var isUnreadable = false
+        /// The bytes before its content: the name of its group, and its length.
+        var extraBytes = 0
+
+        init(_ version: UInt8, flags: UInt8, tagIsUnsynchronised: Bool) {
+            switch version {
+            case 3: (isUnreadable, extraBytes) = (flags & 0xC0 != 0, flags & 0x20 == 0 ? 0 : 1)
+            case 4:
+                isUnsynchronised = tagIsUnsynchronised || flags & 0x02 != 0
+                isUnreadable = flags & 0x0C != 0
+                extraBytes = (flags & 0x40 == 0 ? 0 : 1) + (flags & 0x01 == 0 ? 0 : 4)
+            default: break
+            }
+        }
+    }
+
+    private let version: UInt8
+    private let isUnsynchronised: Bool
+    private var rest: ArraySlice<UInt8>
+
+    /// Reads the tag; nil if there is none.
+    ///
+    /// - Parameter limit: the most bytes of the tag that are read.
+    init?(of media: MediaBytes, upTo limit: Int) throws {
+        let head = try media.read(0, 10)
+        guard head.count == 10, head.starts(with: "ID3".utf8), (2...4).contains(head[3]) else { return nil }
+        let (version, flags) = (head[3], head[5])
+        var tag = try media.read(10, Swift.min(Self.synchsafe(head[6..<10]), limit))[...]
+        if flags & 0x80 != 0, version < 4 { tag = Self.synchronised(tag)[...] }
+        if flags & 0x40 != 0 {
+            // In version 2.2, it is compressed in a way that was never defined.
+            guard version > 2, tag.count >= 4 else { return nil }
+            let size =
+                version == 4 ? Self.synchsafe(tag.prefix(4)) : Int(MediaBytes.number(tag.prefix(4))) + 4
+            tag = tag.dropFirst(size)
+        }
+        (self.version, isUnsynchronised, rest) = (version, flags & 0x80 != 0, tag)
+    }
+
+    /// Returns the next frame; nil at the end.
+    mutating func next() -> Frame? {
+        let (idBytes, headBytes) = version == 2 ? (3, 6) : (4, 10)
+        guard rest.count > headBytes, rest.first != 0 else { return nil }
+        let head = rest.prefix(headBytes)
+        let sizeBytes = head.dropFirst(idBytes).prefix(idBytes)
+        let size = version == 4 ? Self.synchsafe(sizeBytes) : Int(MediaBytes.number(sizeBytes))
+        let stored = rest.dropFirst(headBytes).prefix(size)
+        rest = rest.dropFirst(headBytes).dropFirst(size)
+        return Frame(
+            id: head.prefix(idBytes), stored: stored, isWhole: stored.count == size,
+            format: Format(version, flags: head.last ?? 0, tagIsUnsynchronised: isUnsynchronised))
+    }
+
+    /// Returns a number of which each byte has seven bits.
+    private static func synchsafe(_ bytes: ArraySlice<UInt8>) -> Int { bytes.reduce(0) { $0 << 7 | Int($1 & 0x7F) } }
+
+    /// Removes the zeros that keep bytes from looking like the beginning of a frame of sound (ID3v2.4 §6.1).
+    private static func synchronised(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+        var result: [UInt8] = []
+        result.reserveCapacity(bytes.count)
+        var last: UInt8 = 0
+        for byte in bytes {
+            if byte != 0 || last != 0xFF { result.append(byte) }
+            last = byte
+        }
+        return result
+    }
+}

@@ -1,0 +1,29 @@
+import VaultModel
+import VaultStorage
+
+/// What media say of themselves.
+struct MediaDescription {
+    /// The name; nil if there is none.
+    let name: String?
+    /// How long they play, in milliseconds; nil if they do not say it.
+    let duration: Int64?
+    /// Whether they have a picture that can be given.
+    let hasPicture: Bool
+
+    init(_ media: MediaBytes) throws {
+        name = try MediaName(media).find()
+        duration = try MediaName(media).duration()
+        hasPicture = try MediaPicture(media).find() != nil
+    }
+}
+
+extension MediaBytes {
+    /// The bytes that the vault holds of a resource; nil if its length is unknown. Reading blocks, and throws
+    /// ``VaultError`` with code `notHeld` if a byte is missing.
+    init?(_ resource: StoredResource, in store: VaultStore) {
+        guard let length = resource.serving?.info.information.length else { return nil }
+        self.init(length: length) { position, count in
+            try store.bytes((0..<length).clamped(to: position..<position + Int64(count)), of: resource)
+        }
+    }
+}

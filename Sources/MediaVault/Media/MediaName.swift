@@ -1,0 +1,79 @@
+import VaultModel
+
+/// Finds the name of a title within its media: `TIT2` of an ID3 tag (ID3v2.2 to 2.4), or `©nam` in the `moov` box of
+/// MP4 (ISO/IEC 14496-12, QuickTime metadata); and how long an MP4 plays, in its `mvhd` box.
+struct MediaName {
+    private let media: MediaBytes
+
+    /// How much of an ID3 tag is searched: names come before pictures.
+    private static let maxTagBytes = 256 << 10
+    /// The most bytes of a name.
+    private static let maxNameBytes = 1024
+    /// The longest time that media plays, in seconds: a year.
+    private static let maxSeconds: Int64 = 366 * 86_400
+
+    init(_ media: MediaBytes) { self.media = media }
+
+    /// Returns the name; nil if there is none.
+    func find() throws -> String? {
+        if let tag = try ID3Tag(of: media, upTo: Self.maxTagBytes) {
+            let frame = tag.first { $0.id.elementsEqual("TIT2".utf8) || $0.id.elementsEqual("TT2".utf8) }
+            return frame?.content(upTo: Self.maxNameBytes).flatMap(Self.text)
+        }
+        guard let data = try media.box("moov", "udta", "meta", "ilst", "\u{A9}nam", "data") else { return nil }
+        // Four bytes of type, of which 1 is UTF-8, and four of locale.
+        let content = try media.read(data.body.lowerBound, min(Int(data.body.length), Self.maxNameBytes + 8))
+        guard content.count > 8, MediaBytes.number(content[0..<4]) == 1 else { return nil }
+        return Self.cleaned(String(decoding: content[8...], as: UTF8.self))
+    }
+
+    /// Returns how long MP4 media plays, in milliseconds; nil if it does not say it, as while it is being written.
+    func duration() throws -> Int64? {
+        guard let header = try media.box("moov", "mvhd") else { return nil }
+        // A version and flags, two times, the units of a second, and the duration in these. Version 1 has 64 bits for
+        // the times and the duration, version 0 has 32.
+        let content = try media.read(header.body.lowerBound, min(Int(header.body.length), 32))
+        let isLong = content.first == 1
+        let (units, end) = isLong ? (20, 32) : (12, 20)
+        guard content.count >= end else { return nil }
+        let (scale, count) = (
+            MediaBytes.number(content[units..<units + 4]), MediaBytes.number(content[units + 4..<end])
+        )
+        // All ones stand for an unknown duration.
+        guard scale > 0, count > 0, isLong || count < Int64(UInt32.max) else { return nil }
+        let (seconds, rest) = count.quotientAndRemainder(dividingBy: scale)
+        guard seconds <= Self.maxSeconds else { return nil }
+        let milliseconds = seconds * 1000 + rest * 1000 / scale
+        return milliseconds > 0 ? milliseconds : nil
+    }
+
+    /// Returns a text with its encoding in the first byte; of several, the first.
+    private static func text(_ content: ArraySlice<UInt8>) -> String? {
+        guard let encoding = content.first else { return nil }
+        let bytes = Array(content.dropFirst())
+        switch encoding {
+        case 0: return cleaned(String(String.UnicodeScalarView(bytes.prefix { $0 != 0 }.map { Unicode.Scalar($0) })))
+        case 1, 2:
+            let isLittle = encoding == 1 && bytes.starts(with: [0xFF, 0xFE])
+            let units: [UInt16] = stride(from: 0, to: bytes.count - 1, by: 2).map { index in
+                let (first, second) = (UInt16(bytes[index]), UInt16(bytes[index + 1]))
+                return isLittle ? second << 8 | first : first << 8 | second
+            }
+            return cleaned(String(decoding: units.prefix { $0 != 0 }.drop { $0 == 0xFEFF }, as: UTF16.self))
+        default: return cleaned(String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self))
+        }
+    }
+
+    /// Returns a name as it is kept: one line, without control characters; nil if nothing is left.
+    static func cleaned(_ name: String) -> String? {
+        let scalars = name.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }
+        let text = String(String.UnicodeScalarView(scalars)).split(separator: " ").joined(separator: " ")
+        var kept = text.prefix(DownloadOptions.maxNameLength)
+        // A character may have any number of accents.
+        while kept.utf8.count > maxBytes { kept = kept.dropLast() }
+        return kept.isEmpty ? nil : String(kept)
+    }
+
+    /// The most bytes of a name.
+    private static let maxBytes = 4 * DownloadOptions.maxNameLength
+}

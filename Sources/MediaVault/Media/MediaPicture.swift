@@ -1,0 +1,118 @@
+import VaultModel
+
+/// Finds the picture within media that stands for them: `APIC` of an ID3 tag (`PIC` in ID3v2.2), `covr` in the `moov`
+/// box of MP4, or the picture block of FLAC (RFC 9639 §8.8).
+///
+/// If there are several, it is the first that is said to be the front cover, else the first.
+struct MediaPicture {
+    private let media: MediaBytes
+
+    /// The largest picture within media, in bytes: those of podcasts have 3000 pixels a side.
+    static let maxBytes = 4 << 20
+    /// How much of an ID3 tag is searched: a picture, and the texts before it.
+    private static let maxTagBytes = maxBytes + maxTextBytes
+    /// The most bytes of what is said of a picture, and of the texts of a tag.
+    private static let maxTextBytes = 256 << 10
+    /// The most blocks of a FLAC file that are looked at.
+    private static let maxBlocks = 128
+    /// The number that stands for a front cover, in ID3 and in FLAC.
+    private static let frontCover: Int64 = 3
+
+    init(_ media: MediaBytes) { self.media = media }
+
+    /// Returns the picture; nil if there is none of a kind that is given.
+    func find() throws -> Picture? {
+        if let tag = try ID3Tag(of: media, upTo: Self.maxTagBytes) {
+            return Self.choice(tag.lazy.compactMap(Self.picture))
+        }
+        if try media.read(0, 4).elementsEqual("fLaC".utf8) { return try pictureInFLAC() }
+        guard let data = try media.box("moov", "udta", "meta", "ilst", "covr", "data"),
+            // Four bytes of type, which need not be right, and four of locale.
+            (1...Int64(Self.maxBytes)).contains(data.body.length - 8)
+        else { return nil }
+        return Picture(try media.read(data.body.lowerBound + 8, Int(data.body.length) - 8))
+    }
+
+    /// A picture, and what it is said to show.
+    private typealias Labelled = (use: Int64, picture: Picture)
+
+    private static func choice(_ pictures: some Sequence<Labelled>) -> Picture? {
+        var first: Picture?
+        for found in pictures {
+            if found.use == frontCover { return found.picture }
+            first = first ?? found.picture
+        }
+        return first
+    }
+
+    // MARK: ID3
+
+    private static func picture(in frame: ID3Tag.Frame) -> Labelled? {
+        let isShort = frame.id.elementsEqual("PIC".utf8)
+        guard frame.isWhole, isShort || frame.id.elementsEqual("APIC".utf8),
+            let content = frame.content(upTo: maxTagBytes), let encoding = content.first
+        else { return nil }
+        // The encoding of the description, the type, what it shows, the description, the picture.
+        var rest = content.dropFirst()
+        if isShort {
+            rest = rest.dropFirst(3)
+        } else {
+            guard let end = rest.prefix(maxTextBytes).firstIndex(of: 0) else { return nil }
+            rest = rest[(end + 1)...]
+        }
+        guard let use = rest.first, let bytes = afterText(rest.dropFirst(), isWide: encoding == 1 || encoding == 2),
+            bytes.count <= maxBytes, let picture = Picture(bytes)
+        else { return nil }
+        return (Int64(use), picture)
+    }
+
+    /// Returns the bytes after a text that ends with a zero; nil if it does not end.
+    ///
+    /// - Parameter isWide: whether each unit of the text has two bytes.
+    private static func afterText(_ bytes: ArraySlice<UInt8>, isWide: Bool) -> ArraySlice<UInt8>? {
+        let text = bytes.prefix(maxTextBytes)
+        guard isWide else { return text.firstIndex(of: 0).map { bytes[($0 + 1)...] } }
+        let units = stride(from: text.startIndex, to: text.endIndex - 1, by: 2)
+        return units.first { text[$0] == 0 && text[$0 + 1] == 0 }.map { bytes[($0 + 2)...] }
+    }
+
+    // MARK: FLAC
+
+    private func pictureInFLAC() throws -> Picture? {
+        var pictures: [Labelled] = []
+        var position: Int64 = 4
+        for _ in 0..<Self.maxBlocks {
+            // The highest bit marks the last block, the others its type; three bytes of length.
+            let head = try media.read(position, 4)
+            guard head.count == 4 else { break }
+            let body = position + 4..<position + 4 + MediaBytes.number(head[1...])
+            guard body.upperBound <= media.length else { break }
+            if head[0] & 0x7F == 6, let found = try picture(inBlock: body) {
+                pictures.append(found)
+                if found.use == Self.frontCover { break }
+            }
+            guard head[0] & 0x80 == 0 else { break }
+            position = body.upperBound
+        }
+        return Self.choice(pictures)
+    }
+
+    private func picture(inBlock block: ByteRange) throws -> Labelled? {
+        var position = block.lowerBound
+        func number() throws -> Int64? {
+            let bytes = try media.read(position, 4)
+            guard bytes.count == 4, position + 4 <= block.upperBound else { return nil }
+            position += 4
+            return MediaBytes.number(bytes[...])
+        }
+        guard let use = try number(), let typeBytes = try number() else { return nil }
+        position += typeBytes
+        guard position < block.upperBound, let textBytes = try number() else { return nil }
+        // The description, then width, height, depth and colors.
+        position += textBytes + 16
+        guard position < block.upperBound, let count = try number(), (1...Int64(Self.maxBytes)).contains(count),
+            count <= block.upperBound - position, let picture = Picture(try media.read(position, Int(count)))
+        else { return nil }
+        return (use, picture)
+    }
+}

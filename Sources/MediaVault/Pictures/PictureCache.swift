@@ -1,0 +1,70 @@
+import VaultModel
+
+/// The pictures within media that were looked at last, in memory: at most 8 MiB of them.
+final class PictureCache: Sendable {
+    private struct Entry {
+        let resource: ResourceID
+        /// Nil if the media have none.
+        let picture: Picture?
+        /// Its place in the order of use.
+        var used: Int
+    }
+
+    private struct State {
+        var entries: [RepresentationID: Entry] = [:]
+        var bytes = 0
+        var uses = 0
+        var isEnded = false
+
+        mutating func remove(_ id: RepresentationID) {
+            bytes -= entries.removeValue(forKey: id)?.picture?.bytes.count ?? 0
+        }
+    }
+
+    private let state = Locked(State())
+
+    private static let maxBytes = 8 << 20
+    /// The most representations, with or without a picture.
+    private static let maxCount = 1024
+
+    /// Returns the picture of a representation; an inner nil if it has none, an outer one if that is not known here.
+    func picture(of id: RepresentationID) -> Picture?? {
+        state.withLock { state in
+            guard let entry = state.entries[id] else { return nil }
+            state.uses += 1
+            state.entries[id]?.used = state.uses
+            return .some(entry.picture)
+        }
+    }
+
+    /// Keeps what was found in a representation, in place of what was used least recently.
+    func keep(_ picture: Picture?, of id: RepresentationID, _ resource: ResourceID) {
+        state.withLock { state in
+            guard !state.isEnded else { return }
+            state.remove(id)
+            state.uses += 1
+            state.entries[id] = Entry(resource: resource, picture: picture, used: state.uses)
+            state.bytes += picture?.bytes.count ?? 0
+            while state.bytes > Self.maxBytes || state.entries.count > Self.maxCount,
+                let oldest = state.entries.min(by: { $0.value.used < $1.value.used })?.key
+            {
+                state.remove(oldest)
+            }
+        }
+    }
+
+    /// Forgets what was found in the representations of resources.
+    func forget(_ resources: Set<ResourceID>) {
+        state.withLock { state in
+            for (id, entry) in state.entries where resources.contains(entry.resource) { state.remove(id) }
+        }
+    }
+
+    /// Forgets everything, and keeps nothing any more.
+    func end() {
+        state.withLock { state in
+            state = State()
+            state.isEnded = true
+        }
+    }
+}
