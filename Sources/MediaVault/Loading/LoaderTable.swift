@@ -24,6 +24,8 @@ final class LoaderTable: Sendable {
 
     let environment: LoaderEnvironment
     let answers: AnswerLog
+    /// The pictures that were found in what is held.
+    let pictures = PictureCache()
     private let state = Locked(State())
     /// Whether the vault is closed, or being closed.
     private let isClosed = Atomic(false)
@@ -217,6 +219,7 @@ final class LoaderTable: Sendable {
             return try erase(store, id)
         }
         for loader in ending { answers.forget(loader.record.id) }
+        pictures.forget(removing)
         guard let bytes else { throw resource.reference.notHeld }
         // The title is gone, whatever comes of this.
         try? await leave(resource)

@@ -225,6 +225,17 @@ final class ResourceRecord: Sendable {
         }
     }
 
+    /// Gives the resource a picture in place of the one before, or takes it away, if the vault has it.
+    ///
+    /// - Throws: as ``VaultStore/setCover(_:of:)``.
+    func setCover(_ picture: [UInt8]?) throws {
+        try stored.withLock { stored in
+            guard var resource = stored else { return }
+            try store.setCover(picture, of: &resource)
+            stored = resource
+        }
+    }
+
     /// The id of the representation being read.
     var representation: RepresentationID? { name.withLock { $0 } }
 

@@ -140,6 +140,9 @@ public struct ResourceSummary: Hashable, Codable, Sendable {
     /// How long it plays, in milliseconds, as its manifest says, or as the media said when it was fetched or imported;
     /// nil if neither does.
     @OrNull public internal(set) var duration: Int64?
+    /// What tells its cover from another: 16 hex digits. Nil if it is not known to have one: a picture within its bytes
+    /// is known once it was fetched or imported whole, and ``Vault/cover(of:)`` finds it in any case.
+    @OrNull public internal(set) var cover: String?
     /// The title that it is the manifest of; nil if it was not fetched as one.
     @OrNull public internal(set) var title: Title?
     /// Whether it was fetched as a part of a title, and is none itself.
@@ -154,7 +157,7 @@ public struct ResourceSummary: Hashable, Codable, Sendable {
     private enum CodingKeys: String, CodingKey {
         case id, contentID, added, accessed, expires, url, size, held, bytes, partBytes, type, etag, generation, mode,
             name
-        case title, duration
+        case title, duration, cover
         case resourceClass = "class"
         case isPart = "part"
     }
@@ -194,6 +197,7 @@ public struct ResourceSummary: Hashable, Codable, Sendable {
         generation = resource.generation
         mode = resource.metadata.mode
         name = resource.metadata.name
+        cover = resource.coverTag?.hex
         let title = resource.metadata.title.flatMap { Title($0) }
         self.title = title
         duration = title?.duration ?? resource.metadata.duration

@@ -158,6 +158,7 @@ public final class Vault: Sendable {
         try? store.keyring.close()
         quota.end()
         manifests.end()
+        loaders.pictures.end()
         await ownOrigin?.shutdown()
     }
 

@@ -50,6 +50,7 @@ extension Verifier {
         }
         try await checkParts(of: resource)
         try await checkLinks(of: resource)
+        try await checkCover(of: resource)
     }
 
     /// Reports that the row of what is read of a resource is missing. A repair lets it be fetched again, unless a
@@ -88,6 +89,20 @@ extension Verifier {
         guard count > 0 else { return }
         if options.repairs { try await blocking { try $0.index.mendLinks(of: resource.id) } }
         note(count, of: resource, "its rows do not link it to the titles that it names, or to others; repair it")
+    }
+
+    /// Checks that the picture that was given for a resource opens. Nothing here can restore it.
+    private mutating func checkCover(of resource: StoredResource) async throws {
+        guard try await blocking({ try $0.index.lacksCover(resource) }) else { return }
+        // It may have got another one, or another key, meanwhile.
+        guard let now = try await blocking({ try $0.index.resource(resource.id) }),
+            try await blocking({ try $0.index.lacksCover(now) })
+        else { return }
+        report.note(.row, isMended: false)
+        report.name(
+            DamagedResource(
+                id: resource.id.hex, url: (try? MediaURL(resource.metadata.url))?.description, damage: [.row: 1],
+                ranges: [], isRepaired: false, problem: "its cover does not open; give it another, or take it away"))
     }
 
     private mutating func note(_ count: Int, of resource: StoredResource, _ problem: String) {
