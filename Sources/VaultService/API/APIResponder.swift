@@ -86,6 +86,7 @@ struct APIResponder: Sendable {
         case .evictions:
             let forecast = try await vault.vault.evictionForecast(limit: asked.number("limit") ?? 20)
             return try json(EvictionsDocument(forecast))
+        case .coverByID: return try await cover(asked, request, context)
         case .prunes: return try json(try await vault.prune(asked.body()))
         case .verifications: return try await verification(asked.body(), context)
         case .revocations:

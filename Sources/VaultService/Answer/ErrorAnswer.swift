@@ -153,6 +153,8 @@ struct Answer: Hashable, Sendable {
     var status: Int
     var fields: HeaderFields
     var body: [UInt8]
+    /// Whether its status allows a body, so that its length is stated.
+    private(set) var hasBody = true
 
     init(status: Int, type: String, body: some Sequence<UInt8>, fields: HeaderFields = HeaderFields()) {
         self.status = status
@@ -160,6 +162,12 @@ struct Answer: Hashable, Sendable {
         self.fields.append(name: "Content-Type", value: type)
         self.fields.append(ProtectiveFields.all)
         self.body = Array(body)
+    }
+
+    /// Creates an answer that has no body (RFC 9110 §15.4.5).
+    init(bodiless status: Int, _ fields: HeaderFields) {
+        (self.status, self.fields, body) = (status, fields, [])
+        hasBody = false
     }
 
     /// Returns an answer with a document and a line end.

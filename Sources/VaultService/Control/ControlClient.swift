@@ -137,6 +137,11 @@ struct ControlRequest: Sendable {
         body = []
     }
 
+    /// Creates a request about the resource that the path names by its id.
+    init(_ method: HTTPMethod, _ route: APIRoute, of id: TitleID, body: [UInt8] = []) {
+        self.init(method, path: route.path(of: id), body: body)
+    }
+
     /// - Parameters:
     ///   - parameters: the query parameters; those that are nil are omitted.
     ///   - fields: header fields besides the usual ones.
@@ -144,8 +149,15 @@ struct ControlRequest: Sendable {
         _ method: HTTPMethod, _ route: APIRoute, _ parameters: KeyValuePairs<String, String?> = [:],
         body: [UInt8] = [], fields: HTTPHeaders = [:]
     ) {
+        self.init(method, path: route.path, parameters, body: body, fields: fields)
+    }
+
+    private init(
+        _ method: HTTPMethod, path: String, _ parameters: KeyValuePairs<String, String?> = [:], body: [UInt8],
+        fields: HTTPHeaders = [:]
+    ) {
         var target = URLComponents()
-        target.path = route.path
+        target.path = path
         let items = parameters.compactMap { name, value in value.map { URLQueryItem(name: name, value: $0) } }
         if !items.isEmpty { target.queryItems = items }
         var fields = fields
@@ -153,7 +165,7 @@ struct ControlRequest: Sendable {
         fields.add(name: "Content-Length", value: String(body.count))
         if !body.isEmpty { fields.add(name: "Content-Type", value: "application/json") }
         fields.add(name: "User-Agent", value: "MediaVault/\(Vault.version)")
-        head = HTTPRequestHead(version: .http1_1, method: method, uri: target.string ?? route.path, headers: fields)
+        head = HTTPRequestHead(version: .http1_1, method: method, uri: target.string ?? path, headers: fields)
         self.body = body
     }
 }

@@ -18,6 +18,8 @@ package struct ListedDocument: Codable, Sendable {
     @OrNull package var name: String?
     /// How long it plays, in milliseconds.
     @OrNull package var duration: Int64?
+    /// What tells its cover from another; null if it is not known to have one.
+    @OrNull package var cover: String?
     /// The title that it is the manifest of; size and bytes are those of the whole title then.
     @OrNull package var title: Title?
 
@@ -33,6 +35,7 @@ package struct ListedDocument: Codable, Sendable {
         complete = summary.isWhole
         name = summary.name
         duration = summary.duration
+        cover = summary.cover
         title = summary.title
     }
 }

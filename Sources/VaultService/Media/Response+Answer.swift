@@ -7,7 +7,7 @@ extension Response {
     /// Creates a response with a short answer; for HEAD, with its head alone.
     init(_ answer: Answer, isHead: Bool = false, context: ServiceContext) {
         var fields = HTTPFields(answer.fields)
-        fields[.contentLength] = String(answer.body.count)
+        if answer.hasBody { fields[.contentLength] = String(answer.body.count) }
         context.log(status: answer.status, bytes: isHead ? 0 : Int64(answer.body.count))
         self.init(
             status: .init(code: answer.status), headers: fields,

@@ -212,6 +212,10 @@ extension LocalVault {
         try await vault.setName(name, of: reference)
     }
 
+    package func setCover(_ picture: [UInt8]?, of reference: MediaReference) async throws {
+        try await vault.setCover(picture, of: reference)
+    }
+
     package func prune(_ limits: LimitsDocument) async throws -> PruneReport {
         try limits.check()
         return try await vault.prune(limits.namesAny ? limits.applied() : nil, isDryRun: limits.dryRun ?? false)

@@ -91,6 +91,9 @@ package protocol VaultClient: Sendable {
     /// Names a resource for people; an empty name takes its name away.
     func setName(_ name: String, of reference: MediaReference) async throws
 
+    /// Gives a resource a picture as its cover, or takes the given one away if the picture is nil.
+    func setCover(_ picture: [UInt8]?, of reference: MediaReference) async throws
+
     /// Evicts once what exceeds the given limits, or the vault's own if none are given.
     func prune(_ limits: LimitsDocument) async throws -> PruneReport
 

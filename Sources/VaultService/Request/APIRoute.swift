@@ -16,10 +16,14 @@ enum APIRoute: String, CaseIterable, Sendable {
     case pinByID = "resources/{id}/pin"
     case nameByID = "resources/{id}/name"
     case modeByID = "resources/{id}/mode"
+    case coverByID = "resources/{id}/cover"
     case openAPI = "openapi.json"
 
     /// The path on the service, with `{id}` in place of an id.
     var path: String { Self.prefix + rawValue }
+
+    /// Returns the path on the service for the resource with an id.
+    func path(of id: TitleID) -> String { path.replacing(Self.idPlace, with: id.description) }
 
     private static let prefix = "/api/v1/"
     private static let byID = Self.allCases.filter { $0.rawValue.contains(Self.idPlace) }
@@ -66,6 +70,7 @@ enum APIRoute: String, CaseIterable, Sendable {
             ["GET", "HEAD"]
         case .resourceByID, .session: ["GET", "HEAD", "DELETE"]
         case .pinByID, .nameByID, .modeByID: ["PUT", "DELETE"]
+        case .coverByID: ["GET", "HEAD", "PUT", "DELETE"]
         case .imports, .reseals, .shreds, .destructions, .rotations, .rewraps, .retirements, .syncs: ["POST"]
         case .resource, .content, .explanation: ["GET", "HEAD", "POST"]
         case .removals, .pins, .unpins, .modes, .names, .prunes, .verifications, .revocations, .locks, .tickets:
@@ -85,7 +90,7 @@ enum APIRoute: String, CaseIterable, Sendable {
         case .status, .readiness, .resources, .resource, .evictions, .explanation, .explanationByID, .events, .tickets,
             .openAPI:
             .read
-        case .settings, .downloads, .subscriptions, .resourceByID: asks ? .read : .admin
+        case .settings, .downloads, .subscriptions, .resourceByID, .coverByID: asks ? .read : .admin
         case .content, .contentByID: .play
         // The list says who has links. A token for playing creates links that end with it.
         case .links: method == "POST" ? .play : .admin

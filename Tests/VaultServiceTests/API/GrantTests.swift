@@ -32,6 +32,7 @@ struct GrantTests {
                 "GET events", "POST tickets", "GET openapi.json", "GET settings", "GET downloads",
                 "GET resources/{id}", "GET resources/{id}/explanation", "GET readiness", "GET subscriptions",
                 "GET evictions",
+                "GET resources/{id}/cover",
             ],
             .play: ["GET content", "POST content", "POST links", "GET resources/{id}/content"],
             .metrics: ["GET session", "DELETE session"],

@@ -13,7 +13,7 @@ struct ListSelectionTests {
         let shown = name.map { "\"\($0)\"" } ?? "null"
         let text = """
             {"accessed":"\(Timestamp(seconds: played))","added":"\(Timestamp(seconds: added))","bytes":1,
-            "class":"download","complete":true,"contentID":null,"duration":null,"expires":null,
+            "class":"download","complete":true,"contentID":null,"cover":null,"duration":null,"expires":null,
             "id":"\(id)","name":\(shown),
             "size":\(size.map { "\($0)" } ?? "null"),"title":null,"type":null,"url":"http://a.example/\(id)"}
             """

@@ -57,11 +57,12 @@ struct WireForm: Sendable, CustomTestStringConvertible {
     private static let times = #""accessed":"2026-11-23T22:00:00Z","added":"2026-11-23T22:15:39Z""#
 
     private static let resource =
-        #"{\#(times),"bytes":5,"class":"cache","contentID":"e","duration":8,"etag":"\"a\"","expires":\#(time),"generation":1,"#
+        #"{\#(times),"bytes":5,"class":"cache","contentID":"e","cover":"\#(tag)","duration":8,"etag":"\"a\"","expires":\#(time),"generation":1,"#
         + #""held":[[0,5],[7,9]],"id":"k3v7q2ma","mode":"prefer-vault","#
         + #""name":"d","part":false,"partBytes":6,"size":9,"title":\#(title),"type":"video/mp4","#
         + #""url":"https://a.example/b?c"}"#
 
+    private static let tag = String(repeating: "0c", count: 8)
     private static let time = #""2026-11-23T22:15:39Z""#
     private static let finding = #"{"cause":"incomplete","message":"fetch it"}"#
     private static let token = "mvt_" + String(repeating: "a", count: 64)
@@ -85,18 +86,18 @@ struct WireForm: Sendable, CustomTestStringConvertible {
                 + #""unlock":{"method":"key-file","restsWithVault":true},"used":8,"vault":"\#(vault)"}"#),
         WireForm(
             ListedDocument.self, "Listed",
-            #"{\#(times),"bytes":5,"class":"pinned","complete":true,"contentID":"e","duration":8,"expires":\#(time),"#
+            #"{\#(times),"bytes":5,"class":"pinned","complete":true,"contentID":"e","cover":"\#(tag)","duration":8,"expires":\#(time),"#
                 + #""id":"k3v7q2ma","name":"d","size":5,"title":\#(title),"type":"video/mp4","#
                 + #""url":"https://a.example/"}"#,
             minimal:
-                #"{\#(times),"bytes":5,"class":"pinned","complete":true,"contentID":null,"duration":null,"expires":null,"#
+                #"{\#(times),"bytes":5,"class":"pinned","complete":true,"contentID":null,"cover":null,"duration":null,"expires":null,"#
                 + #""id":null,"name":null,"size":null,"title":null,"type":null,"url":"https://a.example/"}"#),
         WireForm(
             PageDocument.self, "Page", #"{"damaged":1,"next":"\#(id)","resources":[]}"#,
             minimal: #"{"damaged":1,"next":null,"resources":[]}"#),
         WireForm(
             ResourceSummary.self, "Resource", resource,
-            minimal: #"{\#(times),"bytes":0,"class":"cache","contentID":null,"duration":null,"etag":null,"#
+            minimal: #"{\#(times),"bytes":0,"class":"cache","contentID":null,"cover":null,"duration":null,"etag":null,"#
                 + #""expires":null,"generation":1,"held":[],"id":null,"mode":null,"#
                 + #""name":null,"part":true,"partBytes":null,"size":null,"title":null,"type":null,"#
                 + #""url":"https://a.example/b?c"}"#),
@@ -278,6 +279,7 @@ struct WireForm: Sendable, CustomTestStringConvertible {
             minimal: #"{"mode":"offline"}"#),
         WireForm(
             NameRequest.self, "NameOrder", #"{\#(reference),"name":"b",\#(url)}"#, minimal: #"{"name":"b"}"#),
+        WireForm(CoverDetails.self, "CoverDetails", #"{"image":"/9j/"}"#),
         WireForm(ModeDetails.self, "ModeDetails", #"{"mode":"default"}"#),
         WireForm(NameDetails.self, "NameDetails", #"{"name":"b"}"#),
         WireForm(

@@ -22,7 +22,7 @@ struct WireFormTests {
     func manifests(type: String, url: String, isMedia: Bool) throws {
         let text = """
             {"accessed":"2026-11-23T22:00:00Z","added":"2026-11-23T22:15:39Z","bytes":9,"class":"cache",\
-            "contentID":null,"duration":null,"etag":null,"expires":null,"generation":1,"held":[[0,9]],"id":null,"mode":null,"name":null,\
+            "contentID":null,"cover":null,"duration":null,"etag":null,"expires":null,"generation":1,"held":[[0,9]],"id":null,"mode":null,"name":null,\
             "part":false,"partBytes":null,"size":9,"title":null,"type":"\(type)","url":"\(url)"}
             """
         let summary = try JSONDecoder().decode(ResourceSummary.self, from: Data(text.utf8))

@@ -1,0 +1,33 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import MediaVault
+import VaultModel
+
+// Covers of titles.
+extension APIResponder {
+    /// Gives the cover of the title that the path names, or sets or removes it.
+    func cover(_ asked: APIRequest, _ request: Request, _ context: ServiceContext) async throws -> Response {
+        let reference = try await asked.reference(in: vault.vault)
+        switch request.method {
+        case .put:
+            let order: CoverDetails = try await asked.body(upTo: CoverDetails.maxBodyBytes)
+            try await vault.setCover(order.picture, of: reference)
+            return Response(try .json(EmptyDocument()), context: context)
+        case .delete:
+            try await vault.setCover(nil, of: reference)
+            return Response(try .json(EmptyDocument()), context: context)
+        default:
+            guard let cover = try await vault.vault.cover(of: reference) else {
+                throw VaultError(
+                    .notHeld, "\(reference) has no cover: none was given, and none is in what is held of it; give one")
+            }
+            let headers = request.headers
+            let conditions = Conditions(
+                ifMatch: headers[values: .ifMatch], ifNoneMatch: headers[values: .ifNoneMatch],
+                now: Int64(Date().timeIntervalSince1970))
+            return Response(
+                CoverAnswer.answer(cover, conditions), isHead: request.method == .head, context: context)
+        }
+    }
+}
