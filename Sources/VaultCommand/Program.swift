@@ -85,7 +85,8 @@ struct MediaVaultCommand: AsyncParsableCommand {
             TokenCommand.self, SessionsCommand.self,
             RemoveCommand.self,
             ShredCommand.self, PinCommand.self,
-            UnpinCommand.self, RenameCommand.self, ModeCommand.self, PruneCommand.self, ExportCommand.self,
+            UnpinCommand.self, RenameCommand.self, CoverCommand.self, ModeCommand.self, PruneCommand.self,
+            ExportCommand.self,
             VerifyCommand.self,
             IndexCommand.self, ConfigCommand.self, KeysCommand.self,
         ])

@@ -29,6 +29,9 @@ struct FetchCommand: AsyncParsableCommand {
     @OptionGroup(title: "Titles")
     var renditions: RenditionOptions
 
+    @OptionGroup(title: "Titles")
+    var picture: CoverOption
+
     @OptionGroup(title: "Speed")
     var pace: SpeedOptions
 
@@ -70,6 +73,14 @@ struct FetchCommand: AsyncParsableCommand {
         if renditions.title != nil, titles.count != 1 || readsInput || !lists.isEmpty {
             throw ValidationError("--title names one title; give one")
         }
+        if picture.cover != nil {
+            guard titles.count == 1, !readsInput, lists.isEmpty else {
+                throw ValidationError("--cover is for one title; give one")
+            }
+            guard !detach else {
+                throw ValidationError("--cover needs a fetch that runs here; with --detach, use mediavault cover later")
+            }
+        }
         guard FetchSchedule.range.contains(parallel ?? 1) else {
             throw ValidationError("--parallel must be between 1 and \(FetchSchedule.range.upperBound)")
         }
@@ -88,9 +99,11 @@ struct FetchCommand: AsyncParsableCommand {
                 orders: orders, naming: naming, options: options, isFirst: first, isQuiet: quiet, isJSON: json
             ).run(try await access.finder(waiting))
         }
+        let cover = try await picture.bytes()
         let finder = try await access.finder(waiting, limits: limits)
         let fetch = ListFetch(
-            orders: orders, naming: naming, options: options, parallel: parallel, isQuiet: quiet, isRecorded: json)
+            orders: orders, naming: naming, options: options, cover: cover, parallel: parallel, isQuiet: quiet,
+            isRecorded: json)
         let records = try await Interruption.cancelling {
             try await finder.act { vault in try await fetch.run(in: vault) }
         }

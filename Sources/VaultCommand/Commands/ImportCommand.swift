@@ -22,6 +22,8 @@ struct ImportCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Name for the title (default: the one that the media states).", valueName: "name"))
     var title: String?
 
+    @OptionGroup var picture: CoverOption
+
     @Option(
         help: ArgumentHelp("Media type (default: that of the origin, the URL or the file's name).", valueName: "type"))
     var type: String?
@@ -46,6 +48,7 @@ struct ImportCommand: AsyncParsableCommand {
         let naming = try await naming.naming(of: [name], access.unlocking)
         let options = ImportOptions(name: title, type: type, isPinned: pin, asksOrigin: !offline)
         try options.check()
+        let cover = try await picture.bytes()
         let path = AbsolutePath.of(file, from: ProcessEnvironment.current.workingDirectory)
         let finder = try await access.finder(waiting)
         let report = try await Interruption.cancelling("nothing was stored") {
@@ -60,6 +63,9 @@ struct ImportCommand: AsyncParsableCommand {
                     }
                 }
                 await display.end()
+                if let cover {
+                    for reference in references { try await vault.setCover(cover, of: reference) }
+                }
                 return report
             }
         }

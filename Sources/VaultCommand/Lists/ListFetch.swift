@@ -6,6 +6,8 @@ struct ListFetch: Sendable {
     let orders: [FetchOrder]
     let naming: TitleNaming
     let options: DownloadOptions
+    /// The picture that the title gets as its cover, if there is only one title; nil for none.
+    var cover: [UInt8]?
     /// The titles at a time; nil for the usual numbers.
     let parallel: Int?
     /// Whether nothing but errors is shown.
@@ -81,7 +83,7 @@ struct ListFetch: Sendable {
     private func fetch(_ number: Int, _ total: ListProgress?) -> TitleFetch {
         TitleFetch(
             order: orders[number], naming: naming, number: number + 1, count: orders.count, options: options,
-            total: total, isQuiet: isQuiet, isRecorded: isRecorded)
+            cover: cover, total: total, isQuiet: isQuiet, isRecorded: isRecorded)
     }
 
     /// Whether the titles have one line together: a terminal has only one that can be redrawn.

@@ -10,6 +10,8 @@ struct TitleFetch: Sendable {
     let number: Int
     let count: Int
     let options: DownloadOptions
+    /// The picture that it gets as its cover once it is fetched; nil for none.
+    let cover: [UInt8]?
     /// Shows the progress of all titles; nil if each has a display of its own.
     let total: ListProgress?
     /// Whether nothing but errors is shown.
@@ -42,6 +44,7 @@ struct TitleFetch: Sendable {
             reference = title
             let options = options.naming(content)
             let (hadAll, last) = try await download(title, options, into: vault, arrived: arrived)
+            if let cover { try await vault.setCover(cover, of: title) }
             if let last, last.isComplete, last.manifest == nil, !isRecorded, !isShownAlone {
                 return FetchedRecord(order.text, last)
             }
