@@ -5,7 +5,7 @@
                   [--list] [--extract NAME OUT]
 
 Prints one JSON object: `vault`, `grants` (tokens and named links), `resources` (with the held ranges and the SHA-256 of
-each one's plaintext), `downloads` (the queue in its order, with the names of request fields but not their values),
+each one's plaintext and of its cover), `downloads` (the queue in its order, with the names of request fields but not their values),
 `subscriptions` (with the ids of their titles), `damage` (each deviation of the vault from the format, one sentence
 each) and `notices` (missing segment folders, files without a row, modes). With --extract, NAME (a URL, or `content-id:` and an id) is written to OUT, with its gaps as holes. Every
 block is opened in either case. Nothing in the vault is changed; a service may be running.
@@ -15,6 +15,7 @@ Exit codes: 0 sound, 1 cannot be read, 2 usage, 3 wrong key, 4 damage, 6 the res
 
 import argparse
 import base64
+import hashlib
 import json
 import os
 import subprocess
@@ -82,7 +83,8 @@ def summary(resource, contents, options, damage, write=None):
         "title": resource.metadata.get("title"), "size": shown.get("size"), "held": shown.get("held", []),
         "bytes": shown.get("bytes", 0), "sha256": shown.get("sha256", []), "complete": is_complete(shown),
         "type": shown.get("type"), "etag": shown.get("etag"), "class": resource.row["class"],
-        "generation": resource.generation, "representations": all_held}
+        "generation": resource.generation, "representations": all_held,
+        "cover": None if resource.cover is None else hashlib.sha256(resource.cover).hexdigest()}
 
 
 def is_complete(entry):

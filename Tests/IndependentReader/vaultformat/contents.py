@@ -40,6 +40,8 @@ class Resource:
     keys: dict
     generation: int
     representations: list = field(default_factory=list)
+    # The picture that was given for it; None if none was.
+    cover: bytes = None
 
     @property
     def title_id(self):
@@ -52,6 +54,10 @@ class Resource:
 
 def is_title_id(text):
     return isinstance(text, str) and re.fullmatch("[a-z2-7]{8}", text) is not None
+
+
+def is_tag(text):
+    return isinstance(text, str) and re.fullmatch("[0-9a-f]{16}", text) is not None
 
 
 class Contents:
@@ -200,13 +206,32 @@ class Contents:
                 self._read_representation(resource, other, metadata_key)
         resource.representations.sort(key=lambda item: item.info.get("sequence") or 0)
         self._check_serving(resource, name)
+        self._read_cover(resource, name, metadata_key)
         self.resources.append(resource)
+
+    def _read_cover(self, resource, name, metadata_key):
+        """Opens the picture that was given for a resource: the metadata have its tag."""
+        tag = resource.metadata.get("cover")
+        rows = [row["picture"] for row in self.rows.cover if row["resource"] == resource.id]
+        if len(rows) != (0 if tag is None else 1):
+            self._fault(f"Resource {name} has {len(rows)} pictures.")
+            return
+        if tag is None:
+            return
+        if not is_tag(tag):
+            self._fault(f"The metadata of resource {name} have a tag of a cover that is none.")
+            return
+        try:
+            resource.cover = sealed.picture(sealed.open_value(
+                metadata_key, sealed.picture_associated(resource.id, bytes.fromhex(tag)), rows[0]))
+        except FormatError as error:
+            self._fault(f"The cover of resource {name} does not open: {error}")
 
     def _check_metadata(self, resource, name):
         self._members(resource.metadata, f"the metadata of resource {name}",
                       {"url": str, "cacheKey": str, "created": int},
                       {"serving": str, "partOf": list, "fields": list, "fieldsOrigin": str, "mode": str, "id": str,
-                       "duration": int})
+                       "duration": int, "cover": str, "pictured": str})
         if resource.metadata.get("id") is not None and not is_title_id(resource.metadata["id"]):
             self._fault(f"Resource {name} keeps an id that is none.")
         try:

@@ -26,6 +26,7 @@ class Rows:
     download: list
     network: list
     subscription: list
+    cover: list
     faults: list
 
 
@@ -52,7 +53,7 @@ def _read(connection, statements, tables):
                for row in connection.execute("PRAGMA foreign_key_check")]
     tables += tuple(name for name, in connection.execute(
         "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN "
-        "('packedPart', 'accessGrant', 'download', 'network', 'subscription')"))
+        "('packedPart', 'accessGrant', 'download', 'network', 'subscription', 'cover')"))
     rows = Rows(**{name: _rows(connection, name) if name in tables else [] for name in Rows.__annotations__
                    if name != "faults"}, faults=faults)
     connection.execute("COMMIT")

@@ -7,6 +7,8 @@ LATER_VERSION = 2
 NEWEST_VERSION = 3
 # One of version 4 has those of the network and of subscriptions, too.
 NETWORK_VERSION = 4
+# One of version 5 has covers, too.
+COVER_VERSION = 5
 
 VAULT = """CREATE TABLE vault (id BLOB PRIMARY KEY NOT NULL CHECK (length(id) = 16), keyringRevision INTEGER NOT NULL, \
 locator INTEGER NOT NULL, settings BLOB NOT NULL) WITHOUT ROWID"""
@@ -67,6 +69,10 @@ WITHOUT ROWID"""
 SUBSCRIPTION = """CREATE TABLE subscription (id BLOB PRIMARY KEY NOT NULL CHECK (length(id) = 16), \
 record BLOB NOT NULL) WITHOUT ROWID"""
 
+COVER = """CREATE TABLE cover (resource BLOB NOT NULL REFERENCES resource(id) ON UPDATE CASCADE ON DELETE CASCADE, \
+picture BLOB NOT NULL)"""
+COVER_BY_RESOURCE = "CREATE INDEX coverByResource ON cover (resource)"
+
 CATALOG = [VAULT, GENERATION, RESOURCE, RESOURCE_KEY, RESOURCE_KEY_BY_GENERATION, REPRESENTATION,
            REPRESENTATION_BY_RESOURCE]
 INDEX = CATALOG + [SEGMENT, SEGMENT_BY_PLACE, BAD_BLOCK, DOOMED]
@@ -75,6 +81,7 @@ LATER_CATALOG = [PACKED_PART, PACKED_PART_BY_PACK]
 LATER = [OWED, PART, PART_BY_RESOURCE] + LATER_CATALOG
 NEWEST = [ACCESS_GRANT, DOWNLOAD]
 NETWORKED = [NETWORK, SUBSCRIPTION]
+COVERED = [COVER, COVER_BY_RESOURCE]
 
 
 def _normal(sql):
@@ -89,11 +96,12 @@ def faults(connection, statements):
     if application != APPLICATION_ID:
         yield f"application_id is {application}, not {APPLICATION_ID}."
     version, = connection.execute("PRAGMA user_version").fetchone()
-    if version not in (USER_VERSION, LATER_VERSION, NEWEST_VERSION, NETWORK_VERSION):
+    if version not in (USER_VERSION, LATER_VERSION, NEWEST_VERSION, NETWORK_VERSION, COVER_VERSION):
         yield f"user_version is {version}."
     later = LATER if INDEX[-1] in statements else LATER_CATALOG
     added = (later if version >= LATER_VERSION else []) + (NEWEST if version >= NEWEST_VERSION else [])
     added += NETWORKED if version >= NETWORK_VERSION else []
+    added += COVERED if version >= COVER_VERSION else []
     for statement in map(_normal, statements + added):
         name = statement.split()[2]
         if found.pop(name, None) != statement:

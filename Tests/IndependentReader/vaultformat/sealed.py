@@ -7,6 +7,7 @@ from . import canonical_json, sodium
 from .errors import FormatError, Unopenable
 
 PADDING = 256
+PICTURE_PADDING, MOST_PICTURE = 16384, 1 << 20
 
 
 def seal_value(key, associated, plaintext, nonce=None):
@@ -58,6 +59,22 @@ def download_associated(download):
 
 def subscription_associated(subscription):
     return b"subscription\0record\0" + subscription
+
+
+def picture_associated(resource, tag):
+    return b"cover\0picture\0" + resource + tag
+
+
+def picture(plaintext):
+    """Returns the picture in a plaintext with its length before it and zeros after it."""
+    if len(plaintext) % PICTURE_PADDING or len(plaintext) < 4:
+        raise FormatError(f"A sealed picture of {len(plaintext)} bytes is not padded to a multiple of {PICTURE_PADDING}.")
+    length, = struct.unpack(">I", plaintext[:4])
+    if not 1 <= length <= MOST_PICTURE or 4 + length + PICTURE_PADDING <= len(plaintext) or len(plaintext) < 4 + length:
+        raise FormatError(f"A sealed picture cannot have {length} bytes.")
+    if any(plaintext[4 + length:]):
+        raise FormatError("A sealed picture is not followed by zeros.")
+    return plaintext[4:4 + length]
 
 
 def padded(value):
