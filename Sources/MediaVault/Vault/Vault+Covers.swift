@@ -82,8 +82,10 @@ extension Vault {
     /// It is sealed like everything else about the title, and goes when the title goes. If the title is fetched again,
     /// it stays.
     ///
-    /// - Parameter picture: the bytes of a JPEG, PNG or WebP picture, at most ``Cover/maxBytes``; nil to take away the
-    ///   one that was given.
+    /// - Parameters:
+    ///   - picture: the bytes of a JPEG, PNG or WebP picture, at most ``Cover/maxBytes``; nil to take away the one that
+    ///     was given.
+    ///   - reference: the title.
     /// - Throws: ``VaultError`` with code `invalidArgument` if it is no such picture, the covers of all titles would
     ///   take more than 256 MiB, or the reference names a file that is stored together with its title; `notHeld` if the
     ///   vault does not know the title; `owned` if this process is not the owner; `diskFull` or `storage`.

@@ -25,10 +25,14 @@ enum CoverFile {
     static func bytes(of file: String) async throws -> [UInt8] {
         let source = try await ImportedFile.open(
             at: AbsolutePath.of(file, from: ProcessEnvironment.current.workingDirectory))
-        try Cover.check(byteCount: source.length)
-        var bytes: [UInt8] = []
-        while let more = try await source.next() { bytes += more }
-        try Cover.check(bytes)
-        return bytes
+        do {
+            try Cover.check(byteCount: source.length)
+            var bytes: [UInt8] = []
+            while let more = try await source.next() { bytes += more }
+            try Cover.check(bytes)
+            return bytes
+        } catch let error as VaultError where error.code == .invalidArgument {
+            throw VaultError(error.code, "\(file) cannot be a cover: \(error.message)")
+        }
     }
 }

@@ -109,6 +109,13 @@ struct CoverTests {
         let cover = try #require(try await vault.cover(of: MediaReference(fixture.url)))
         #expect(cover.bytes == Media.jpeg())
         #expect(try await vault.summary(of: fixture.url)?.cover == cover.tag)
+        // The import gives a title new keys that has a cover already, and nothing else.
+        let other = MediaReference(fixture.origin.url("/other.mp3"))
+        try await vault.setMode(.online, for: other)
+        try await vault.setCover(Media.webp, of: other)
+        let given = try #require(try await vault.cover(of: other))
+        for try await _ in vault.importFile(at: path, as: other, options: ImportOptions(asksOrigin: false)) {}
+        #expect(try await vault.cover(of: other) == given)
         await vault.close()
     }
 
