@@ -133,6 +133,10 @@ def report(contents, resources, damage, options):
         "subscriptions": [
             {name: item.get(name) for name in ("url", "list", "name", "newest", "interval", "added", "wanted", "brought")}
             for item in contents.subscriptions],
+        "viewers": [{"id": id.hex(), "name": item.get("name"), "pin": "pin" in item, "all": item.get("all")}
+                    for id, item in contents.viewers.items()],
+        "shares": [{"title": item.get("title"), "viewers": item.get("viewers")} for item in contents.shares.values()],
+        "positions": {id.hex(): item.get("positions") for id, item in contents.positions.items()},
         "damage": damage, "notices": list(unknown_files(options.vault, known))},
         sys.stdout, indent=2)
     print()

@@ -290,6 +290,47 @@ class GoldenVault(unittest.TestCase):
         self.subscribe({**self.SUBSCRIPTION, "brought": ["no id"]})
         self.assert_damage("brought")
 
+    def add_viewers(self, viewer, share, positions):
+        """Adds a viewer, the share of a title, and positions; returns the ids of their rows."""
+        self.subscribe(self.SUBSCRIPTION)
+        with open(self.path("keyring.json"), "rb") as file:
+            keys = keyring.unlock_keys(keyring.read(file.read()), golden.KEY_FILE)
+        connection = sqlite3.connect(self.path("vault", "index.sqlite"))
+        for statement in [schema.VIEWER, schema.SHARE, schema.POSITION]:
+            connection.execute(" ".join(statement.split()))
+        connection.execute(f"PRAGMA user_version = {schema.COVER_VERSION}")
+        (locator,), = connection.execute("SELECT locator FROM vault").fetchall()
+        resource = connection.execute("SELECT min(id) FROM resource").fetchone()[0]
+        key, id = derivation.index_key(keys.locators[locator]), bytes([9]) * 16
+        for table, row, associated, record in (
+                ("viewer", id, sealed.viewer_associated, viewer), ("share", resource, sealed.share_associated, share),
+                ("position", id, sealed.position_associated, positions)):
+            connection.execute(f"INSERT INTO {table} VALUES (?, ?)", (
+                row, sealed.seal_value(key, associated(row), sealed.padded(record))))
+        connection.commit()
+        connection.close()
+        return id, resource
+
+    VIEWER = {"name": "Anna", "created": 7, "all": False}
+    SHARE = {"title": "k3v7q2ma", "viewers": ["09" * 16]}
+    POSITIONS = {"positions": [{"title": "k3v7q2ma", "position": 5, "changed": 7}]}
+
+    def test_viewers_shares_and_positions_are_read(self):
+        self.add_viewers(self.VIEWER, self.SHARE, self.POSITIONS)
+        code, printed = self.read()
+        self.assertEqual((code, printed["damage"]), (0, []))
+        self.assertEqual(printed["viewers"], [{"id": "09" * 16, "name": "Anna", "pin": False, "all": False}])
+        self.assertEqual(printed["shares"], [self.SHARE])
+        self.assertEqual(printed["positions"]["09" * 16][0]["position"], 5)
+
+    def test_a_viewer_with_a_wrong_member_is_damage(self):
+        self.add_viewers({**self.VIEWER, "all": 1}, self.SHARE, self.POSITIONS)
+        self.assert_damage("viewer")
+
+    def test_a_share_of_no_title_is_damage(self):
+        self.add_viewers(self.VIEWER, {**self.SHARE, "title": "no id"}, self.POSITIONS)
+        self.assert_damage("share")
+
     def test_an_entry_of_the_queue_in_another_row_is_damage(self):
         one, two = self.queue(self.RECORD, {**self.RECORD, "position": 4})
         self.sql("UPDATE download SET record = (SELECT record FROM download WHERE id = ?) WHERE id = ?", one, two)

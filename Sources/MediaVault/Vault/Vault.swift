@@ -28,6 +28,8 @@ public final class Vault: Sendable {
     public let tokens: TokenIssuer
     /// The tokens and named links that were issued.
     let grants: GrantTable
+    /// The viewers, what is shared with them, and how far they have played.
+    public let viewers: Viewers
     /// Keeps the vault within its limits.
     let quota: QuotaEnforcer
     let joiner: SegmentJoiner
@@ -56,6 +58,7 @@ public final class Vault: Sendable {
         tokens = TokenIssuer(keyring: store.keyring, grants: grants)
         self.isUnlockOnVaultDisk = isUnlockOnVaultDisk
         pool = .shared
+        viewers = Viewers(store, pool: pool)
         let names = ResourceNames(store: store, pool: pool)
         let network = NetworkInForce(store)
         self.network = network
@@ -145,11 +148,12 @@ public final class Vault: Sendable {
             await loader.revalidator.stop()
             await loader.writeFreshness()
         }
-        let (store, visited, grants) = (store, accessTimes.withLock { $0.take() }, grants)
+        let (store, visited, grants, viewers) = (store, accessTimes.withLock { $0.take() }, grants, viewers)
         // Everything that matters is already committed; the next owner would do the rest.
         try? await pool.run {
             try store.touch(visited)
             try? grants.writeUses()
+            try? viewers.writePositions()
             try store.close()
         }
         loaders.refuse(VaultError.vaultClosed)
@@ -295,10 +299,12 @@ public final class Vault: Sendable {
         joiner.join(now: now, mayBegin: keys.lock.act == nil)
         await quota.maintain(now: now)
         keys.resumeUnfinished(now: now)
-        let (store, visited, grants) = (store, accessTimes.withLock { $0.take() }, grants)
+        let (store, visited, grants, viewers) = (store, accessTimes.withLock { $0.take() }, grants, viewers)
         do {
             try await pool.run {
                 try grants.writeUses()
+                try viewers.followResources()
+                try viewers.writePositionsIfDue(now: now)
                 try store.touch(visited)
                 try store.flushCounters()
                 try store.backUpCatalogIfDue(now: now)

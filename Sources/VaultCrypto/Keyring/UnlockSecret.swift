@@ -108,6 +108,11 @@ package enum Argon2id {
             salt.count == Self.saltByteCount && Self.opsBounds.contains(opsLimit) && Self.memBounds.contains(memLimit)
         }
 
+        /// Returns a fresh salt with libsodium's "interactive" cost: 2 passes over 64 MiB, a tenth of a second.
+        package static func interactive() throws -> Cost {
+            Cost(salt: try SecureRandom.bytes(saltByteCount, "salt"), opsLimit: 2, memLimit: 64 << 20)
+        }
+
         /// Returns a fresh salt with libsodium's "moderate" cost: 3 passes over 256 MiB, most of a second.
         package static func moderate() throws -> Cost {
             Cost(salt: try SecureRandom.bytes(saltByteCount, "salt"), opsLimit: 3, memLimit: 256 << 20)
@@ -122,7 +127,10 @@ package enum Argon2id {
     /// Several times what Argon2id's 1 KiB blocks and its final hash use.
     private static let stackByteCount = 16 << 10
 
-    static func key(from passphrase: borrowing SecretBytes, _ cost: Cost) throws -> SecretKey {
+    /// Derives a key; blocks for as long as the cost says.
+    ///
+    /// - Throws: ``VaultError`` with code `storage` if there is not enough memory.
+    package static func key(from passphrase: borrowing SecretBytes, _ cost: Cost) throws -> SecretKey {
         try Sodium.start()
         defer { SecureWipe.wipeStack(stackByteCount) }
         return try unsafe passphrase.withBytes { bytes in

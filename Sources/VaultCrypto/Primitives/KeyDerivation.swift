@@ -23,6 +23,9 @@ package struct Purpose: Sendable {
     package static let keyringSum = Purpose("mv.keyring.sum")
     package static let keyringOrder = Purpose("mv.order")
     package static let manifest = Purpose("mv.manifest")
+    package static let pin = Purpose("mv.pin")
+    package static let hiddenLink = Purpose("mv.link")
+    package static let hiddenLinkNonce = Purpose("mv.link.nonce")
 
     fileprivate let personalisation: [UInt8]
 

@@ -109,6 +109,13 @@ package final class CatalogBackup: Sendable {
                         ("packedPart", hasPacks), ("accessGrant", hasGrants), ("download", hasQueue),
                         ("network", hasNetwork), ("subscription", hasSubscriptions), ("cover", hasCovers),
                     ]
+                    for table in try SealedTable.all.filter({ try $0.exists(in: "vaultIndex", db) }) {
+                        try db.execute(
+                            sql: """
+                                INSERT INTO main.\(table.name) SELECT id, record FROM vaultIndex.\(table.name)
+                                    WHERE \(table.isPossible)
+                                """)
+                    }
                     for table in IndexSchema.catalogTables + later.filter(\.1).map(\.0) {
                         let possible = [
                             "network": " WHERE \(NetworkRow.isPossible)", "cover": " WHERE \(CoverRow.isPossible)",

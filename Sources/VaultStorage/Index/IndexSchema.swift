@@ -6,7 +6,7 @@ import VaultModel
 enum IndexSchema {
     static let applicationID = 0x4D56_4C54
     /// Vaults of version 1 have no packs, those of version 2 no grants and no download queue, those of version 3 no row
-    /// for the network and no subscriptions, and those of version 4 no covers.
+    /// for the network and no subscriptions, and those of version 4 no covers and no viewers.
     static let versions = 1...5
 
     /// The tables whose rows `catalog.backup` keeps, in an order that satisfies the foreign keys.
@@ -82,6 +82,18 @@ enum IndexSchema {
         CREATE TABLE subscription (id BLOB PRIMARY KEY NOT NULL CHECK (length(id) = 16), record BLOB NOT NULL) \
         WITHOUT ROWID
         """
+    static let viewer = """
+        CREATE TABLE viewer (id BLOB PRIMARY KEY NOT NULL CHECK (length(id) = 16), record BLOB NOT NULL) \
+        WITHOUT ROWID
+        """
+    static let share = """
+        CREATE TABLE share (id BLOB PRIMARY KEY NOT NULL REFERENCES resource(id) ON UPDATE CASCADE ON DELETE CASCADE, \
+        record BLOB NOT NULL) WITHOUT ROWID
+        """
+    static let position = """
+        CREATE TABLE position (id BLOB PRIMARY KEY NOT NULL CHECK (length(id) = 16), record BLOB NOT NULL) \
+        WITHOUT ROWID
+        """
 
     static let cover = """
         CREATE TABLE cover (resource BLOB NOT NULL REFERENCES resource(id) ON UPDATE CASCADE ON DELETE CASCADE, \
@@ -92,14 +104,14 @@ enum IndexSchema {
     static let all = [
         vault, generation, resource, resourceKey, resourceKeyByGeneration, representation, representationByResource,
         segment, segmentByPlace, badBlock, doomed, owed, part, partByResource, packedPart, packedPartByPack,
-        accessGrant, download, network, subscription, cover, coverByResource,
+        accessGrant, download, network, subscription, cover, coverByResource, viewer, share, position,
     ]
 
     /// Tables and indices that an older vault lacks. An owner adds them when it opens the vault; readers do without
     /// them.
     static let later = [
         owed, part, partByResource, packedPart, packedPartByPack, accessGrant, download, network, subscription,
-        cover, coverByResource,
+        cover, coverByResource, viewer, share, position,
     ]
 
     /// The tables and indices that every vault has.
@@ -128,7 +140,8 @@ enum IndexSchema {
 
     /// What a backup of an older vault lacks.
     static let laterCatalog = [
-        packedPart, packedPartByPack, accessGrant, download, network, subscription, cover, coverByResource,
+        packedPart, packedPartByPack, accessGrant, download, network, subscription, cover, coverByResource, viewer, share,
+        position,
     ]
 }
 

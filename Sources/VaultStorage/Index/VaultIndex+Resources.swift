@@ -244,6 +244,7 @@ extension VaultIndex {
             if try DownloadRow.hasTable(db) { try db.execute(sql: "DELETE FROM download") }
             if try SubscriptionRow.hasTable(db) { try db.execute(sql: "DELETE FROM subscription") }
             if try NetworkRow.hasTable(db) { try db.execute(sql: "DELETE FROM network") }
+            for table in SealedTable.all { try table.deleteAll(db) }
             try PendingErasure.record(db)
             return count
         }

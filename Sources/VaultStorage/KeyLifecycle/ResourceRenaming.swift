@@ -33,6 +33,7 @@ extension VaultIndex {
             try resealGrants(from: old, to: locator, db)
             let titles = try resealDownloads(from: old, to: locator, stored: Set(stored), resource: queued, db)
             try resealSubscriptions(from: old, to: locator, titles: titles, db)
+            try resealViewers(from: old, to: locator, names: names, db)
             try write(settings, locator: locator, db)
             try PendingErasure.record(db)
             return unopened

@@ -126,6 +126,14 @@ struct BackupRestore {
                         WHERE \(CoverRow.isPossible) AND resource IN (SELECT id FROM main.resource);
                     """)
         }
+        for table in try SealedTable.all.filter({ try $0.exists(in: "backup", db) }) {
+            let isOfTitle = table.name == SealedTable.shares.name ? "AND id IN (SELECT id FROM main.resource)" : ""
+            try db.execute(
+                sql: """
+                    INSERT INTO main.\(table.name) SELECT id, record FROM backup.\(table.name)
+                        WHERE \(table.isPossible) \(isOfTitle);
+                    """)
+        }
         guard try PackedPartRow.hasTable(of: "backup", db) else { return }
         try db.execute(
             sql: """

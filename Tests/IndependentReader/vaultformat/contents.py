@@ -84,6 +84,9 @@ class Contents:
             self._read_download(row)
         for row in rows.subscription:
             self._read_subscription(row)
+        self.viewers = {row["id"]: record for row in rows.viewer if (record := self._read_viewer(row))}
+        self.shares = {row["id"]: record for row in rows.share if (record := self._read_share(row))}
+        self.positions = {row["id"]: record for row in rows.position if (record := self._read_positions(row))}
         self.downloads.sort(key=lambda item: item.get("position", 0))
 
     def _fault(self, sentence):
@@ -363,6 +366,45 @@ class Contents:
             if not all(is_title_id(title) for title in record.get(member) or []):
                 self._fault(f"Subscription {name} has something in {member} that is no id.")
         self.subscriptions.append(record)
+
+    def _open_record(self, row, kind, associated):
+        """Opens a record under the key of the locator; None if it does not open."""
+        try:
+            return sealed.unpadded(sealed.open_value(
+                derivation.index_key(self.locator), associated(row["id"]), row["record"]))
+        except FormatError as error:
+            self._fault(f"The record of {kind} {row['id'].hex()} does not open: {error}")
+            return None
+
+    def _read_viewer(self, row):
+        """Opens a viewer."""
+        record, name = self._open_record(row, "viewer", sealed.viewer_associated), row["id"].hex()
+        if record is not None:
+            self._members(record, f"the record of viewer {name}", {"name": str, "created": int, "all": bool},
+                          {"pin": dict, "tries": dict})
+            if record.get("pin"):
+                self._members(record["pin"], f"the PIN of viewer {name}",
+                              {"salt": str, "passes": int, "memory": int, "hash": str}, {})
+        return record
+
+    def _read_share(self, row):
+        """Opens the share of a title."""
+        record, name = self._open_record(row, "share", sealed.share_associated), row["id"].hex()
+        if record is not None:
+            self._members(record, f"the record of share {name}", {"title": str, "viewers": list}, {})
+            if not is_title_id(record.get("title")):
+                self._fault(f"The title of share {name} has no id.")
+        return record
+
+    def _read_positions(self, row):
+        """Opens the positions of a viewer, or of the owner."""
+        record, name = self._open_record(row, "position", sealed.position_associated), row["id"].hex()
+        if record is not None:
+            self._members(record, f"the record of position {name}", {"positions": list}, {})
+            for item in record.get("positions") or []:
+                self._members(item, f"a position of {name}", {"title": str, "position": int, "changed": int},
+                              {"duration": int})
+        return record
 
     def stored(self, row, resource, representation, bad_blocks):
         """Returns the segment of `row`; if the row is invalid, reports a fault and returns None."""

@@ -27,6 +27,9 @@ class Rows:
     network: list
     subscription: list
     cover: list
+    viewer: list
+    share: list
+    position: list
     faults: list
 
 
@@ -53,7 +56,8 @@ def _read(connection, statements, tables):
                for row in connection.execute("PRAGMA foreign_key_check")]
     tables += tuple(name for name, in connection.execute(
         "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN "
-        "('packedPart', 'accessGrant', 'download', 'network', 'subscription', 'cover')"))
+        "('packedPart', 'accessGrant', 'download', 'network', 'subscription', 'cover', "
+        "'viewer', 'share', 'position')"))
     rows = Rows(**{name: _rows(connection, name) if name in tables else [] for name in Rows.__annotations__
                    if name != "faults"}, faults=faults)
     connection.execute("COMMIT")

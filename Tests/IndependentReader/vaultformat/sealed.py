@@ -77,6 +77,18 @@ def picture(plaintext):
     return plaintext[4:4 + length]
 
 
+def viewer_associated(viewer):
+    return b"viewer\0record\0" + viewer
+
+
+def share_associated(resource):
+    return b"share\0record\0" + resource
+
+
+def position_associated(viewer):
+    return b"position\0record\0" + viewer
+
+
 def padded(value):
     """Returns canonical JSON, padded with spaces to a multiple of 256 bytes."""
     text = canonical_json.encode(value)

@@ -177,11 +177,8 @@ struct CatalogBackupTests {
         #expect(
             names == [
                 "accessGrant", "cover", "coverByResource", "download", "generation", "network", "packedPart",
-                "packedPartByPack",
-                "representation",
-                "representationByResource",
-                "resource",
-                "resourceKey", "resourceKeyByGeneration", "subscription", "vault",
+                "packedPartByPack", "position", "representation", "representationByResource", "resource",
+                "resourceKey", "resourceKeyByGeneration", "share", "subscription", "vault", "viewer",
             ])
     }
 

@@ -15,12 +15,13 @@ struct DestructionTests {
         _ = try store.store(Array(repeating: 7, count: 40_000), at: 0, of: film)
         let kept: Set = ["vault", "generation", "doomed", "owed"]
         try store.index.write { db in
-            for table in ["accessGrant", "download", "network", "subscription"] {
+            for table in ["accessGrant", "download", "network", "subscription", "viewer", "position"] {
                 try db.execute(sql: "INSERT INTO \(table) VALUES (zeroblob(16), x'00')")
             }
             try db.execute(
                 sql: """
                     INSERT INTO part SELECT id, id FROM resource;
+                    INSERT INTO share SELECT id, x'00' FROM resource;
                     INSERT INTO packedPart SELECT zeroblob(32), id, x'00' FROM resource;
                     INSERT INTO badBlock SELECT id, 0 FROM segment;
                     INSERT INTO cover SELECT id, x'00' FROM resource

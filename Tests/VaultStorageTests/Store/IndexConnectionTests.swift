@@ -48,12 +48,9 @@ struct IndexConnectionTests {
         #expect(
             names == [
                 "accessGrant", "badBlock", "cover", "coverByResource", "doomed", "download", "generation", "network",
-                "owed", "packedPart",
-                "packedPartByPack",
-                "part",
-                "partByResource",
-                "representation", "representationByResource", "resource", "resourceKey", "resourceKeyByGeneration",
-                "segment", "segmentByPlace", "subscription", "vault",
+                "owed", "packedPart", "packedPartByPack", "part", "partByResource", "position", "representation",
+                "representationByResource", "resource", "resourceKey", "resourceKeyByGeneration", "segment",
+                "segmentByPlace", "share", "subscription", "vault", "viewer",
             ])
     }
 

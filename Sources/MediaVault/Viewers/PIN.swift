@@ -1,0 +1,121 @@
+import Foundation
+import VaultCrypto
+import VaultModel
+import VaultStorage
+
+/// A PIN as a viewer types it, in locked memory; wiped when the last owner releases it.
+public final class PIN: Sendable {
+    let bytes: SecretBytes
+
+    /// The characters of a PIN.
+    public static let length = 4...64
+    /// The most bytes of its text: enough for any characters that one can type.
+    private static let maxBytes = 1024
+
+    /// Takes over a text in its canonical form, so that each keyboard types the same bytes.
+    ///
+    /// The text itself is the caller's, and cannot be wiped.
+    ///
+    /// - Parameter text: 4 to 64 characters in one line.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if it is another text; `storage` if there is no memory.
+    public init(_ text: String) throws {
+        guard Self.isPossible(text) else { throw Self.impossible }
+        var composed = Array(text.precomposedStringWithCanonicalMapping.utf8)
+        defer { SecureWipe.wipe(&composed) }
+        bytes = try unsafe SecretBytes(capacity: composed.count) { output in
+            unsafe output.copyBytes(from: composed)
+            return composed.count
+        }
+    }
+
+    /// Takes over what was typed or read from a file, without a copy outside locked memory if it is ASCII.
+    ///
+    /// - Throws: ``VaultError`` as ``init(_:)-(String)``.
+    public convenience init(_ typed: Passphrase) throws {
+        try self.init(secret: try typed.secret())
+    }
+
+    fileprivate init(secret: consuming UnlockSecret) throws {
+        switch consume secret {
+        case .key: throw Self.impossible
+        case .passphrase(let typed):
+            let isPossible = unsafe typed.withBytes { bytes in
+                if unsafe bytes.allSatisfy({ (0x20...0x7E).contains($0) }) { return Self.length.contains(bytes.count) }
+                return unsafe String(validating: bytes, as: UTF8.self).map(Self.isPossible) ?? false
+            }
+            guard isPossible else { throw Self.impossible }
+            bytes = typed
+        }
+    }
+
+    private static func isPossible(_ text: String) -> Bool {
+        length.contains(text.unicodeScalars.count) && text.utf8.count <= maxBytes
+            && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+    }
+
+    private static let impossible = VaultError(
+        .invalidArgument, "a PIN must be one line of \(length.lowerBound) to \(length.upperBound) characters")
+
+    /// Returns what it is compared with from now on. Blocks for a tenth of a second.
+    func verifier() throws -> PINVerifier {
+        let cost = try Argon2id.Cost.interactive()
+        let hash = try Self.hash(bytes, cost)
+        guard
+            let verifier = PINVerifier(salt: cost.salt, passes: cost.opsLimit, memory: cost.memLimit, hash: hash)
+        else { throw VaultError(.storage, "the PIN cannot be stored; try again") }
+        return verifier
+    }
+
+    /// Returns whether it is the one of a verifier, after the same time for each. Blocks for a tenth of a second.
+    func matches(_ verifier: PINVerifier) throws -> Bool {
+        let cost = Argon2id.Cost(salt: verifier.salt, opsLimit: verifier.passes, memLimit: verifier.memory)
+        return ConstantTime.areEqual(try Self.hash(bytes, cost), verifier.hash)
+    }
+
+    /// Takes as long as ``matches(_:)``, for a name that has no PIN.
+    func matchNothing() throws { _ = try Self.hash(bytes, .interactive()) }
+
+    private static func hash(_ pin: borrowing SecretBytes, _ cost: Argon2id.Cost) throws -> [UInt8] {
+        let key = try Argon2id.key(from: pin, cost)
+        // What is stored is a hash of the derived key, which is a secret of its own.
+        return KeyDerivation.value(from: key, .pin)
+    }
+}
+
+/// What becomes of the PIN of a viewer.
+public enum PINChange: Sendable {
+    /// It stays.
+    case keep
+    /// This one takes its place.
+    case set(PIN)
+    /// It is taken away: only a ticket of the owner lets the viewer in.
+    case remove
+}
+
+extension PIN: Codable {
+    /// Reads the text.
+    ///
+    /// - Throws: `DecodingError` if it is none; ``VaultError`` as ``init(_:)-(String)`` does.
+    public convenience init(from decoder: any Decoder) throws {
+        try self.init(try decoder.singleValueContainer().decode(String.self))
+    }
+
+    /// Writes the text, for the control socket alone.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(unsafe bytes.withBytes { unsafe String(decoding: $0, as: UTF8.self) })
+    }
+}
+
+extension PIN {
+    /// Reads a PIN from a file that other users cannot read, followed by at most one line ending.
+    ///
+    /// - Parameters:
+    ///   - path: the file.
+    ///   - allowLoose: whether other users may read it.
+    /// - Throws: ``VaultError`` as ``init(_:)-(String)``, and with code `looseKeyFile` or `storage` if the file cannot be
+    ///   used.
+    public static func read(_ path: String, allowLoose: Bool = false) async throws -> PIN {
+        try await BlockingPool.shared.run { try PIN(secret: try KeyFile.readPassphrase(path, allowLoose: allowLoose)) }
+    }
+}

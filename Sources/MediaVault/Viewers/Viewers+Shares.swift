@@ -1,0 +1,125 @@
+public import VaultModel
+import VaultStorage
+
+// What is shared with viewers.
+extension Viewers {
+    /// Shares titles with a viewer, or with all viewers that there are, or ends that.
+    ///
+    /// - Parameters:
+    ///   - titles: the titles by their ids.
+    ///   - viewer: nil for every viewer.
+    ///   - isShared: whether they are shared from now on.
+    /// - Returns: how many of the titles are shared with others than before.
+    /// - Throws: ``VaultError`` with code `notHeld` if there is no such viewer, or the vault lacks a title: then nothing
+    ///   changes; `owned`, `storage`, `diskFull`.
+    @discardableResult
+    public func share(_ titles: [TitleID], with viewer: ViewerID?, isShared: Bool = true) async throws -> Int {
+        try store.requireOwner(to: "shares titles")
+        return try await pool.run { [self] in
+            try followResources()
+            let changed = try changing.withLock { _ in
+                let changed = try shares(of: titles, with: viewer, isShared)
+                try store.write(changed)
+                state.withLock { state in
+                    for (resource, share) in changed {
+                        state.shares[share.title] = share.viewers.isEmpty ? nil : (resource, share.viewers)
+                    }
+                }
+                return changed.count
+            }
+            if changed > 0 { noteChange() }
+            return changed
+        }
+    }
+
+    /// Returns the shares that change.
+    private func shares(
+        of titles: [TitleID], with viewer: ViewerID?, _ isShared: Bool
+    ) throws -> [ResourceID: TitleShare] {
+        guard viewer.map({ self.viewer($0) != nil }) ?? true else { throw Self.unknown }
+        let (everyone, known) = state.withLock { (Set($0.viewers.keys), $0.shares) }
+        let chosen = viewer.map { [$0] } ?? everyone
+        var changed: [ResourceID: TitleShare] = [:]
+        for title in Set(titles) {
+            let resource = try known[title]?.resource ?? resource(of: title)
+            let before = known[title]?.viewers ?? []
+            let after = isShared ? before.union(chosen) : before.subtracting(chosen)
+            if after != before { changed[resource] = TitleShare(title: title, viewers: after) }
+        }
+        return changed
+    }
+
+    private func resource(of title: TitleID) throws -> ResourceID {
+        let found = try store.index.resources(title)
+        guard found.count == 1, found[0].place == nil else {
+            throw VaultError(.notHeld, "the vault has no title with the id \(title); list the titles")
+        }
+        return found[0].id
+    }
+
+    /// Returns whether a title is shared with a viewer.
+    public func isShared(_ title: TitleID, with viewer: ViewerID) -> Bool {
+        state.withLock { state in
+            state.viewers[viewer]?.sharesAll ?? false || state.shares[title]?.viewers.contains(viewer) ?? false
+        }
+    }
+
+    /// Returns the ids of the viewers with whom a title is shared by itself, in the order in which they were added.
+    public func viewers(of title: TitleID) -> [ViewerID] {
+        let shared = state.withLock { $0.shares[title]?.viewers } ?? []
+        return all.map(\.id).filter(shared.contains)
+    }
+
+    /// With whom titles are shared one by one, in the order of their ids.
+    package var shares: [TitleShare] {
+        state.withLock { $0.shares.map { TitleShare(title: $0.key, viewers: $0.value.viewers) } }
+            .sorted { $0.title.description < $1.title.description }
+    }
+
+    /// Returns the titles that are shared with a viewer one by one.
+    package func shares(with viewer: ViewerID) -> Set<TitleID> {
+        state.withLock { Set($0.shares.filter { $0.value.viewers.contains(viewer) }.keys) }
+    }
+
+    /// Returns the titles that are shared with a viewer one by one; nil if every title is.
+    package func titles(sharedWith viewer: ViewerID) -> Set<TitleID>? {
+        state.withLock { state in
+            guard state.viewers[viewer]?.sharesAll != true else { return nil }
+            return Set(state.shares.filter { $0.value.viewers.contains(viewer) }.keys)
+        }
+    }
+
+    /// Returns what the vault holds of the titles that are shared with a viewer, in no meaningful order.
+    ///
+    /// Titles whose rows do not open are left out.
+    package func summaries(sharedWith viewer: ViewerID) async throws -> [ResourceSummary] {
+        let resources = try await pool.run { [self] in
+            try followResources()
+            return state.withLock { state -> [ResourceID]? in
+                guard state.viewers[viewer]?.sharesAll != true else { return nil }
+                return state.shares.values.filter { $0.viewers.contains(viewer) }.map(\.resource)
+            }
+        }
+        var summaries: [ResourceSummary] = []
+        guard let resources else {
+            do {
+                for try await title in ResourceListing(store: store, pool: pool, hasParts: false) {
+                    summaries.append(title)
+                }
+            } catch let error as VaultError where error.code == .integrity {
+                // The listing ends with this error; it has passed on everything that opens.
+            }
+            return summaries
+        }
+        for first in stride(from: 0, to: resources.count, by: Self.pageSize) {
+            let page = Array(resources[first..<min(first + Self.pageSize, resources.count)])
+            summaries += try await pool.run { [store] in
+                let rows = try store.index.sealedResources(page)
+                return try store.summaries(of: rows.compactMap { try store.index.openIfSound($0) })
+            }
+        }
+        return summaries
+    }
+
+    private static var pageSize: Int { 256 }
+}

@@ -1,0 +1,267 @@
+import Synchronization
+import VaultCrypto
+public import VaultModel
+import VaultStorage
+
+/// The viewers of a vault, what is shared with them, and how far they and the owner have played.
+///
+/// A request looks only here. The owner of the vault changes the index first, durably, and then this; positions alone
+/// are written behind. Another process that reads the vault has what there was when it opened it.
+public final class Viewers: Sendable {
+    struct State {
+        var viewers: [ViewerID: Viewer] = [:]
+        /// With whom titles are shared, and the resource of each title.
+        var shares: [TitleID: (resource: ResourceID, viewers: Set<ViewerID>)] = [:]
+        /// Of the owner under nil.
+        var positions: [ViewerID?: PlaybackPositions] = [:]
+        /// Whose positions the index does not have yet.
+        var unwritten: Set<ViewerID?> = []
+        var unreadable = 0
+        var unknownNames = UnknownNames()
+        /// The locator of the resource ids.
+        var locator: Int
+
+        init(locator: Int) { self.locator = locator }
+    }
+
+    let store: VaultStore
+    let pool: BlockingPool
+    let state: Locked<State>
+    let signIns = SignInQueue()
+    /// Held while the index and the state change.
+    let changing = Locked(())
+    /// When positions were last written.
+    let written = Locked(ContinuousClock.now)
+    private let removals: ResourceChanges
+    private let listeners = Locked(NumberedSet<@Sendable () -> Void>())
+    private let changes = Atomic<Int64>(0)
+
+    /// Reads the viewers. Blocks.
+    init(_ store: VaultStore, pool: BlockingPool) {
+        (self.store, self.pool) = (store, pool)
+        removals = ResourceChanges(store.changes, wake: {})
+        state = Locked(State(locator: store.index.locator))
+        load()
+    }
+
+    /// Reads what the index has.
+    private func load() {
+        // Without its rows a vault admits no viewer: its owner can add them again.
+        let stored = (try? store.index.viewers()) ?? StoredViewers()
+        let locator = store.index.locator
+        // Resources that were renamed keep the ids of their titles in their rows, which are gone once one is removed.
+        if let any = stored.shares.keys.first { _ = try? store.index.titleID(of: any) }
+        state.withLock { state in
+            state.viewers = Dictionary(stored.viewers.map { ($0.id, $0) }) { first, _ in first }
+            state.shares = [:]
+            for (resource, share) in stored.shares { state.shares[share.title] = (resource, share.viewers) }
+            let unwritten = state.positions.filter { state.unwritten.contains($0.key) }
+            state.positions = stored.positions.merging(unwritten) { _, mine in mine }
+            (state.unreadable, state.locator) = (stored.unreadable, locator)
+        }
+    }
+
+    // MARK: Observing
+
+    /// Grows each time that viewers or what is shared with them change.
+    var revision: Int64 { changes.load(ordering: .acquiring) }
+
+    /// Registers a closure that is called after each change of viewers or of what is shared with them.
+    ///
+    /// - Returns: the number for ``stopListening(_:)``.
+    package func listen(_ wake: @escaping @Sendable () -> Void) -> Int { listeners.withLock { $0.add(wake) } }
+
+    package func stopListening(_ listener: Int) { listeners.withLock { $0.remove(listener) } }
+
+    func noteChange() {
+        changes.add(1, ordering: .releasing)
+        for wake in listeners.withLock({ $0.all }) { wake() }
+    }
+
+    /// Forgets titles that were removed, and reads all again after a change of the locator. Blocks.
+    func followResources() throws {
+        let news = removals.take()
+        if state.withLock({ $0.locator }) != store.index.locator { changing.withLock { _ in load() } }
+        var changed = news.resources
+        if news.isIncomplete { changed.formUnion(state.withLock { $0.shares.values.map(\.resource) }) }
+        let missing = changed.isEmpty ? [] : try store.index.missing(among: changed)
+        var wasShared = false
+        for resource in missing {
+            let title = try store.index.titleID(of: resource)
+            // A title that has another resource id by now is still there.
+            let isGone = try store.index.resources(title).isEmpty
+            changing.withLock { _ in
+                state.withLock { if $0.forget(title, resource, isGone: isGone) { wasShared = true } }
+            }
+        }
+        if wasShared { noteChange() }
+    }
+
+    // MARK: Viewers
+
+    /// The viewers, in the order in which they were added.
+    public var all: [Viewer] {
+        state.withLock { Array($0.viewers.values) }.sorted { ($0.created, $0.id.hex) < ($1.created, $1.id.hex) }
+    }
+
+    /// The number of records of viewers, shares and positions that cannot be read; they admit and share nothing.
+    public var unreadableCount: Int { state.withLock { $0.unreadable } }
+
+    /// Returns a viewer; nil if there is none with the id.
+    public func viewer(_ id: ViewerID) -> Viewer? { state.withLock { $0.viewers[id] } }
+
+    /// Returns the viewer with a name, whatever its capitals; nil if there is none.
+    public func viewer(named name: String) -> Viewer? {
+        let name = Viewer.comparable(name)
+        return state.withLock { $0.viewers.values.first { Viewer.comparable($0.name) == name } }
+    }
+
+    /// Adds a viewer, with whom nothing is shared yet.
+    ///
+    /// - Parameters:
+    ///   - name: 1 to 100 characters that can be seen; no other viewer has it.
+    ///   - pin: what they sign in with; nil if only a ticket of the owner lets them in.
+    ///   - sharesAll: whether every title is shared with them.
+    /// - Throws: ``VaultError`` with code `inUse` if another viewer has the name, or there are 256; `invalidArgument` if
+    ///   the name cannot be used; `owned` if this process is not the owner; `busy`, `storage`, `diskFull`.
+    @discardableResult
+    public func add(_ name: String, pin: PIN? = nil, sharesAll: Bool = false) async throws -> Viewer {
+        try store.requireOwner(to: "adds viewers")
+        try Viewer.check(name: name)
+        let verifier = try await verifier(of: pin)
+        return try await change { viewers, now in
+            guard viewers.count < Viewer.maxCount else {
+                throw VaultError(.inUse, "the vault has \(Viewer.maxCount) viewers, the maximum; remove some")
+            }
+            try Self.requireFree(name, except: nil, in: viewers)
+            return Viewer(
+                id: try SecureRandom.identifier("viewer id"), name: name, created: now, sharesAll: sharesAll,
+                pin: verifier)
+        }
+    }
+
+    /// Changes what is given of a viewer; another PIN also forgets their wrong tries.
+    ///
+    /// - Parameters:
+    ///   - id: the viewer.
+    ///   - name: nil to keep the name.
+    ///   - pin: what becomes of the PIN.
+    ///   - sharesAll: whether every title is shared with them; nil to keep that.
+    /// - Throws: ``VaultError`` as ``add(_:pin:sharesAll:)``, and with code `notHeld` if there is no such viewer.
+    @discardableResult
+    public func change(
+        _ id: ViewerID, name: String? = nil, pin: PINChange = .keep, sharesAll: Bool? = nil
+    ) async throws -> Viewer {
+        try store.requireOwner(to: "changes viewers")
+        if let name { try Viewer.check(name: name) }
+        let verifier: PINVerifier? = if case .set(let pin) = pin { try await verifier(of: pin) } else { nil }
+        return try await change { viewers, _ in
+            guard var viewer = viewers[id] else { throw Self.unknown }
+            if let name {
+                try Self.requireFree(name, except: id, in: viewers)
+                viewer.name = name
+            }
+            if let sharesAll { viewer.sharesAll = sharesAll }
+            if case .keep = pin { return viewer }
+            (viewer.pin, viewer.tries) = (verifier, SignInTries())
+            return viewer
+        }
+    }
+
+    /// Gives a viewer another name.
+    ///
+    /// - Throws: ``VaultError`` as ``change(_:name:pin:sharesAll:)``.
+    @discardableResult
+    public func rename(_ id: ViewerID, to name: String) async throws -> Viewer { try await change(id, name: name) }
+
+    /// Gives a viewer another PIN; nil takes the PIN away.
+    ///
+    /// - Throws: ``VaultError`` as ``change(_:name:pin:sharesAll:)``.
+    @discardableResult
+    public func setPIN(_ pin: PIN?, of id: ViewerID) async throws -> Viewer {
+        try await change(id, pin: pin.map { .set($0) } ?? .remove)
+    }
+
+    /// Removes a viewer with their positions; nothing is shared with them any more.
+    ///
+    /// - Throws: ``VaultError`` with code `notHeld` if there is no such viewer; `owned`, `storage`, `diskFull`.
+    public func remove(_ id: ViewerID) async throws {
+        try store.requireOwner(to: "removes viewers")
+        try await pool.run { [self] in
+            try changing.withLock { _ in
+                guard viewer(id) != nil else { throw Self.unknown }
+                let shared = state.withLock { $0.shares.filter { $0.value.viewers.contains(id) } }
+                var shares: [ResourceID: TitleShare] = [:]
+                for (title, share) in shared {
+                    shares[share.resource] = TitleShare(title: title, viewers: share.viewers.subtracting([id]))
+                }
+                try store.remove(id, changing: shares)
+                state.withLock { state in
+                    state.viewers[id] = nil
+                    (state.positions[id], _) = (nil, state.unwritten.remove(id))
+                    for title in shared.keys { state.drop(id, from: title) }
+                }
+            }
+            noteChange()
+        }
+    }
+
+    // MARK: Changing
+
+    /// The error for an id that is no viewer's.
+    static let unknown = VaultError(.notHeld, "the vault has no such viewer; list the viewers")
+
+    private static func requireFree(_ name: String, except id: ViewerID?, in viewers: [ViewerID: Viewer]) throws {
+        let comparable = Viewer.comparable(name)
+        guard !viewers.values.contains(where: { $0.id != id && Viewer.comparable($0.name) == comparable }) else {
+            throw VaultError(.inUse, "there is already a viewer with this name; choose another name")
+        }
+    }
+
+    private func verifier(of pin: PIN?) async throws -> PINVerifier? {
+        guard let pin else { return nil }
+        return try await signIns.run { [pool] in try await pool.run { try pin.verifier() } }
+    }
+
+    private func change(
+        _ body: @escaping @Sendable ([ViewerID: Viewer], _ now: Int64) throws -> Viewer
+    ) async throws -> Viewer {
+        try await pool.run { [self] in
+            let viewer = try changing.withLock { _ in
+                let viewer = try body(state.withLock { $0.viewers }, store.now())
+                try write(viewer)
+                return viewer
+            }
+            noteChange()
+            return viewer
+        }
+    }
+
+    /// Writes a viewer to the index, and then to the state. Blocks; the caller holds ``changing``.
+    func write(_ viewer: Viewer) throws {
+        try store.write(viewer)
+        state.withLock { $0.viewers[viewer.id] = viewer }
+    }
+}
+
+extension Viewers.State {
+    /// Forgets what is known of a title that a resource was.
+    ///
+    /// - Returns: whether it was shared.
+    mutating func forget(_ title: TitleID, _ resource: ResourceID, isGone: Bool) -> Bool {
+        if isGone {
+            for viewer in Array(positions.keys) where positions[viewer]?.forget(title) == true {
+                unwritten.insert(viewer)
+            }
+        }
+        guard shares[title]?.resource == resource else { return false }
+        shares[title] = nil
+        return true
+    }
+
+    /// Takes a viewer out of those with whom a title is shared.
+    mutating func drop(_ viewer: ViewerID, from title: TitleID) {
+        shares[title]?.viewers.remove(viewer)
+        if shares[title]?.viewers.isEmpty == true { shares[title] = nil }
+    }
+}

@@ -1,0 +1,25 @@
+/// With whom a title is shared.
+package struct TitleShare: Hashable, Sendable {
+    /// The title, by the id that stays the same.
+    package let title: TitleID
+    package var viewers: Set<ViewerID>
+
+    package init(title: TitleID, viewers: Set<ViewerID>) { (self.title, self.viewers) = (title, viewers) }
+
+    /// Reads a record; nil if it is not what a writer writes.
+    package init?(_ record: JSONObject) {
+        guard let title = (try? record.string("title")).flatMap({ TitleID($0) }),
+            let names = try? record.strings("viewers"), names.count <= Viewer.maxCount
+        else { return nil }
+        let viewers = names.compactMap { ViewerID(hex: $0) }
+        guard viewers.count == names.count else { return nil }
+        self.init(title: title, viewers: Set(viewers))
+    }
+
+    /// The members of its record.
+    package var record: JSONObject {
+        JSONObject([
+            "title": .string(title.description), "viewers": .array(viewers.map(\.hex).sorted().map { .string($0) }),
+        ])
+    }
+}

@@ -1,0 +1,165 @@
+/// A person who sees the titles that the owner shares with them: a member of the family, a pupil.
+///
+/// It is a record, not a secret: the PIN cannot be read from it.
+public struct Viewer: Hashable, Sendable {
+    /// The id.
+    public let id: ViewerID
+    /// What the owner calls them, and what they type to sign in; no other viewer has the name.
+    public package(set) var name: String
+    /// When they were added, in seconds since 1970.
+    public let created: Int64
+    /// Whether every title is shared with them, also those that are added later.
+    public package(set) var sharesAll: Bool
+    /// What a PIN is compared with; nil if they sign in only by a ticket of the owner.
+    package var pin: PINVerifier?
+    /// The wrong tries since they last signed in.
+    package var tries: SignInTries
+
+    /// The most viewers of a vault.
+    package static let maxCount = 256
+
+    package init(
+        id: ViewerID, name: String, created: Int64, sharesAll: Bool, pin: PINVerifier? = nil,
+        tries: SignInTries = SignInTries()
+    ) {
+        (self.id, self.name, self.created, self.sharesAll) = (id, name, created, sharesAll)
+        (self.pin, self.tries) = (pin, tries)
+    }
+
+    /// Whether they have a PIN.
+    public var hasPIN: Bool { pin != nil }
+
+    /// Returns the form in which names are compared: people type them with other capitals.
+    package static func comparable(_ name: String) -> String { name.lowercased() }
+
+    /// Checks a name.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` as ``AccessGrant/check(name:)`` does.
+    package static func check(name: String) throws { try AccessGrant.check(name: name) }
+}
+
+/// The name of a viewer: 16 random bytes.
+public typealias ViewerID = Identifier<ViewerKind>
+
+/// Viewers: 16 bytes.
+public enum ViewerKind: IdentifierKind {
+    /// Sixteen.
+    public static let byteCount = 16
+}
+
+/// What a PIN is compared with: its Argon2id hash, and what that was derived with.
+package struct PINVerifier: Hashable, Sendable {
+    package let salt: [UInt8]
+    /// Passes over the memory.
+    package let passes: Int64
+    /// Memory in bytes.
+    package let memory: Int64
+    package let hash: [UInt8]
+
+    package static let (saltByteCount, hashByteCount) = (16, 32)
+    /// The bounds of a stored cost, so that a changed row cannot demand a day or all memory.
+    package static let (passBounds, memoryBounds): (ClosedRange<Int64>, ClosedRange<Int64>) =
+        (1...16, (8 << 20)...(1 << 30))
+
+    /// Nil if a value is impossible.
+    package init?(salt: [UInt8], passes: Int64, memory: Int64, hash: [UInt8]) {
+        guard salt.count == Self.saltByteCount, hash.count == Self.hashByteCount, Self.passBounds.contains(passes),
+            Self.memoryBounds.contains(memory)
+        else { return nil }
+        (self.salt, self.passes, self.memory, self.hash) = (salt, passes, memory, hash)
+    }
+}
+
+/// The wrong tries to sign in with one name, and until when no other is accepted.
+package struct SignInTries: Hashable, Sendable {
+    /// How many in a row were wrong.
+    package private(set) var wrong = 0
+    /// Until when no try is accepted, in seconds since 1970; nil if the next one is.
+    package private(set) var until: Int64?
+
+    /// How many wrong tries are free.
+    package static let free = 5
+    /// The first and the longest wait, in seconds.
+    package static let (firstWait, longestWait): (Int64, Int64) = (30, 900)
+    /// The most that are counted.
+    private static let maxWrong = 1_000_000
+
+    /// No wrong try.
+    package init() {}
+
+    /// Returns for how many seconds no try is accepted; 0 if one is.
+    ///
+    /// - Parameter now: seconds since 1970; a clock that was set back makes no wait longer than the longest.
+    package func wait(at now: Int64) -> Int64 { min(max(0, (until ?? 0) - now), Self.longestWait) }
+
+    /// Counts a wrong try: from the fifth on, each wait is twice as long as the one before.
+    package mutating func noteWrong(at now: Int64) {
+        wrong = min(wrong + 1, Self.maxWrong)
+        guard wrong >= Self.free else { return }
+        let doublings = min(wrong - Self.free, 10)
+        until = now + min(Self.firstWait << Int64(doublings), Self.longestWait)
+    }
+}
+
+// The record as it is sealed.
+extension Viewer {
+    /// Reads a record; nil if it is not what a writer writes.
+    package init?(id: ViewerID, _ record: JSONObject) {
+        do {
+            let name = try record.string("name")
+            try Self.check(name: name)
+            self.init(
+                id: id, name: name, created: try record.integer("created"), sharesAll: try record.bool("all"))
+            if let member = record["pin"] {
+                guard let pin = PINVerifier(try JSONObject(member, name: "pin")) else { return nil }
+                self.pin = pin
+            }
+            if let member = record["tries"] {
+                guard let tries = SignInTries(try JSONObject(member, name: "tries")) else { return nil }
+                self.tries = tries
+            }
+        } catch {
+            return nil
+        }
+    }
+
+    /// The members of its record.
+    package var record: JSONObject {
+        var record = JSONObject([
+            "name": .string(name), "created": .integer(created), "all": .bool(sharesAll),
+        ])
+        record["pin"] = pin.map { .object($0.record.members) }
+        record["tries"] = tries == SignInTries() ? nil : .object(tries.record.members)
+        return record
+    }
+}
+
+extension PINVerifier {
+    fileprivate init?(_ record: JSONObject) {
+        guard let salt = try? record.base64("salt"), let passes = try? record.integer("passes"),
+            let memory = try? record.integer("memory"), let hash = try? record.base64("hash")
+        else { return nil }
+        self.init(salt: salt, passes: passes, memory: memory, hash: hash)
+    }
+
+    fileprivate var record: JSONObject {
+        JSONObject([
+            "salt": .string(Base64.encode(salt)), "passes": .integer(passes), "memory": .integer(memory),
+            "hash": .string(Base64.encode(hash)),
+        ])
+    }
+}
+
+extension SignInTries {
+    fileprivate init?(_ record: JSONObject) {
+        guard let wrong = try? record.integer("wrong"), (0...Int64(Self.maxWrong)).contains(wrong) else { return nil }
+        self.wrong = Int(wrong)
+        do { until = try record.optionalInteger("until") } catch { return nil }
+    }
+
+    fileprivate var record: JSONObject {
+        var record = JSONObject(["wrong": .integer(Int64(wrong))])
+        record["until"] = until.map { .integer($0) }
+        return record
+    }
+}

@@ -1,0 +1,32 @@
+package import VaultModel
+
+// The viewers, what is shared with them, and how far they have played.
+extension VaultStore {
+    /// Writes a viewer durably.
+    package func write(_ viewer: Viewer) throws {
+        noteChange()
+        try withDiskSpace { try index.write(viewer) }
+    }
+
+    /// Deletes a viewer with their positions durably, and writes the shares without them.
+    package func remove(_ viewer: ViewerID, changing shares: [ResourceID: TitleShare]) throws {
+        noteChange(1 + shares.count)
+        try withDiskSpace(orReserve: true) { try index.remove(viewer, changing: shares) }
+    }
+
+    /// Writes with whom titles are shared, durably; titles that the vault does not have are left out.
+    package func write(_ shares: [ResourceID: TitleShare]) throws {
+        guard !shares.isEmpty else { return }
+        noteChange(shares.count)
+        // Who may not see a title any more must not see it because the disk is full.
+        try withDiskSpace(orReserve: true) { try index.write(shares) }
+        for id in shares.keys { changes.note(id) }
+    }
+
+    /// Writes the positions of viewers; of the owner under nil.
+    package func write(_ positions: [ViewerID?: PlaybackPositions]) throws {
+        guard isOwner, !positions.isEmpty else { return }
+        noteChange()
+        try index.write(positions)
+    }
+}

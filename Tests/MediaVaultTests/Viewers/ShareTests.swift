@@ -1,0 +1,132 @@
+import Foundation
+import OriginTestSupport
+import Testing
+import VaultModel
+import VaultStorage
+import VaultTestSupport
+
+@testable import MediaVault
+
+@Suite("What is shared with viewers, and how far they have played", .timeLimit(.minutes(5)))
+struct ShareTests {
+    private let fixture: VaultFixture
+    private let vault: Vault
+    private let film: TitleID
+
+    init() async throws {
+        (fixture, vault) = try await VaultFixture.filled(ScriptedResource(length: 50_000))
+        film = try #require(try await vault.summary(of: fixture.url)?.id)
+    }
+
+    private func names(_ viewer: Viewer, _ vault: Vault) async throws -> [TitleID?] {
+        try await vault.viewers.summaries(sharedWith: viewer.id).map(\.id)
+    }
+
+    @Test("A viewer sees what is shared with them, until it is not any more, also after a restart")
+    func share() async throws {
+        let viewers = vault.viewers
+        let (anna, berta) = (try await viewers.add("Anna"), try await viewers.add("Berta"))
+        let all = try await viewers.add("Clara", sharesAll: true)
+        #expect(try await names(anna, vault) == [])
+        #expect(try await names(all, vault) == [film])
+        #expect(try await viewers.share([film], with: anna.id) == 1)
+        #expect(try await viewers.share([film], with: anna.id) == 0)
+        #expect(viewers.isShared(film, with: anna.id) && !viewers.isShared(film, with: berta.id))
+        await vault.close()
+        let again = try await fixture.open()
+        #expect(try await names(anna, again) == [film])
+        #expect(try await names(berta, again) == [])
+        #expect(again.viewers.titles(sharedWith: anna.id) == [film] && again.viewers.titles(sharedWith: all.id) == nil)
+        #expect(try await again.viewers.share([film], with: nil) == 1)
+        #expect(try await names(berta, again) == [film])
+        try await again.viewers.remove(berta.id)
+        #expect(Set(again.viewers.viewers(of: film)) == [anna.id, all.id])
+        #expect(try await again.viewers.share([film], with: nil, isShared: false) == 1)
+        #expect(try await names(anna, again) == [])
+        #expect(again.viewers.isShared(film, with: all.id))
+        await again.close()
+    }
+
+    @Test("A title that the vault lacks, or a viewer that it lacks, is refused, and nothing is shared")
+    func unknown() async throws {
+        let viewers = vault.viewers
+        let anna = try await viewers.add("Anna")
+        let other = try #require(TitleID("k3v7q2ma"))
+        let missing = await #expect(throws: VaultError.self) { try await viewers.share([film, other], with: anna.id) }
+        #expect(missing?.code == .notHeld && !viewers.isShared(film, with: anna.id))
+        let nobody = await #expect(throws: VaultError.self) {
+            try await viewers.share([film], with: ViewerID(bytes: Array(repeating: 1, count: 16)))
+        }
+        #expect(nobody?.code == .notHeld)
+        await vault.close()
+    }
+
+    @Test("A removed title takes its shares and positions along, so that fetching it again shares it with no one")
+    func removed() async throws {
+        let viewers = vault.viewers
+        let anna = try await viewers.add("Anna")
+        try await viewers.share([film], with: anna.id)
+        try viewers.setPosition(9_000, duration: nil, of: film, for: anna.id)
+        _ = try await vault.remove(MediaReference(fixture.url))
+        await vault.runPeriodicWork(now: .now)
+        #expect(!viewers.isShared(film, with: anna.id))
+        #expect(try await viewers.positions(of: anna.id).isEmpty)
+        for try await _ in vault.download(fixture.url) {}
+        #expect(try await vault.summary(of: fixture.url)?.id == film)
+        #expect(!viewers.isShared(film, with: anna.id))
+        await vault.close()
+    }
+
+    @Test("Shares and positions stay with a title that gets another resource id, or is fetched again")
+    func renamed() async throws {
+        let viewers = vault.viewers
+        let anna = try await viewers.add("Anna")
+        try await viewers.share([film], with: anna.id)
+        try viewers.setPosition(9_000, duration: 50_000, of: film, for: nil)
+        try await vault.setName("A film", of: MediaReference(fixture.url))
+        _ = try await vault.keys.changeLocator()
+        for try await _ in vault.download(fixture.url) {}
+        #expect(try await names(anna, vault) == [film])
+        #expect(try await viewers.positions(of: nil).map(\.position) == [9_000])
+        try await viewers.share([film], with: anna.id, isShared: false)
+        #expect(try await names(anna, vault) == [])
+        // The row that the resource has under its new id goes with it.
+        try await viewers.share([film], with: anna.id)
+        _ = try await vault.remove(MediaReference(fixture.url))
+        await vault.runPeriodicWork(now: .now)
+        #expect(!viewers.isShared(film, with: anna.id))
+        #expect(try await viewers.positions(of: nil).isEmpty)
+        await vault.close()
+    }
+
+    @Test("Positions of viewers and of the owner are apart, and are written when the vault is closed")
+    func positions() async throws {
+        let viewers = vault.viewers
+        let anna = try await viewers.add("Anna")
+        try viewers.setPosition(1_000, duration: 50_000, of: film, for: anna.id)
+        try viewers.setPosition(2_000, duration: nil, of: film, for: nil)
+        try viewers.setPosition(3_000, duration: nil, of: film, for: nil)
+        #expect(throws: VaultError.self) { try viewers.setPosition(-1, duration: nil, of: film, for: nil) }
+        #expect(throws: VaultError.self) {
+            try viewers.setPosition(1, duration: 36_000_000_001, of: film, for: nil)
+        }
+        await vault.close()
+        let again = try await fixture.open()
+        #expect(try await again.viewers.positions(of: anna.id).map(\.position) == [1_000])
+        #expect(try await again.viewers.positions(of: nil).map(\.position) == [3_000])
+        try await again.viewers.remove(anna.id)
+        #expect(try await again.viewers.positions(of: anna.id).isEmpty)
+        await again.close()
+    }
+
+    @Test("Positions are written behind, at most every 15 seconds")
+    func behind() async throws {
+        let viewers = vault.viewers
+        try viewers.setPosition(1_000, duration: nil, of: film, for: nil)
+        await vault.runPeriodicWork(now: .now)
+        #expect(try vault.store.index.viewers().positions.isEmpty)
+        await vault.runPeriodicWork(now: .now + .seconds(16))
+        #expect(try vault.store.index.viewers().positions[nil]?.count == 1)
+        await vault.close()
+    }
+}
