@@ -92,12 +92,16 @@ struct ManifestLinkWriter {
     private let tokens: TokenIssuer
     /// What stands before the path of a link that is not relative.
     private let service: String
+    /// Hides what the links lead to; nil if they may show it.
+    private let hiding: HiddenLinks?
     private var capabilities: [Folder: String] = [:]
     /// What the links lead to.
     private(set) var names = PlayedParts.Names()
 
     /// - Parameter service: scheme, host and port of the service; nothing, if a path from the root is enough.
-    init(_ linker: ManifestLinker, _ tokens: TokenIssuer, service: String) {
+    /// - Throws: ``VaultError`` with code `storage` if there is no memory for the key of hidden links.
+    init(_ linker: ManifestLinker, _ tokens: TokenIssuer, service: String) throws {
+        hiding = try linker.scope.hidden.map { _ in try HiddenLinks(tokens.keyring) }
         self.linker = linker
         self.tokens = tokens
         self.service = service
@@ -107,6 +111,9 @@ struct ManifestLinkWriter {
     mutating func text(for reference: ManifestReference) -> String {
         let url = reference.url.escaped
         names.insert(url, isFolder: reference.isFolder)
+        if let hiding, let hidden = linker.scope.hidden {
+            return service + hiding.path(for: target(reference, url), hidden, leadsOn: reference.isFolder)
+        }
         if linker.link(to: reference) == .inScope, let relative = linker.relative(to: url) { return relative }
         return service + target(reference, url)
     }

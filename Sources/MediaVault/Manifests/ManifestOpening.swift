@@ -260,8 +260,12 @@ struct ManifestOpening: Sendable {
         // Players take a DASH base that begins at the root for one below the manifest.
         let prefix = manifest.kind == .dash ? service : ""
         let (text, names) = try await BlockingPool.manifests.run {
-            var writer = ManifestLinkWriter(linker, tokens, service: prefix)
-            let text = RewrittenManifest(kind: manifest.kind, bytes: manifest.rewritten { writer.text(for: $0) })
+            var writer = try ManifestLinkWriter(linker, tokens, service: prefix)
+            var bytes = manifest.rewritten { writer.text(for: $0) }
+            if linker.scope.hidden != nil {
+                bytes = HiddenOrigin.removing([linker.scope.url.host, linker.base.host], from: bytes)
+            }
+            let text = RewrittenManifest(kind: manifest.kind, bytes: bytes)
             // Templates name more than what stands in the text, and players round the number of segments.
             if manifest.kind == .dash { for reference in manifest.references { writer.noteFolder(of: reference) } }
             return (text, writer.names)

@@ -173,6 +173,11 @@ public struct ResourceSummary: Hashable, Codable, Sendable {
         title != nil || ManifestDetection.kind(type: type, path: url.prefix { $0 != "?" && $0 != "#" }) != nil
     }
 
+    /// The kind of manifest that it is; nil if it is none, as far as its type and URL tell.
+    package var manifestKind: ManifestKind? {
+        title?.kind ?? ManifestDetection.kind(type: type, path: url.prefix { $0 != "?" && $0 != "#" })
+    }
+
     /// Whether every byte of the resource itself is held.
     public var isComplete: Bool { size == bytes }
 

@@ -114,6 +114,8 @@ public struct TokenIssuer: Sendable {
         package internal(set) var resource: NamedResource?
         /// What the link opens, within which the links of a manifest behind it stay.
         package let scope: LinkScope
+        /// Whether it is relative to a link that hides its origin: then it must be shown to be of the same title.
+        package let isBelow: Bool
         /// Until when it may be kept: the expiry, and for a named link at most the end of the day, because its use is
         /// recorded by the day.
         fileprivate let end: Int64
@@ -133,7 +135,12 @@ public struct TokenIssuer: Sendable {
     /// verifying again.
     package func admission(ofTarget target: String, now: Int64) -> Admission? {
         let (revision, grantRevision) = (keyring.revision, grants?.revision)
-        guard var opened = address(target), opened.expires > now else { return nil }
+        var hiding: HiddenLinks.Opened?
+        if HiddenLinks.mayBe(target) {
+            guard let found = try? HiddenLinks(keyring).open(target) else { return nil }
+            hiding = found
+        }
+        guard var opened = address(hiding?.target ?? target), opened.expires > now else { return nil }
         // A link that leads to another link opens no more than that one. Each inner link is shorter, so the loop ends.
         while let inner = address(within: opened.reference) {
             // The links of a manifest can end with one named link, not with two.
@@ -150,9 +157,9 @@ public struct TokenIssuer: Sendable {
         let scope = LinkScope(
             url: opened.reference.url, capability: opened.folder == nil ? nil : opened.capability,
             folder: opened.folder, variables: opened.variables, expires: opened.expires, grant: opened.grant,
-            isDerived: opened.reference.isDerived)
+            isDerived: opened.reference.isDerived, hidden: hiding?.hidden)
         return Admission(
-            reference: opened.reference, scope: scope, end: end, revision: revision,
+            reference: opened.reference, scope: scope, isBelow: hiding?.isBelow ?? false, end: end, revision: revision,
             grantRevision: opened.grant == nil ? nil : grantRevision)
     }
 
@@ -275,4 +282,6 @@ package struct LinkScope: Hashable, Sendable {
     var grant: GrantID?
     /// Whether a manifest or a redirect named the URL.
     var isDerived = false
+    /// The viewer for whom the links of a manifest hide its origin, too; nil if they show it.
+    package var hidden: HiddenTitle?
 }

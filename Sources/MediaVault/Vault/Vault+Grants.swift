@@ -147,6 +147,17 @@ extension Vault {
         return try tokens.playbackPath(for: reference, expires: expires, grant: access.grant)
     }
 
+    /// Returns the path of a playback link for a viewer, which shows nothing of the title's origin.
+    ///
+    /// It ends with the token or session that it was created with, and opens nothing while the title is not shared.
+    package func hiddenPath(
+        for reference: MediaReference, _ hidden: HiddenTitle, expires: Int64, endingWith access: TokenAccess?
+    ) async throws -> String {
+        let path = try await playbackPath(for: reference, expires: expires, endingWith: access)
+        let isDASH = try await summary(of: reference)?.manifestKind == .dash
+        return try HiddenLinks(tokens.keyring).path(for: path, hidden, leadsOn: isDASH)
+    }
+
     /// Registers a closure that is called whenever a token may have become void.
     ///
     /// - Returns: the numbers for ``stopListeningToGrants(_:)``.

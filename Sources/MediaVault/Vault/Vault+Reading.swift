@@ -81,13 +81,33 @@ extension Vault {
     ///
     /// The result can be kept, because ``isValid(_:now:)`` is faster than verifying and naming again.
     package func admission(ofTarget target: String, now: Int64) -> TokenIssuer.Admission? {
-        guard var admission = tokens.admission(ofTarget: target, now: now) else { return nil }
-        admission.resource = try? names.nameAtOnce(admission.reference.settled())
+        guard var admission = tokens.admission(ofTarget: target, now: now), mayPlay(admission) else { return nil }
+        // What must be looked up first has no name until then.
+        if !admission.isBelow { admission.resource = try? names.nameAtOnce(admission.reference.settled()) }
         return admission
     }
 
     /// Returns whether the vault is open, an earlier admission is still valid, and its resource has the same name.
     package func isValid(_ admission: TokenIssuer.Admission, now: Int64) -> Bool {
         loaders.isOpen && tokens.isValid(admission, now: now) && admission.resource.map(names.isCurrent) ?? true
+            && mayPlay(admission)
+    }
+
+    /// Returns whether a resource is of the title of a viewer's link, or one that the vault does not have: another title
+    /// in the same folder of the origin may not be shared with them.
+    package func mayPlay(_ resource: NamedResource, below hidden: HiddenTitle) async throws -> Bool {
+        let (store, id) = (store, resource.id)
+        let own = try await name(reference(of: hidden.title)).id
+        return try await pool.run { [viewers] in
+            // Also a small file that lies in a pack.
+            guard try store.index.resource(id) != nil else { return true }
+            return try store.index.titles(of: id).contains(own)
+                || viewers.isShared(store.index.titleID(of: id), with: hidden.viewer)
+        }
+    }
+
+    /// Returns whether the title of a viewer's link is still shared with them; a link of others is not about that.
+    private func mayPlay(_ admission: TokenIssuer.Admission) -> Bool {
+        admission.scope.hidden.map { viewers.isShared($0.title, with: $0.viewer) } ?? true
     }
 }

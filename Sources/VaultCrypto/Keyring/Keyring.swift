@@ -201,6 +201,27 @@ package final class Keyring: Sendable {
     }
 }
 
+// Links that show nothing of what they lead to.
+extension Keyring {
+    /// Returns the key that seals links, until all links are revoked.
+    package func linkKey() throws -> SharedKey {
+        let (token, epoch) = opened.withLock { ($0.tokenKey, $0.tokenEpoch) }
+        let message = LittleEndian.bytes(UInt64(clamping: epoch))
+        return SharedKey(try KeyDerivation.key(from: token.secret, .hiddenLink, message))
+    }
+
+    /// Seals a link. The nonce is a keyed hash of it, so that one link always has the same text.
+    package func sealLink(_ link: [UInt8], under key: SharedKey) -> [UInt8] {
+        let nonce = token(.hiddenLinkNonce, link).prefix(AEAD.nonceByteCount)
+        return SealedValue.seal(link, key: key.secret, nonce: Array(nonce))
+    }
+
+    /// Opens a link; nil if it was not sealed under the key.
+    package static func openLink(_ sealed: [UInt8], under key: SharedKey) -> [UInt8]? {
+        SealedValue.open(sealed, key: key.secret, associatedData: [])
+    }
+}
+
 /// The keys of an unlocked keyring, with what it states about them.
 struct KeyringKeys: Sendable {
     let revision: Int64

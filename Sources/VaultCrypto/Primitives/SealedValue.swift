@@ -58,12 +58,29 @@ package enum SealedValue {
         return isGenuine ? .some(secret) : nil
     }
 
+    /// Seals bytes under a nonce that the caller derives from them, so that the same bytes are sealed alike.
+    ///
+    /// - Parameter nonce: 12 bytes, never the same for other bytes under the same key.
+    package static func seal(
+        _ plaintext: [UInt8], key: borrowing SecretKey, associatedData: [UInt8] = [], nonce: [UInt8]
+    ) -> [UInt8] {
+        unsafe plaintext.withUnsafeBytes {
+            unsafe seal($0, key: key, associatedData: associatedData, nonce: nonce)
+        }
+    }
+
     private static func nonce(of sealed: [UInt8]) -> AEAD.Nonce { AEAD.Nonce { sealed[$0] } }
 
     private static func seal(
         _ plaintext: UnsafeRawBufferPointer, key: borrowing SecretKey, associatedData: [UInt8]
     ) throws -> [UInt8] {
         let drawn = try SecureRandom.bytes(AEAD.nonceByteCount, "nonce")
+        return unsafe seal(plaintext, key: key, associatedData: associatedData, nonce: drawn)
+    }
+
+    private static func seal(
+        _ plaintext: UnsafeRawBufferPointer, key: borrowing SecretKey, associatedData: [UInt8], nonce drawn: [UInt8]
+    ) -> [UInt8] {
         let nonce = self.nonce(of: drawn)
         let size = overhead + plaintext.count
         return unsafe [UInt8](unsafeUninitializedCapacity: size) { output, count in

@@ -1,0 +1,101 @@
+import VaultCrypto
+import VaultModel
+
+/// The viewer for whom a link hides where its title comes from, and the title.
+///
+/// The link opens nothing if the title is not shared with the viewer any more.
+package struct HiddenTitle: Hashable, Sendable {
+    package let title: TitleID
+    package let viewer: ViewerID
+
+    package init(title: TitleID, viewer: ViewerID) { (self.title, self.viewer) = (title, viewer) }
+}
+
+/// Writes and reads playback links that show nothing of an origin: `/media/v/<sealed link>/<rest>`.
+///
+/// What is sealed is the viewer, the title, and another link of the vault, with its capability. The rest is `title` with
+/// the suffix of the origin's file, so that players know what to expect. Of a link that leads on, as one to a DASH
+/// manifest or to the folder of its segments, another rest takes the place of the last part of the sealed link's path.
+struct HiddenLinks {
+    private let keyring: Keyring
+    private let key: SharedKey
+
+    /// What all of these links begin with.
+    private static let prefix = "/media/v/"
+    /// The name of the link itself, before its suffix.
+    private static let name = "title"
+    /// What precedes the sealed link: whether it leads on.
+    private static let (ends, leadsOn): (UInt8, UInt8) = (0, 1)
+    private static let titleByteCount = 8
+    private static let maxSuffixLength = 5
+    /// The most bytes of a sealed link, of which a request's head has space for fewer.
+    private static let maxBytes = 64 << 10
+
+    /// - Throws: ``VaultError`` with code `storage` if there is no memory for the key.
+    init(_ keyring: Keyring) throws {
+        self.keyring = keyring
+        key = try keyring.linkKey()
+    }
+
+    /// Returns whether a target may be one of these links; another one never is.
+    static func mayBe(_ target: String) -> Bool { target.utf8.starts(with: prefix.utf8) }
+
+    /// Returns the path that stands for a link.
+    ///
+    /// - Parameter leadsOn: whether what is relative to it is found below it.
+    func path(for target: String, _ hidden: HiddenTitle, leadsOn: Bool) -> String {
+        let head = [leadsOn ? Self.leadsOn : Self.ends] + hidden.viewer.bytes + Array(hidden.title.description.utf8)
+        let sealed = keyring.sealLink(head + Array(target.utf8), under: key)
+        return Self.prefix + Base64.encodeForURL(sealed) + "/" + Self.name(of: target)
+    }
+
+    /// A link that was opened.
+    struct Opened {
+        /// The target of the link that it stands for.
+        let target: String
+        let hidden: HiddenTitle
+        /// Whether the target is not that of the sealed link, but relative to it.
+        let isBelow: Bool
+    }
+
+    /// Returns the link that a target stands for; nil if the target is none of the vault's, or was changed.
+    func open(_ target: String) -> Opened? {
+        guard Self.mayBe(target), target.utf8.count <= Self.maxBytes else { return nil }
+        let parts = target.utf8.dropFirst(Self.prefix.utf8.count)
+            .split(separator: UInt8(ascii: "/"), maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, let sealed = Base64.decodeFromURL(String(Substring(parts[0]))),
+            let plain = Keyring.openLink(sealed, under: key), let first = plain.first
+        else { return nil }
+        let (viewer, rest) = (plain.dropFirst().prefix(ViewerKind.byteCount), plain.dropFirst(1 + ViewerKind.byteCount))
+        guard let viewer = ViewerID(bytes: Array(viewer)),
+            let title = String(validating: rest.prefix(Self.titleByteCount), as: UTF8.self).flatMap({ TitleID($0) }),
+            let inner = String(validating: rest.dropFirst(Self.titleByteCount), as: UTF8.self)
+        else { return nil }
+        let hidden = HiddenTitle(title: title, viewer: viewer)
+        let name = String(Substring(parts[1]))
+        if name == Self.name(of: inner) { return Opened(target: inner, hidden: hidden, isBelow: false) }
+        guard first == Self.leadsOn else { return nil }
+        return Opened(target: Self.folder(of: inner) + name, hidden: hidden, isBelow: true)
+    }
+
+    private static func path(of target: String) -> Substring { target.prefix { $0 != "?" } }
+
+    /// Returns the beginning of a target up to the last slash of its path.
+    private static func folder(of target: String) -> String {
+        let path = path(of: target)
+        let end = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path.utf8.index(after: $0) } ?? path.endIndex
+        return String(path[..<end])
+    }
+
+    /// Returns what follows the sealed link: nothing for a folder.
+    private static func name(of target: String) -> String {
+        let path = path(of: target)
+        guard path.utf8.last != UInt8(ascii: "/") else { return "" }
+        let file = path.utf8.split(separator: UInt8(ascii: "/")).last ?? ""[...].utf8
+        guard let dot = file.lastIndex(of: UInt8(ascii: ".")) else { return name }
+        let suffix = file[file.index(after: dot)...]
+        let isPlain = suffix.allSatisfy { (0x61...0x7A).contains($0 | 0x20) || (0x30...0x39).contains($0) }
+        guard isPlain, (1...maxSuffixLength).contains(suffix.count) else { return name }
+        return "\(name).\(String(Substring(suffix)).lowercased())"
+    }
+}
