@@ -1,9 +1,10 @@
-/// A JSON value as a tree, with any integer.
+/// A JSON value as a tree, with any integer, and the nearest of any other number.
 package indirect enum JSONTree: Hashable, Sendable {
     case object([String: JSONTree])
     case array([JSONTree])
     case text(String)
     case number(Int64)
+    case fraction(Double)
     case truth(Bool)
     case null
 
@@ -41,6 +42,8 @@ extension JSONTree: Decodable {
             self = .truth(truth)
         } else if let number = try? container.decode(Int64.self) {
             self = .number(number)
+        } else if let fraction = try? container.decode(Double.self) {
+            self = .fraction(fraction)
         } else if let text = try? container.decode(String.self) {
             self = .text(text)
         } else if let elements = try? container.decode([JSONTree].self) {

@@ -105,7 +105,7 @@ struct APIRequest: Sendable {
     }
 
     /// The id of the resource that the path names.
-    private var pathID: TitleID? {
+    var pathID: TitleID? {
         APIRoute.id(inPath: Substring((request.head.path ?? "").utf8.prefix { $0 != UInt8(ascii: "?") }))
     }
 

@@ -86,7 +86,10 @@ extension APIResponder {
     /// Answers with all metrics, in the text format of Prometheus; those of the service alone if the vault cannot be
     /// read, because then they are needed most.
     func showMetrics(to request: Request, context: ServiceContext) async throws -> Response {
-        try await watching(request, context) {
+        guard context.viewer == nil else {
+            return Response(ErrorAnswer.notForViewers, isHead: request.method == .head, context: context)
+        }
+        return try await watching(request, context) {
             let figures = await figures(context)
             return Answer(
                 status: 200, type: "text/plain; version=0.0.4; charset=utf-8", body: metrics.text(of: figures).utf8)

@@ -35,7 +35,8 @@ struct APIResponder: Sendable {
             return Response(ErrorAnswer.unauthorized(isGiven: true), isHead: isHead, context: context)
         } catch let error as VaultError {
             context.failed(error)
-            return Response(ErrorAnswer.answer(APIProblem.document(error)), isHead: isHead, context: context)
+            let told = context.viewer == nil ? error : error.withoutOrigin
+            return Response(ErrorAnswer.answer(APIProblem.document(told)), isHead: isHead, context: context)
         }
     }
 
@@ -47,6 +48,11 @@ struct APIResponder: Sendable {
         }
         guard !vault.vault.isDestroyed || route == .openAPI else { throw VaultError.vaultDestroyed }
         guard !vault.vault.isLocked || [.locks, .openAPI].contains(route) else { throw VaultError.vaultLocked }
+        if let viewer = context.viewer,
+            let response = try await answer(viewer, asked, to: request, about: route, context)
+        {
+            return response
+        }
         switch route {
         case .status: return try json(try await vault.status())
         case .readiness: return try json(try await vault.readiness(asked.readiness))
@@ -133,6 +139,12 @@ struct APIResponder: Sendable {
             default: return try json(try await listDownloads(asked))
             }
         case .subscriptions: return try await subscriptions(asked, request, context)
+        case .viewers: return try await viewers(asked, request, context)
+        case .shares: return try await shares(asked, request, context)
+        case .positions: return try json(try await positions(context))
+        case .positionByID:
+            try await setPosition(asked, context)
+            return try json(EmptyDocument())
         case .syncs: return try await sync(asked, context)
         case .events: return try await feed(asked, context)
         case .openAPI:
@@ -214,7 +226,8 @@ struct APIResponder: Sendable {
     private func feed(_ asked: APIRequest, _ context: ServiceContext) async throws -> Response {
         let only = asked.namesResource ? try await vault.vault.id(of: asked.reference(in: vault.vault)) : nil
         let feed = EventFeed(
-            vault: vault.vault, downloads: downloads, only: only, access: context.access, channel: context.channel)
+            vault: vault.vault, downloads: downloads, only: only, access: context.access, viewer: context.viewer,
+            channel: context.channel)
         return Response(feed, context: context)
     }
 

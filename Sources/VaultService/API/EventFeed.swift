@@ -16,6 +16,8 @@ struct EventFeed: StreamedBody {
     let only: ResourceID?
     /// The token of the client; nil on the control socket.
     let access: TokenAccess?
+    /// The viewer who sees only what is shared with them; nil for the owner.
+    let viewer: ViewerID?
     let channel: any Channel
 
     /// The shortest interval between two batches of events.
@@ -32,6 +34,8 @@ struct EventFeed: StreamedBody {
             // Its token may have been revoked since it was checked, before the feed listened.
             guard isAllowed else { return }
             var text = Self.comment
+            // What the viewer knows of, so that they are told what is shared from now on, and what is not any more.
+            var known = viewer.map { vault.viewers.titles(sharedWith: $0) } ?? nil
             if let only { text += try await states(of: [only]) }
             while true {
                 // An empty write would look like the end.
@@ -40,7 +44,12 @@ struct EventFeed: StreamedBody {
                 try await Task.sleep(for: Self.interval)
                 try await waitForClient()
                 guard let batch = await news.next(), isAllowed else { return }
-                text = try await events(of: batch)
+                guard let viewer else {
+                    text = try await events(of: batch)
+                    continue
+                }
+                text = try await events(of: batch, for: viewer, knowing: known)
+                known = vault.viewers.titles(sharedWith: viewer)
             }
         } onCancelOrGracefulShutdown: {
             news.finish()
@@ -49,7 +58,8 @@ struct EventFeed: StreamedBody {
     }
 
     private var isAllowed: Bool {
-        access.map { vault.tokens.isValid($0, now: Int64(Date().timeIntervalSince1970)) } ?? true
+        guard viewer.map({ vault.viewers.viewer($0) != nil }) ?? true else { return false }
+        return access.map { vault.tokens.isValid($0, now: Int64(Date().timeIntervalSince1970)) } ?? true
     }
 
     private func events(of batch: EventAccumulator.Batch) async throws -> String {
@@ -63,7 +73,7 @@ struct EventFeed: StreamedBody {
     }
 
     /// Returns which resources the client is told about: titles, and not their parts unless it named one.
-    private func subjects(of changed: Set<ResourceID>) async throws -> Set<ResourceID> {
+    func subjects(of changed: Set<ResourceID>) async throws -> Set<ResourceID> {
         var subjects: Set<ResourceID> = []
         for id in changed where id != only { subjects.formUnion(try await vault.titles(of: id)) }
         guard let only else { return subjects }
@@ -88,9 +98,9 @@ struct EventFeed: StreamedBody {
         return text
     }
 
-    private static let comment = ":\n\n"
+    static let comment = ":\n\n"
 
-    private static func event(_ name: String, _ document: some Encodable) throws -> String {
+    static func event(_ name: String, _ document: some Encodable) throws -> String {
         "event: \(name)\ndata: \(try JSONText.of(document))\n\n"
     }
 
@@ -137,6 +147,7 @@ final class EventAccumulator: Sendable {
     private let listener: Int
     private let grantListeners: (grants: Int, keys: Int)
     private let queueListener: Int
+    private let viewerListener: Int
     private let helpers: Locked<[Task<Void, any Error>]>
 
     private static let heartbeat: Duration = .seconds(15)
@@ -155,6 +166,8 @@ final class EventAccumulator: Sendable {
         // The client's token may have been revoked.
         grantListeners = vault.listenToGrants { waking.yield() }
         queueListener = vault.downloads.listen { waking.yield() }
+        // What is shared with the client may have changed.
+        viewerListener = vault.viewers.listen { waking.yield() }
         let (known, queue) = (downloads.changes(since: 0), vault.downloads.running)
         let running = known.downloads.filter { $0.state == .running } + queue.downloads.map(DownloadDocument.init)
         state = Locked(State(running: running, revision: known.revision, queueRevision: queue.revision))
@@ -178,6 +191,7 @@ final class EventAccumulator: Sendable {
         downloads.stopListening(listener)
         vault.stopListeningToGrants(grantListeners)
         vault.downloads.stopListening(queueListener)
+        vault.viewers.stopListening(viewerListener)
         for helper in helpers.withLock(\.self) { helper.cancel() }
     }
 

@@ -22,6 +22,11 @@ enum ErrorAnswer {
             detail: "the path has no id of a resource, which is eight letters and digits such as k3v7q2ma, or the API "
                 + "has no such path; list the resources, and see /api/v1/openapi.json"))
 
+    static let notForViewers = answer(
+        ProblemDocument(
+            status: 403, title: "Forbidden",
+            detail: "viewers list and play what is shared with them; ask the owner of the vault for anything else"))
+
     static let malformedHost = answer(
         ProblemDocument(
             status: 400, title: "Bad Request", detail: "the request must name its host once, in the Host field"))

@@ -4,7 +4,7 @@ package import MediaVault
 /// A resource as `/api/v1/resources` and `list --json` report it.
 package struct ListedDocument: Codable, Sendable {
     @OrNull package var id: TitleID?
-    package let url: String
+    package private(set) var url: String
     @OrNull package var contentID: String?
     package let added: Timestamp
     package let accessed: Timestamp
@@ -37,6 +37,13 @@ package struct ListedDocument: Codable, Sendable {
         duration = summary.duration
         cover = summary.cover
         title = summary.title
+    }
+
+    /// The same without what says where it comes from.
+    var withoutOrigin: ListedDocument {
+        var document = self
+        (document.url, document.contentID) = ("", nil)
+        return document
     }
 }
 

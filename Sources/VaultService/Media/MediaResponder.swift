@@ -44,6 +44,12 @@ final class MediaResponder: Sendable {
                 (resource, held) = (known, found)
             } else {
                 resource = try await named()
+                // Another title in the same folder of the origin is none that a viewer's link leads to.
+                if let link, link.isBelow, let hidden = link.scope.hidden {
+                    guard try await watch.during({ [vault] in try await vault.mayPlay(resource, below: hidden) }) else {
+                        return Response(ErrorAnswer.notFound, isHead: request.method == .head, context: context)
+                    }
+                }
                 held = request.immediateRange.flatMap { vault.held(resource, range: $0) }
             }
             // Starts again if the representation changes between two steps; gives up if it changes each time.
@@ -56,8 +62,10 @@ final class MediaResponder: Sendable {
             let isMissing = [.notHeld, .unreachable, .integrity].contains(error.code)
             let held = isMissing ? try await held() : []
             let mode = await vault.modeInForce(for: reference)
+            let told = error.told(in: mode)
             return Response(
-                ErrorAnswer.answer(to: error.told(in: mode), held: held), isHead: request.method == .head,
+                ErrorAnswer.answer(to: link?.scope.hidden == nil ? told : told.withoutOrigin, held: held),
+                isHead: request.method == .head,
                 context: context)
         }
     }

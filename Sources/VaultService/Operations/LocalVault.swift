@@ -35,7 +35,7 @@ package struct LocalVault: VaultClient {
             next: page.next?.hex)
     }
 
-    private static func read<Cursor>(_ text: String, _ parse: (String) -> Cursor?) throws -> Cursor {
+    static func read<Cursor>(_ text: String, _ parse: (String) -> Cursor?) throws -> Cursor {
         guard let cursor = parse(text) else {
             throw VaultError(.invalidArgument, "after is invalid; use the value of next from the previous page")
         }
@@ -43,7 +43,7 @@ package struct LocalVault: VaultClient {
     }
 
     /// Returns the size of a page.
-    private static func checked(_ limit: Int?) throws -> Int {
+    static func checked(_ limit: Int?) throws -> Int {
         let limit = limit ?? pageSize
         guard (1...maxPageSize).contains(limit) else {
             throw VaultError(.invalidArgument, "limit must be between 1 and \(maxPageSize)")

@@ -125,6 +125,24 @@ package protocol VaultClient: Sendable {
     /// Revokes a token, named links or a session by the id; without one, all of the family.
     func revoke(_ family: AccessGrant.Family, id: String?) async throws -> RevocationDocument
 
+    /// Returns the viewers.
+    func viewers() async throws -> ViewersDocument
+
+    /// Adds a viewer.
+    func addViewer(_ order: ViewerOrder) async throws -> ViewerDocument
+
+    /// Changes what is given of a viewer.
+    func changeViewer(_ change: ViewerChange) async throws -> ViewerDocument
+
+    /// Removes a viewer by the id.
+    func removeViewer(_ id: String) async throws
+
+    /// Returns with whom titles are shared one by one.
+    func shares() async throws -> SharesDocument
+
+    /// Shares titles with a viewer, or with all viewers, or ends that.
+    func share(_ order: ShareOrder) async throws -> SharedDocument
+
     /// Reseals resources under new keys; all of them if none is named.
     func reseal(
         _ references: [MediaReference], bytesPerSecond: Int64?, progress: (ResealProgress) async throws -> Void

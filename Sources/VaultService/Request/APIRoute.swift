@@ -9,6 +9,7 @@ enum APIRoute: String, CaseIterable, Sendable {
     case revocations, links, tokens, tickets, sessions, session, explanation, events
     case reseals, shreds, audit, destructions, keyring, locks
     case subscriptions, syncs
+    case viewers, shares, positions
     case keys, rotations, rewraps, retirements
     case resourceByID = "resources/{id}"
     case contentByID = "resources/{id}/content"
@@ -17,6 +18,7 @@ enum APIRoute: String, CaseIterable, Sendable {
     case nameByID = "resources/{id}/name"
     case modeByID = "resources/{id}/mode"
     case coverByID = "resources/{id}/cover"
+    case positionByID = "resources/{id}/position"
     case openAPI = "openapi.json"
 
     /// The path on the service, with `{id}` in place of an id.
@@ -78,7 +80,10 @@ enum APIRoute: String, CaseIterable, Sendable {
         case .links, .tokens, .sessions, .subscriptions: ["GET", "HEAD", "POST", "DELETE"]
         case .downloads: ["GET", "HEAD", "POST", "PATCH", "DELETE"]
         case .settings: ["GET", "HEAD", "PATCH"]
-        case .keyring: ["GET", "HEAD", "POST"]
+        case .keyring, .shares: ["GET", "HEAD", "POST"]
+        case .viewers: ["GET", "HEAD", "POST", "PATCH", "DELETE"]
+        case .positions: ["GET", "HEAD"]
+        case .positionByID: ["PUT"]
         case .events: ["GET"]
         }
     }
@@ -91,7 +96,7 @@ enum APIRoute: String, CaseIterable, Sendable {
             .openAPI:
             .read
         case .settings, .downloads, .subscriptions, .resourceByID, .coverByID: asks ? .read : .admin
-        case .content, .contentByID: .play
+        case .content, .contentByID, .positions, .positionByID: .play
         // The list says who has links. A token for playing creates links that end with it.
         case .links: method == "POST" ? .play : .admin
         // A browser that signs in has nothing but its ticket.
@@ -99,6 +104,16 @@ enum APIRoute: String, CaseIterable, Sendable {
         // It tells and ends only what the request itself presents.
         case .session: .metrics
         default: .admin
+        }
+    }
+
+    /// Returns whether a viewer who has signed in may ask for it; they get what is shared with them.
+    func isForViewers(_ method: String) -> Bool {
+        switch self {
+        case .resources, .positions, .positionByID, .events: true
+        case .resourceByID: method != "DELETE"
+        case .links: method == "POST"
+        default: false
         }
     }
 }

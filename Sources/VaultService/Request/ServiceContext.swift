@@ -23,6 +23,8 @@ struct ServiceContext: InitializableFromSource {
     var access: TokenAccess?
     /// The cookie that a session gets here; nil where no browser can sign in.
     var cookie: SessionCookie?
+    /// The viewer who has signed in; nil for tokens, for the owner, and on the control socket.
+    var viewer: ViewerID?
     private let source: Logger
 
     /// The routes on which a client gives a secret that opens a keyring.
@@ -34,7 +36,7 @@ struct ServiceContext: InitializableFromSource {
     }
 
     /// Whether the request may do everything.
-    var isAdmin: Bool { isControl || access?.scope == .admin }
+    var isAdmin: Bool { viewer == nil && (isControl || access?.scope == .admin) }
 
     /// A logger whose lines carry the request's id, created on demand because most answers log nothing.
     var logger: Logger {

@@ -117,7 +117,7 @@ struct EventFeedTests {
         try await vault.revoke([token.grant])
         let written = Locked("")
         let feed = EventFeed(
-            vault: vault, downloads: DownloadRegistry(), only: nil, access: access,
+            vault: vault, downloads: DownloadRegistry(), only: nil, access: access, viewer: nil,
             channel: UnreadChannel(listening, unread: 0))
         var writer: any ResponseBodyWriter = RecordingWriter { text in written.withLock { $0 += text } }
         var sent: Int64 = 0
@@ -137,7 +137,7 @@ struct EventFeedTests {
         let channel = UnreadChannel(listening, unread: 5)
         let written = Locked<[(text: String, questions: Int)]>([])
         let (writes, noteWrite) = AsyncStream.makeStream(of: Void.self)
-        let feed = EventFeed(vault: vault, downloads: board, only: nil, access: nil, channel: channel)
+        let feed = EventFeed(vault: vault, downloads: board, only: nil, access: nil, viewer: nil, channel: channel)
         let telling = Task {
             var sent: Int64 = 0
             var writer: any ResponseBodyWriter = RecordingWriter { text in

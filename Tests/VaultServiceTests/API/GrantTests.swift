@@ -34,7 +34,10 @@ struct GrantTests {
                 "GET evictions",
                 "GET resources/{id}/cover",
             ],
-            .play: ["GET content", "POST content", "POST links", "GET resources/{id}/content"],
+            .play: [
+                "GET content", "POST content", "POST links", "GET resources/{id}/content", "GET positions",
+                "PUT resources/{id}/position",
+            ],
             .metrics: ["GET session", "DELETE session"],
         ]
         var seen = 0

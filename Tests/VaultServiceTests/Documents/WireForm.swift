@@ -63,6 +63,16 @@ struct WireForm: Sendable, CustomTestStringConvertible {
         + #""url":"https://a.example/b?c"}"#
 
     private static let tag = String(repeating: "0c", count: 8)
+    private static let viewer =
+        #"{"created":\#(time),"hasPIN":true,"id":"\#(vault)","name":"a","sharesAll":false,"titles":3}"#
+
+    private static let viewed =
+        #"{"added":\#(time),"bytes":5,"complete":true,"duration":8,"id":"k3v7q2ma","kind":"hls","name":"d","size":9,"#
+        + #""type":"video/mp4"}"#
+
+    private static let share = #"{"id":"k3v7q2ma","viewers":["\#(vault)"]}"#
+    private static let position = #"{"changed":\#(time),"duration":9.5,"id":"k3v7q2ma","seconds":1.25}"#
+
     private static let time = #""2026-11-23T22:15:39Z""#
     private static let finding = #"{"cause":"incomplete","message":"fetch it"}"#
     private static let token = "mvt_" + String(repeating: "a", count: 64)
@@ -75,6 +85,11 @@ struct WireForm: Sendable, CustomTestStringConvertible {
         #"{"browser":null,"created":\#(time),"expires":null,"id":"0a1b2c3d","lastUsed":null,"scope":"admin"}"#
 
     private static let answers: [WireForm] = [
+        WireForm(ViewersDocument.self, "Viewers", #"{"damaged":1,"viewers":[\#(viewer)]}"#),
+        WireForm(ViewedPageDocument.self, "ViewedPage", #"{"next":"a","resources":[\#(viewed)]}"#),
+        WireForm(SharesDocument.self, "Shares", #"{"shares":[\#(share)]}"#),
+        WireForm(SharedDocument.self, "Shared", #"{"changed":1}"#),
+        WireForm(PositionsDocument.self, "Positions", #"{"positions":[\#(position)]}"#),
         WireForm(
             StatusDocument.self, "Status",
             #"{"bytes":1,"bytesFetched":2,"downloads":\#(counts),"evicted":3,"generation":4,"keysLocked":true,"passedThrough":5,"#
@@ -283,6 +298,17 @@ struct WireForm: Sendable, CustomTestStringConvertible {
         WireForm(ModeDetails.self, "ModeDetails", #"{"mode":"default"}"#),
         WireForm(NameDetails.self, "NameDetails", #"{"name":"b"}"#),
         WireForm(
+            ViewerOrder.self, "ViewerOrder", #"{"name":"a","pin":"2468","sharesAll":true}"#, minimal: #"{"name":"a"}"#),
+        WireForm(
+            ViewerChange.self, "ViewerChange",
+            #"{"hasPIN":false,"id":"\#(vault)","name":"a","pin":"2468","sharesAll":true}"#,
+            minimal: #"{"id":"\#(vault)"}"#),
+        WireForm(
+            ShareOrder.self, "ShareOrder", #"{"resources":["k3v7q2ma"],"shared":true,"viewer":"\#(vault)"}"#,
+            minimal: #"{"resources":["k3v7q2ma"],"shared":true,"viewer":null}"#),
+        WireForm(
+            PositionOrder.self, "PositionOrder", #"{"duration":9.5,"seconds":1.25}"#, minimal: #"{"seconds":1.25}"#),
+        WireForm(
             VerificationRequest.self, "VerificationOrder",
             #"{"limitRate":1,"repair":true,"resources":[{\#(url)}],"sample":2}"#, minimal: "{}"),
         WireForm(
@@ -348,6 +374,11 @@ struct WireForm: Sendable, CustomTestStringConvertible {
             #"{"evicted":1,"isStoring":true,"message":"a","passedThrough":2,"reason":"b"}"#,
             minimal: "{}"),
         WireForm(ChangeDocument.self, "Change", #"{"id":"k3v7q2ma","resource":\#(resource)}"#),
+        WireForm(ViewedChangeDocument.self, "ViewedChange", #"{"id":"k3v7q2ma","resource":\#(viewed)}"#),
+        WireForm(ViewedTitleDocument.self, "ViewedTitle", viewed),
+        WireForm(ViewerDocument.self, "Viewer", viewer),
+        WireForm(ShareDocument.self, "Share", share),
+        WireForm(PositionDocument.self, "Position", position),
         WireForm(RemovedDocument.self, "Removed", #"{"id":"k3v7q2ma"}"#),
     ]
 }

@@ -60,6 +60,7 @@ enum SchemaCheck {
         case .array: "array"
         case .text: "string"
         case .number: "integer"
+        case .fraction: "number"
         case .truth: "boolean"
         case .null: "null"
         }

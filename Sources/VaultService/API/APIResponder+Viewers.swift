@@ -1,0 +1,88 @@
+import Foundation
+import Hummingbird
+import Logging
+import MediaVault
+import VaultModel
+
+// Viewers, what is shared with them, and how far titles were played.
+extension APIResponder {
+    /// The most bytes of a request that shares titles.
+    private static let maxShareBytes = 1 << 20
+
+    func viewers(_ asked: APIRequest, _ request: Request, _ context: ServiceContext) async throws -> Response {
+        func json(_ document: some Encodable) throws -> Response {
+            Response(try .json(document), isHead: request.method == .head, context: context)
+        }
+        switch request.method {
+        case .post:
+            let added = try await vault.addViewer(asked.body())
+            context.logger.notice("a viewer was added", metadata: ["viewer": "\(added.id)"])
+            return try json(added)
+        case .patch: return try json(try await vault.changeViewer(asked.body()))
+        case .delete:
+            guard let id = asked["id"] else {
+                throw VaultError(.invalidArgument, "the query must have the id of a viewer; list the viewers")
+            }
+            try await vault.removeViewer(id)
+            context.logger.notice("a viewer was removed", metadata: ["viewer": "\(id)"])
+            return try json(EmptyDocument())
+        default: return try json(try await vault.viewers())
+        }
+    }
+
+    func shares(_ asked: APIRequest, _ request: Request, _ context: ServiceContext) async throws -> Response {
+        let document: any Encodable =
+            request.method == .post
+            ? try await vault.share(asked.body(upTo: Self.maxShareBytes)) : try await vault.shares()
+        return Response(try .json(document), isHead: request.method == .head, context: context)
+    }
+
+    func positions(_ context: ServiceContext) async throws -> PositionsDocument {
+        let positions = try await vault.vault.viewers.positions(of: context.viewer)
+        return PositionsDocument(positions: positions.map { PositionDocument($0) })
+    }
+
+    func setPosition(_ asked: APIRequest, _ context: ServiceContext) async throws {
+        guard let id = asked.pathID else { throw SharedTitles.unknown }
+        let order: PositionOrder = try await asked.body()
+        if let viewer = context.viewer {
+            _ = try await SharedTitles(vault: vault.vault, viewer: viewer).title(id)
+        } else {
+            _ = try await vault.vault.reference(of: id)
+        }
+        try vault.vault.viewers.setPosition(order.position, duration: order.length, of: id, for: context.viewer)
+    }
+}
+
+// What a viewer may ask for.
+extension APIResponder {
+    /// Answers a viewer, who is allowed a few routes, and sees in them what is shared with them.
+    ///
+    /// - Returns: nil if the route answers all alike.
+    func answer(
+        _ viewer: ViewerID, _ asked: APIRequest, to request: Request, about route: APIRoute, _ context: ServiceContext
+    ) async throws -> Response? {
+        func json(_ document: some Encodable) throws -> Response {
+            Response(try .json(document), isHead: request.method == .head, context: context)
+        }
+        guard route.isForViewers(request.method.rawValue) else {
+            return Response(ErrorAnswer.notForViewers, isHead: request.method == .head, context: context)
+        }
+        let titles = SharedTitles(vault: vault.vault, viewer: viewer)
+        switch route {
+        case .resources:
+            return try json(
+                try await titles.page(after: asked["after"], limit: asked.number("limit"), asked.selection))
+        case .resourceByID:
+            guard let id = asked.pathID else { throw SharedTitles.unknown }
+            return try json(try await titles.title(id))
+        case .links: return try json(try await titles.links(to: asked.body(), endingWith: context.access))
+        case .events:
+            guard !asked.namesResource else {
+                throw VaultError(.invalidArgument, "a viewer follows the events of all titles; leave out id and url")
+            }
+            return nil
+        default: return nil
+        }
+    }
+}

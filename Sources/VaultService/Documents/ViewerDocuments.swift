@@ -1,0 +1,179 @@
+package import MediaVault
+
+/// A viewer as `GET /api/v1/viewers` and `viewers list --json` report it, without the PIN.
+package struct ViewerDocument: Codable, Hashable, Sendable {
+    package let id: String
+    package let name: String
+    package let created: Timestamp
+    /// Whether they have a PIN; without one, only a ticket of the owner lets them in.
+    package let hasPIN: Bool
+    /// Whether every title is shared with them.
+    package let sharesAll: Bool
+    /// How many titles are shared with them one by one.
+    package let titles: Int
+
+    init(_ viewer: Viewer, titles: Int) {
+        (id, name, hasPIN, sharesAll) = (viewer.id.hex, viewer.name, viewer.hasPIN, viewer.sharesAll)
+        created = Timestamp(seconds: viewer.created)
+        self.titles = titles
+    }
+}
+
+/// The viewers of a vault.
+package struct ViewersDocument: Codable, Sendable {
+    package let viewers: [ViewerDocument]
+    /// How many records of viewers, shares and positions cannot be read; they admit and share nothing.
+    package let damaged: Int
+}
+
+/// The body of `POST /api/v1/viewers`.
+package struct ViewerOrder: Codable, Sendable {
+    let name: String
+    /// Nil if only a ticket of the owner lets them in.
+    let pin: PIN?
+    /// Whether every title is shared with them; not if omitted.
+    let sharesAll: Bool?
+
+    package init(name: String, pin: PIN?, sharesAll: Bool) {
+        (self.name, self.pin, self.sharesAll) = (name, pin, sharesAll)
+    }
+}
+
+/// The body of `PATCH /api/v1/viewers`: what is omitted stays.
+package struct ViewerChange: Codable, Sendable {
+    let id: String
+    let name: String?
+    let pin: PIN?
+    /// False takes the PIN away.
+    let hasPIN: Bool?
+    let sharesAll: Bool?
+
+    package init(id: String, name: String? = nil, pin: PIN? = nil, hasPIN: Bool? = nil, sharesAll: Bool? = nil) {
+        (self.id, self.name, self.pin, self.hasPIN, self.sharesAll) = (id, name, pin, hasPIN, sharesAll)
+    }
+}
+
+/// With whom a title is shared.
+package struct ShareDocument: Codable, Hashable, Sendable {
+    /// The title.
+    package let id: TitleID
+    /// The ids of the viewers with whom it is shared by itself.
+    package let viewers: [String]
+}
+
+/// With whom titles are shared one by one, as `GET /api/v1/shares` reports it.
+package struct SharesDocument: Codable, Sendable {
+    package let shares: [ShareDocument]
+}
+
+/// The body of `POST /api/v1/shares`.
+package struct ShareOrder: Codable, Sendable {
+    let resources: [TitleID]
+    /// The id of a viewer; null for all that there are.
+    @OrNull var viewer: String?
+    let shared: Bool
+
+    /// The most titles of a request.
+    package static let maxCount = 10_000
+
+    package init(_ resources: [TitleID], viewer: String?, shared: Bool) {
+        self.resources = resources
+        self.viewer = viewer
+        self.shared = shared
+    }
+}
+
+/// The result of sharing titles.
+package struct SharedDocument: Codable, Hashable, Sendable {
+    /// How many titles are shared with others than before.
+    package let changed: Int
+}
+
+/// How far a title was played.
+struct PositionDocument: Codable, Hashable, Sendable {
+    /// The title.
+    let id: TitleID
+    /// Where it continues.
+    let seconds: Double
+    /// How long it plays, as the player knows it.
+    @OrNull var duration: Double?
+    let changed: Timestamp
+
+    init(_ position: PlaybackPosition) {
+        id = position.title
+        seconds = Double(position.position) / 1000
+        duration = position.duration.map { Double($0) / 1000 }
+        changed = Timestamp(seconds: position.changed)
+    }
+}
+
+/// How far titles were played by the one who asks, the latest first.
+struct PositionsDocument: Codable, Sendable {
+    let positions: [PositionDocument]
+}
+
+/// The body of `PUT /api/v1/resources/{id}/position`.
+struct PositionOrder: Codable, Sendable {
+    private let seconds: Double
+    private let duration: Double?
+
+    /// The position in milliseconds.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` if it is out of bounds.
+    var position: Int64 { get throws { try Self.milliseconds(seconds) } }
+
+    /// The duration in milliseconds; nil if the player does not know it.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` if it is out of bounds.
+    var length: Int64? { get throws { try duration.map(Self.milliseconds) } }
+
+    /// The most seconds: ten thousand hours.
+    private static let maxSeconds = 36_000_000.0
+
+    private static func milliseconds(_ seconds: Double) throws -> Int64 {
+        guard (0...maxSeconds).contains(seconds) else {
+            throw VaultError(
+                .invalidArgument, "seconds and duration must be between 0 and \(Int(maxSeconds))")
+        }
+        return Int64(seconds * 1000)
+    }
+}
+
+/// A title as a viewer sees it: nothing in it tells where it comes from.
+struct ViewedTitleDocument: Codable, Sendable {
+    let id: TitleID
+    @OrNull var name: String?
+    /// The kind of its manifest; null for a file that plays as it is.
+    @OrNull var kind: ManifestKind?
+    @OrNull var type: String?
+    /// How long it plays, in milliseconds.
+    @OrNull var duration: Int64?
+    @OrNull var size: Int64?
+    /// How many bytes are held.
+    let bytes: Int64
+    /// Whether all of it is held.
+    let complete: Bool
+    let added: Timestamp
+
+    /// Nil for a part of a title, which has no id.
+    init?(_ title: ResourceSummary) {
+        guard let id = title.id else { return nil }
+        self.id = id
+        (name, kind, duration) = (title.name, title.manifestKind, title.duration)
+        type = title.type.flatMap { MediaType.one($0) }
+        (size, bytes, complete, added) = (title.wholeSize, title.wholeBytes, title.isWhole, title.added)
+    }
+}
+
+/// One page of the titles that are shared with a viewer.
+struct ViewedPageDocument: Codable, Sendable {
+    let resources: [ViewedTitleDocument]
+    /// The value of `after` for the next page; `null` on the last page.
+    @OrNull var next: String?
+}
+
+/// The current state of a title that has changed, for a viewer: the event `resource`.
+struct ViewedChangeDocument: Codable, Sendable {
+    let id: TitleID
+    let resource: ViewedTitleDocument
+}

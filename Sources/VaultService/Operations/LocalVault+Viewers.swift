@@ -1,0 +1,56 @@
+import Foundation
+import MediaVault
+import VaultModel
+
+// Viewers, and what is shared with them.
+extension LocalVault {
+    package func viewers() async throws -> ViewersDocument {
+        let viewers = vault.viewers
+        return ViewersDocument(viewers: viewers.all.map(document), damaged: viewers.unreadableCount)
+    }
+
+    private func document(_ viewer: Viewer) -> ViewerDocument {
+        ViewerDocument(viewer, titles: vault.viewers.shares(with: viewer.id).count)
+    }
+
+    package func addViewer(_ order: ViewerOrder) async throws -> ViewerDocument {
+        document(
+            try await vault.viewers.add(order.name, pin: order.pin, sharesAll: order.sharesAll ?? false))
+    }
+
+    package func changeViewer(_ change: ViewerChange) async throws -> ViewerDocument {
+        guard change.pin == nil || change.hasPIN != false else {
+            throw VaultError(.invalidArgument, "the request sets a PIN and takes it away; leave out pin or hasPIN")
+        }
+        guard change.pin != nil || change.hasPIN != true else {
+            throw VaultError(.invalidArgument, "hasPIN can only be false; give a pin to set one")
+        }
+        let id = try Self.viewerID(change.id)
+        let pin: PINChange = change.pin.map { .set($0) } ?? (change.hasPIN == false ? .remove : .keep)
+        return document(
+            try await vault.viewers.change(id, name: change.name, pin: pin, sharesAll: change.sharesAll))
+    }
+
+    package func removeViewer(_ id: String) async throws { try await vault.viewers.remove(Self.viewerID(id)) }
+
+    package func shares() async throws -> SharesDocument {
+        SharesDocument(
+            shares: vault.viewers.shares.map { ShareDocument(id: $0.title, viewers: $0.viewers.map(\.hex).sorted()) })
+    }
+
+    package func share(_ order: ShareOrder) async throws -> SharedDocument {
+        guard (1...ShareOrder.maxCount).contains(order.resources.count) else {
+            throw VaultError(.invalidArgument, "resources must name 1 to \(ShareOrder.maxCount) titles")
+        }
+        let viewer = try order.viewer.map { try Self.viewerID($0) }
+        return SharedDocument(
+            changed: try await vault.viewers.share(order.resources, with: viewer, isShared: order.shared))
+    }
+
+    private static func viewerID(_ text: String) throws -> ViewerID {
+        guard let id = ViewerID(hex: text) else {
+            throw VaultError(.invalidArgument, "the request's id is not the id of a viewer; list the viewers")
+        }
+        return id
+    }
+}

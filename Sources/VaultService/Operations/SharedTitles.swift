@@ -1,0 +1,80 @@
+import Foundation
+import MediaVault
+import VaultModel
+
+/// The titles of a vault as one viewer sees them: those that are shared with them, without their origins.
+///
+/// A title that is not shared is one that does not exist.
+struct SharedTitles: Sendable {
+    let vault: Vault
+    let viewer: ViewerID
+
+    /// The error for a title that the vault does not have, and for one that is not shared.
+    static let unknown = VaultError(.notHeld, "there is no such title; list the titles")
+
+    /// Returns a title.
+    ///
+    /// - Throws: ``unknown``.
+    func title(_ id: TitleID) async throws -> ViewedTitleDocument {
+        guard vault.viewers.isShared(id, with: viewer), let reference = try? await vault.reference(of: id),
+            let title = try await vault.summary(of: reference).flatMap(ViewedTitleDocument.init)
+        else { throw Self.unknown }
+        return title
+    }
+
+    /// Returns a page of the titles that a selection has, in its order, or that of their names.
+    func page(after cursor: String?, limit: Int?, _ selection: ListSelection) async throws -> ViewedPageDocument {
+        let limit = try LocalVault.checked(limit)
+        let cursor = try cursor.map { try LocalVault.read($0, ListCursor.init) }
+        let titles = try await vault.viewers.summaries(sharedWith: viewer)
+        let byID = Dictionary(titles.compactMap { title in title.id.map { ($0, title) } }) { first, _ in first }
+        // Without their URLs: neither a search nor an order may tell what these contain.
+        let page = try selection.page(
+            of: byID.values.map { ListedDocument($0).withoutOrigin }, after: cursor, limit: limit)
+        return ViewedPageDocument(
+            resources: page.titles.compactMap { $0.id.flatMap { byID[$0] }.flatMap(ViewedTitleDocument.init) },
+            next: page.next?.description)
+    }
+
+    /// Creates a link to each title, which shows nothing of its origin.
+    ///
+    /// - Parameter access: the session with which the links end; nil if they end only with their expiry.
+    func links(to order: LinkOrder, endingWith access: TokenAccess?) async throws -> LinkDocument {
+        let details = order.details
+        guard details.name == nil else {
+            throw VaultError(.invalidArgument, "only the owner of the vault creates named links; leave out the name")
+        }
+        let expiry = try GrantExpiry(
+            lifetime: details.lifetime, expires: details.expires, standard: .after(GrantExpiry.standardOfLinks))
+        let end = try expiry.endOfUnnamed(now: Int64(Date().timeIntervalSince1970))
+        var paths: [String] = []
+        for document in try order.documents {
+            guard let id = document.id, document.contentID == nil, document.fields == nil else {
+                throw VaultError(.invalidArgument, "a viewer names titles by their ids alone; give an id")
+            }
+            guard vault.viewers.isShared(id, with: viewer), let reference = try? await vault.reference(of: id) else {
+                throw Self.unknown
+            }
+            paths.append(
+                try await vault.hiddenPath(
+                    for: reference, HiddenTitle(title: id, viewer: viewer), expires: end, endingWith: access))
+        }
+        return LinkDocument(paths: paths, expires: end)
+    }
+}
+
+extension VaultError {
+    /// The error as a viewer may see it: many messages say where a title comes from, or what the service runs on.
+    var withoutOrigin: VaultError {
+        var told = self
+        (told.hint, told.originStatus) = (nil, nil)
+        switch code {
+        case .invalidArgument, .busy, .closed, .locked, .unsatisfiableRange: break
+        case .notHeld where self == SharedTitles.unknown: break
+        case .notHeld, .unreachable, .refused, .invalidResponse, .integrity, .changed, .notMedia, .removed:
+            told.message = "the title cannot be played at the moment; try again later, or ask the owner of the vault"
+        default: told.message = "the service could not do this; try again later, or ask the owner of the vault"
+        }
+        return told
+    }
+}

@@ -1,0 +1,292 @@
+import HTTPTypes
+import Hummingbird
+import MediaVault
+import NIOPosix
+import OriginTestSupport
+import Testing
+import VaultModel
+
+@testable import VaultService
+
+@Suite("What the API gives viewers, and says of them", .timeLimit(.minutes(5)))
+struct ViewerRouteTests {
+    private static let media = ScriptedResource(seed: 3, length: 1000)
+
+    /// Runs a service over a vault with films under a folder of an origin, by their names.
+    private func serving(
+        _ films: [String], _ body: @escaping @Sendable (RunningService, ScriptedOrigin, [TitleID]) async throws -> Void
+    ) async throws {
+        let origin = try ScriptedOrigin(Self.media)
+        defer { origin.stop() }
+        try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
+            var ids: [TitleID] = []
+            for name in films {
+                let url = origin.url("/secretfolder/\(name).mp4?token=hunter2")
+                for try await _ in service.vault.download(url) {}
+                ids.append(try #require(try await service.vault.summary(of: url)?.id))
+            }
+            try await body(service, origin, ids)
+        }
+    }
+
+    @Test("A viewer is added, listed, changed and removed by the owner, and no answer has the PIN")
+    func administration() async throws {
+        try await serving(["one"]) { service, _, ids in
+            func ask(_ method: String, _ rest: String, _ body: String = "", _ status: Int = 200) async throws -> [UInt8]
+            {
+                let answer = try await service.control(method, "/api/v1/\(rest)", body: body)
+                let text = String(decoding: answer.body, as: UTF8.self)
+                #expect(answer.head.status == status, "\(method) \(rest): \(text)")
+                #expect(!text.contains("24681357"))
+                return answer.body
+            }
+            let added = try await ask("POST", "viewers", #"{"name":"Anna","pin":"24681357"}"#)
+            #expect(try SchemaCheck.faults(of: added, "Viewer") == [])
+            let anna = try JSONText.read(ViewerDocument.self, from: added)
+            #expect(anna.hasPIN && !anna.sharesAll && anna.titles == 0)
+            _ = try await ask("POST", "viewers", #"{"name":"anna"}"#, 409)
+            for odd in [#"{"name":""}"#, #"{"name":"B","pin":"123"}"#, #"{"name":"B","hasPIN":true}"#, "{}"] {
+                _ = try await ask("POST", "viewers", odd, 400)
+            }
+            let share = #"{"resources":["\#(ids[0])"],"viewer":"\#(anna.id)","shared":true}"#
+            #expect(try await SchemaCheck.faults(of: ask("POST", "shares", share), "Shared") == [])
+            #expect(try await SchemaCheck.faults(of: ask("GET", "shares"), "Shares") == [])
+            let listed = try JSONText.read(ViewersDocument.self, from: try await ask("GET", "viewers"))
+            #expect(listed.viewers.map(\.titles) == [1])
+            let changed = try await ask(
+                "PATCH", "viewers", #"{"id":"\#(anna.id)","name":"Berta","hasPIN":false,"sharesAll":true}"#)
+            let berta = try JSONText.read(ViewerDocument.self, from: changed)
+            #expect(berta.name == "Berta" && !berta.hasPIN && berta.sharesAll)
+            for odd in [
+                #"{"id":"x","name":"B"}"#, #"{"id":"\#(anna.id)","hasPIN":true}"#,
+                #"{"id":"\#(anna.id)","hasPIN":false,"pin":"24681357"}"#,
+            ] { _ = try await ask("PATCH", "viewers", odd, 400) }
+            for odd in [
+                #"{"resources":[],"viewer":null,"shared":true}"#, #"{"resources":["\#(ids[0])"],"shared":true}"#,
+            ] { _ = try await ask("POST", "shares", odd, 400) }
+            _ = try await ask("POST", "shares", #"{"resources":["aaaaaaaa"],"viewer":null,"shared":true}"#, 404)
+            _ = try await ask("DELETE", "viewers", "", 400)
+            _ = try await ask("DELETE", "viewers?id=\(anna.id)")
+            _ = try await ask("DELETE", "viewers?id=\(anna.id)", "", 404)
+        }
+    }
+
+    @Test("A viewer sees what is shared with them; other titles do not exist, and nothing says where they come from")
+    func seen() async throws {
+        try await serving(["one", "two", "three"]) { service, origin, ids in
+            let vault = service.vault
+            try await vault.setName("Film B", of: vault.reference(of: ids[0]))
+            try await vault.setName("Film A", of: vault.reference(of: ids[1]))
+            let anna = try await vault.viewers.add("Anna")
+            try await vault.viewers.share([ids[0], ids[1]], with: anna.id)
+            let viewer = AskingViewer(vault, anna.id)
+            func names(_ query: String) async throws -> [String?] {
+                let answer = try await viewer.ask("GET", "resources?\(query)")
+                #expect(answer.status == 200 && !answer.body.contains("secretfolder"))
+                #expect(!answer.body.contains("hunter2") && !answer.body.contains("127.0.0.1"))
+                #expect(try SchemaCheck.faults(of: Array(answer.body.utf8), "ViewedPage") == [])
+                return try JSONText.read(ViewedPageDocument.self, from: Array(answer.body.utf8)).resources.map(\.name)
+            }
+            #expect(try await names("") == ["Film A", "Film B"])
+            #expect(try await names("sort=added&filter=held").count == 2)
+            #expect(try await names("search=film%20b") == ["Film B"])
+            // A search must not tell what a URL contains.
+            for text in ["secretfolder", "mp4", "hunter2", "127.0.0.1", "one"] {
+                #expect(try await names("search=\(text)") == [], "\(text)")
+            }
+            let first = try await viewer.ask("GET", "resources?limit=1")
+            let next = try #require(
+                try JSONText.read(ViewedPageDocument.self, from: Array(first.body.utf8)).next)
+            #expect(try await names("limit=1&after=\(next)") == ["Film B"])
+            let one = try await viewer.ask("GET", "resources/\(ids[0])")
+            #expect(one.status == 200 && !one.body.contains("secretfolder"))
+            #expect(try SchemaCheck.faults(of: Array(one.body.utf8), "ViewedTitle") == [])
+            let (hidden, none) = (
+                try await viewer.ask("GET", "resources/\(ids[2])"), try await viewer.ask("GET", "resources/aaaaaaaa")
+            )
+            #expect(hidden.status == 404 && hidden.body == none.body && hidden.head == none.head)
+            _ = origin
+        }
+    }
+
+    @Test("Nothing but the few routes for viewers answers them, whatever the method")
+    func allowed() async throws {
+        let allowed: Set = [
+            "GET resources", "GET resources/{id}", "POST links", "GET events", "GET positions",
+            "PUT resources/{id}/position",
+        ]
+        var found: Set<String> = []
+        for route in APIRoute.allCases {
+            for method in route.methods where route.isForViewers(method) {
+                found.insert("\(method == "HEAD" ? "GET" : method) \(route.rawValue)")
+            }
+        }
+        #expect(found == allowed)
+        try await serving(["one"]) { service, _, ids in
+            let anna = try await service.vault.viewers.add("Anna", sharesAll: true)
+            let viewer = AskingViewer(service.vault, anna.id)
+            for route in APIRoute.allCases {
+                for method in route.methods where !route.isForViewers(method) {
+                    let rest = route.rawValue.replacing("{id}", with: ids[0].description)
+                    let answer = try await viewer.ask(method, rest)
+                    #expect(answer.status == 403, "\(method) \(rest)")
+                }
+            }
+            #expect(try await viewer.ask("GET", "resources/\(ids[0])").status == 200)
+        }
+    }
+
+    @Test("A viewer and the owner each have their own positions")
+    func positions() async throws {
+        try await serving(["one", "two"]) { service, _, ids in
+            let anna = try await service.vault.viewers.add("Anna")
+            try await service.vault.viewers.share([ids[0]], with: anna.id)
+            let viewer = AskingViewer(service.vault, anna.id)
+            let path = "resources/\(ids[0])/position"
+            #expect(try await viewer.ask("PUT", path, #"{"seconds":70.5,"duration":100}"#).status == 200)
+            #expect(try await viewer.ask("PUT", "resources/\(ids[1])/position", #"{"seconds":1}"#).status == 404)
+            for odd in [#"{"seconds":-1}"#, #"{"seconds":36000001}"#, #"{"seconds":"1"}"#, "{}"] {
+                #expect(try await viewer.ask("PUT", path, odd).status == 400, "\(odd)")
+            }
+            let told = try await viewer.ask("GET", "positions").body
+            #expect(try SchemaCheck.faults(of: Array(told.utf8), "Positions") == [])
+            #expect(told.contains(#""seconds":70.5"#) && told.contains(#""duration":100"#))
+            let own = try await service.control("GET", "/api/v1/positions")
+            #expect(String(decoding: own.body, as: UTF8.self).contains(#""positions":[]"#))
+            let put = try await service.control(
+                "PUT", "/api/v1/resources/\(ids[1])/position", body: #"{"seconds":3}"#)
+            #expect(put.head.status == 200)
+            #expect(try await service.vault.viewers.positions(of: nil).map(\.title) == [ids[1]])
+            let unknown = try await service.control(
+                "PUT", "/api/v1/resources/aaaaaaaa/position", body: #"{"seconds":3}"#)
+            #expect(unknown.head.status == 404)
+        }
+    }
+
+    @Test("A viewer's link plays a shared title with nothing of its URL, until it is shared no more")
+    func link() async throws {
+        try await serving(["one", "two"]) { service, origin, ids in
+            let vault = service.vault
+            let anna = try await vault.viewers.add("Anna")
+            try await vault.viewers.share([ids[0]], with: anna.id)
+            var viewer = AskingViewer(vault, anna.id)
+            let token = try await vault.createToken(.play)
+            viewer.access = vault.tokens.access(byToken: token.text, now: 0)
+            func link(_ body: String) async throws -> (status: Int, path: String) {
+                let answer = try await viewer.ask("POST", "links", body)
+                guard answer.status == 200 else { return (answer.status, answer.body) }
+                return (200, try JSONText.read(LinkDocument.self, from: Array(answer.body.utf8)).path)
+            }
+            let made = try await link(#"{"id":"\#(ids[0])"}"#)
+            #expect(made.status == 200 && made.path.hasPrefix("/media/v/") && made.path.hasSuffix("/title.mp4"))
+            func get(_ path: String, _ range: String = "bytes=0-") async throws -> (head: RawHead, body: [UInt8]) {
+                try #require(
+                    try await service.client().ask("GET", path, host: service.host, fields: ["Range": range]))
+            }
+            for _ in 0..<2 {
+                let answer = try await get(made.path, "bytes=100-199")
+                #expect(answer.head.status == 206 && answer.body == Self.media.media.bytes(100..<200))
+                let fields = "\(answer.head.fields)"
+                #expect(!fields.contains("secretfolder") && !fields.contains("127.0.0.1"))
+            }
+            // No other file of the origin's folder, and no link that was changed.
+            let folder = made.path.dropLast("title.mp4".count)
+            for other in ["\(folder)two.mp4?token=hunter2", "\(folder)", "\(folder)title.mp3", "\(made.path)?a=b"] {
+                #expect(try await get(other).head.status == 404, "\(other)")
+            }
+            let bytes = Array(made.path.utf8)
+            for place in [9, 20, 60, bytes.count - 15] {
+                var changed = bytes
+                changed[place] = changed[place] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
+                #expect(try await get(String(decoding: changed, as: UTF8.self)).head.status == 404, "\(place)")
+            }
+            #expect(try await link(#"{"id":"\#(ids[1])"}"#).status == 404)
+            for odd in [
+                #"{"url":"\#(origin.url("/secretfolder/one.mp4?token=hunter2"))"}"#, #"{"id":"\#(ids[0])","name":"a"}"#,
+                #"{"id":"\#(ids[0])","fields":[["A","b"]]}"#,
+            ] { #expect(try await link(odd).status == 400, "\(odd)") }
+            try await vault.viewers.share([ids[0]], with: anna.id, isShared: false)
+            #expect(try await get(made.path).head.status == 404)
+            try await vault.viewers.share([ids[0]], with: anna.id)
+            #expect(try await get(made.path).head.status == 206)
+            // It ends with the session that it was created in.
+            try await vault.revoke([token.grant])
+            #expect(try await get(made.path).head.status == 404)
+        }
+    }
+
+    @Test("What goes wrong with a title tells a viewer nothing of its origin")
+    func errors() async throws {
+        let origin = try ScriptedOrigin { _ in ScriptedAnswer(403, fields: ["Content-Length": "0"]) }
+        try await RunningService.run(over: try await TestVault()) { service in
+            let url = origin.url("/secretfolder/film.mp4?token=hunter2")
+            try await service.vault.setMode(.online, for: MediaReference(url))
+            let id = try #require(try await service.vault.summary(of: url)?.id)
+            let anna = try await service.vault.viewers.add("Anna", sharesAll: true)
+            let path = try await AskingViewer(service.vault, anna.id).ask("POST", "links", #"{"id":"\#(id)"}"#).body
+            let link = try JSONText.read(LinkDocument.self, from: Array(path.utf8)).path
+            let answer = try #require(try await service.client().ask("GET", link, host: service.host))
+            let text = String(decoding: answer.body, as: UTF8.self) + "\(answer.head.fields)"
+            #expect(answer.head.status == 502 && text.contains("cannot be played at the moment"))
+            for word in ["secretfolder", "hunter2", "127.0.0.1:\(url.port ?? 0)/", "film.mp4", "403"] {
+                #expect(!text.contains(word), "\(word) in \(text)")
+            }
+        }
+    }
+
+    @Test("A viewer is told of the titles that are shared with them, live as that changes, and of no others")
+    func events() async throws {
+        try await serving(["one", "two"]) { service, origin, ids in
+            let vault = service.vault
+            let anna = try await vault.viewers.add("Anna")
+            let told = ToldText()
+            let listening = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+                .bind(host: "127.0.0.1", port: 0).get()
+            let feed = EventFeed(
+                vault: vault, downloads: DownloadRegistry(), only: nil, access: nil, viewer: anna.id,
+                channel: UnreadChannel(listening, unread: 0))
+            let telling = Task {
+                var sent: Int64 = 0
+                var writer: any ResponseBodyWriter = RecordingWriter { text in told.add(text) }
+                try await feed.write(to: &writer, counting: &sent)
+            }
+            func wait(for text: String) async throws {
+                for _ in 0..<200 where !told.has(text) {
+                    try await Task.sleep(for: .milliseconds(50))
+                }
+                #expect(told.has(text), "\(text)")
+            }
+            try await wait(for: ":\n")
+            try await vault.setName("Hidden", of: vault.reference(of: ids[1]))
+            try await vault.viewers.share([ids[0]], with: anna.id)
+            try await wait(for: #"event: resource"#)
+            try await vault.setName("Shown", of: vault.reference(of: ids[0]))
+            try await wait(for: #""name":"Shown""#)
+            try await vault.viewers.share([ids[0]], with: anna.id, isShared: false)
+            try await wait(for: #"event: removed"#)
+            _ = try await vault.remove(vault.reference(of: ids[1]))
+            try await vault.viewers.share([ids[0]], with: anna.id)
+            _ = try await vault.remove(vault.reference(of: ids[0]))
+            try await vault.viewers.remove(anna.id)
+            // The feed of someone who is no viewer any more ends.
+            try await telling.value
+            try await listening.close()
+            let text = told.all
+            for word in ["Hidden", "secretfolder", "hunter2", "127.0.0.1", ids[1].description, "\"url\""] {
+                #expect(!text.contains(word), "\(word)")
+            }
+            _ = origin
+        }
+    }
+}
+
+/// What a feed has written.
+private final class ToldText: Sendable {
+    private let text = Locked("")
+
+    var all: String { text.withLock(\.self) }
+
+    func add(_ more: String) { text.withLock { $0 += more } }
+
+    func has(_ part: String) -> Bool { text.withLock { $0.contains(part) } }
+}

@@ -1,0 +1,112 @@
+import MediaVault
+import OriginTestSupport
+import Testing
+import VaultModel
+
+@testable import VaultService
+
+@Suite("Manifests for viewers show nothing of their origin", .timeLimit(.minutes(5)))
+struct HiddenManifestTests {
+    private static let segment = ScriptedResource(seed: 4, length: 1000)
+
+    /// Returns an origin with these texts by their paths, and media at every other path.
+    private static func origin(_ texts: [String: (text: String, type: String)]) throws -> ScriptedOrigin {
+        try ScriptedOrigin { request in
+            guard let known = texts[request.target] else { return segment.answer(to: request) }
+            var answer = ScriptedAnswer(
+                200, fields: ["Content-Type": known.type, "Content-Length": String(known.text.utf8.count)])
+            if request.method == "GET" { answer.body = [.bytes(Array(known.text.utf8))] }
+            return answer
+        }
+    }
+
+    /// Runs a service with a title that is shared with a viewer, and the link that they get.
+    private func serving(
+        _ origin: ScriptedOrigin, _ path: String,
+        _ body: @escaping @Sendable (RunningService, Viewer, _ link: String) async throws -> Void
+    ) async throws {
+        defer { origin.stop() }
+        try await RunningService.run(over: try await TestVault()) { service in
+            let url = origin.url(path)
+            for try await _ in service.vault.download(url) {}
+            let id = try #require(try await service.vault.summary(of: url)?.id)
+            let anna = try await service.vault.viewers.add("Anna")
+            try await service.vault.viewers.share([id], with: anna.id)
+            let made = try await AskingViewer(service.vault, anna.id).ask("POST", "links", #"{"id":"\#(id)"}"#).body
+            try await body(service, anna, JSONText.read(LinkDocument.self, from: Array(made.utf8)).path)
+        }
+    }
+
+    private static func get(_ path: String, _ service: RunningService) async throws -> (status: Int, text: String) {
+        let answer = try #require(try await service.client().ask("GET", path, host: service.host))
+        let text = String(decoding: answer.body, as: UTF8.self)
+        for word in ["secretfolder", "hunter2"] {
+            #expect(!text.contains(word) && !"\(answer.head.fields)".contains(word), "\(word) in \(path)")
+        }
+        return (answer.head.status, text)
+    }
+
+    private static func links(_ playlist: String) -> [String] {
+        playlist.split(whereSeparator: \.isNewline).filter { !$0.hasPrefix("#") }.map(String.init)
+    }
+
+    @Test("Every link of an HLS title is sealed, also those of its media playlists, and plays")
+    func hls() async throws {
+        let type = "application/vnd.apple.mpegurl"
+        let list = "#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXTINF:2,\n"
+        let origin = try Self.origin([
+            "/secretfolder/x.m3u8?token=hunter2": (
+                "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1000\nlow/y.m3u8?token=hunter2\n", type
+            ),
+            "/secretfolder/low/y.m3u8?token=hunter2": (
+                "\(list)# made by 127.0.0.1\n1.ts?token=hunter2\n#EXTINF:2,\n../../secretfolder/2.ts\n#EXT-X-ENDLIST\n",
+                type
+            ),
+        ])
+        try await serving(origin, "/secretfolder/x.m3u8?token=hunter2") { service, anna, link in
+            #expect(link.hasSuffix("/title.m3u8"))
+            let main = try await Self.get(link, service)
+            let inner = try #require(Self.links(main.text).first)
+            #expect(main.status == 200 && inner.hasPrefix("/media/v/") && inner.hasSuffix("/title.m3u8"))
+            // One link has one text, so that a player knows a segment again.
+            #expect(try await Self.get(link, service).text == main.text)
+            let media = try await Self.get(inner, service)
+            let segments = Self.links(media.text)
+            #expect(segments.count == 2 && !media.text.contains("127.0.0.1"))
+            for segment in segments {
+                #expect(segment.hasPrefix("/media/v/") && segment.hasSuffix("/title.ts"))
+                let answer = try #require(try await service.client().ask("GET", segment, host: service.host))
+                #expect(answer.head.status == 200 && answer.body == Self.segment.media.bytes(0..<1000))
+            }
+            // The links of a title go with its share.
+            try await service.vault.viewers.remove(anna.id)
+            for path in [link, inner] + segments { #expect(try await Self.get(path, service).status == 404) }
+        }
+    }
+
+    @Test("The segments of a DASH title are found below its link, and another title in their folder is not")
+    func dash() async throws {
+        let mpd = """
+            <MPD xmlns="urn:mpeg:dash:schema:mpd:2011" type="static" mediaPresentationDuration="PT4S" \
+            minBufferTime="PT1S" profiles="urn:mpeg:dash:profile:isoff-on-demand:2011"><Period><AdaptationSet \
+            mimeType="video/mp4"><SegmentTemplate media="seg-$Number$.m4s" initialization="init.mp4" duration="2" \
+            startNumber="1"/><Representation id="v" bandwidth="1000"/></AdaptationSet></Period></MPD>
+            """
+        let origin = try Self.origin(["/secretfolder/x.mpd?token=hunter2": (mpd, "application/dash+xml")])
+        try await serving(origin, "/secretfolder/x.mpd?token=hunter2") { service, _, link in
+            let other = origin.url("/secretfolder/other.mp4")
+            for try await _ in service.vault.download(other) {}
+            #expect(link.hasSuffix("/title.mpd"))
+            #expect(try await Self.get(link, service).status == 200)
+            let folder = link.dropLast("title.mpd".count)
+            for name in ["init.mp4", "seg-1.m4s", "seg-2.m4s", "seg-1.m4s"] {
+                let answer = try #require(try await service.client().ask("GET", folder + name, host: service.host))
+                #expect(answer.head.status == 200 && answer.body.count == 1000, "\(name)")
+            }
+            #expect(try await Self.get(folder + "other.mp4", service).status == 404)
+            for escape in ["../other.mp4", "..%2fother.mp4", "%2e%2e/x"] {
+                #expect(try await Self.get(folder + escape, service).status == 404, "\(escape)")
+            }
+        }
+    }
+}
