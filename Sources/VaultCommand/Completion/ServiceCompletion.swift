@@ -70,6 +70,10 @@ enum ServiceCompletion {
         for token in try await vault.tokens().tokens { offers.add(token.name, or: token.id, token.scope.rawValue) }
     }
 
+    static let viewers = kind { vault, offers in
+        for viewer in try await vault.viewers().viewers { offers.add(viewer.name, or: viewer.id, "") }
+    }
+
     static let links = kind { vault, offers in
         for link in try await vault.links().links { offers.add(link.name, or: link.id, link.url) }
     }

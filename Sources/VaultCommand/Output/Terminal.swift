@@ -223,6 +223,8 @@ enum PassphrasePrompt {
         case new
         case oldOfBackup
         case newForBackup
+        /// The PIN of a viewer.
+        case pin
 
         /// Whether the user chooses the passphrase, which is then asked for twice.
         var isNew: Bool { self != .old && self != .oldOfBackup }
@@ -233,8 +235,12 @@ enum PassphrasePrompt {
             case .first, .new: "New passphrase: "
             case .oldOfBackup: "Passphrase of the backup: "
             case .newForBackup: "New passphrase for the backup: "
+            case .pin: "PIN: "
             }
         }
+
+        /// What is typed.
+        fileprivate var word: String { if case .pin = self { "PIN" } else { "passphrase" } }
 
         /// The error message if the user cannot be prompted.
         fileprivate var remedy: String {
@@ -243,6 +249,7 @@ enum PassphrasePrompt {
                 case .old, .first: "key"
                 case .new: "new key"
                 case .oldOfBackup, .newForBackup: "backup passphrase"
+                case .pin: "PIN"
                 }
             return "no \(missing) given; use \(options)"
         }
@@ -253,6 +260,7 @@ enum PassphrasePrompt {
             case .old, .first: "--key-file, --passphrase-file, --key-command or --credential"
             case .new: "--new-key-file, --new-passphrase-file, --new-key-command or --new-credential"
             case .oldOfBackup, .newForBackup: "--backup-passphrase-file"
+            case .pin: "--pin-file"
             }
         }
     }
@@ -272,13 +280,13 @@ enum PassphrasePrompt {
                 let count = try unsafe terminal.readHidden(question.text, into: first)
                 guard count > 0 else {
                     throw UsageError(
-                        "no passphrase was entered; run the command in the foreground and type it, or use "
+                        "no \(question.word) was entered; run the command in the foreground and type it, or use "
                             + question.options)
                 }
                 guard question.isNew else { return count }
-                let again = try unsafe terminal.readHidden("Repeat passphrase: ", into: second)
+                let again = try unsafe terminal.readHidden("Repeat \(question.word): ", into: second)
                 guard unsafe first[..<count].elementsEqual(second[..<again]) else {
-                    throw UsageError("the two passphrases differ; run the command again")
+                    throw UsageError("the two \(question.word)s differ; run the command again")
                 }
                 return count
             }

@@ -1,0 +1,96 @@
+import ArgumentParser
+import MediaVault
+import VaultService
+
+struct ShareCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "share", abstract: "Share titles with viewers.",
+        discussion: """
+            A shared title stays shared if it is fetched again, and no longer if it is removed. To share everything, \
+            also what is added later, see viewers add --all. With a running service it needs no key.
+            """)
+
+    @OptionGroup var sharing: ShareArguments
+
+    func run() async throws { try await sharing.share(true) }
+}
+
+struct UnshareCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "unshare", abstract: "End the sharing of titles with viewers.",
+        discussion: "Links that a viewer has to them play nothing from now on; what is playing may play to its end.")
+
+    @OptionGroup var sharing: ShareArguments
+
+    func run() async throws { try await sharing.share(false) }
+}
+
+/// The arguments of a command that says with whom titles are shared.
+struct ShareArguments: ParsableArguments {
+    @Argument(
+        help: ArgumentHelp("Ids or URLs of titles.", valueName: "title"), completion: ServiceCompletion.titles)
+    var titles: [String] = []
+
+    @OptionGroup var selection: TitleSelection
+
+    @Option(
+        help: ArgumentHelp("The viewer, by name; may be repeated.", valueName: "name"),
+        completion: ServiceCompletion.viewers)
+    var with: [String] = []
+
+    @Flag(help: "All viewers that there are.")
+    var withAll = false
+
+    @OptionGroup var naming: ReferenceOptions
+
+    @OptionGroup var access: VaultAccess
+
+    @OptionGroup var waiting: WaitOption
+
+    @Flag(help: "Print a JSON object.")
+    var json = false
+
+    func validate() throws {
+        try selection.check(beside: titles, naming)
+        guard with.isEmpty == withAll else { throw ValidationError("name viewers by --with, or give --with-all") }
+    }
+
+    func share(_ isShared: Bool) async throws {
+        let names = try titles.map { try TitleName($0) }
+        let naming = try await naming.naming(of: names, access.unlocking)
+        let finder = try await access.finder(waiting)
+        let (selection, with) = (selection, with)
+        let changed = try await Interruption.cancelling("some titles may be shared already") {
+            try await finder.act { vault in
+                // Before anything changes, so that a name that is spelt wrong shares nothing.
+                var viewers: [String?] = []
+                for name in with { viewers.append(try await ViewerName.id(of: name, in: vault)) }
+                let titles = try await Self.ids(of: names, selection, naming, in: vault)
+                var changed = 0
+                for viewer in viewers.isEmpty ? [nil] : viewers {
+                    for first in stride(from: 0, to: titles.count, by: ShareOrder.maxCount) {
+                        let some = Array(titles[first..<min(first + ShareOrder.maxCount, titles.count)])
+                        changed += try await vault.share(ShareOrder(some, viewer: viewer, shared: isShared)).changed
+                    }
+                }
+                return changed
+            }
+        }
+        await Terminal.shared.say("\(Count.of(changed, "title")) \(isShared ? "shared" : "no longer shared")")
+        if json { try await StandardOutput.shared.write(try JSONText.of(["changed": changed]) + "\n") }
+    }
+
+    private static func ids(
+        of names: [TitleName], _ selection: TitleSelection, _ naming: TitleNaming, in vault: any VaultClient
+    ) async throws -> [TitleID] {
+        guard !selection.isGiven else { return try await selection.titles(in: vault).compactMap(\.id) }
+        var ids: [TitleID] = []
+        for reference in try await naming.references(to: names, in: vault) {
+            guard let id = try await vault.resource(reference)?.id else {
+                throw VaultError(.notHeld, "the vault has no record of \(reference); fetch it first")
+            }
+            ids.append(id)
+        }
+        return ids
+    }
+}

@@ -1,0 +1,204 @@
+import ArgumentParser
+import MediaVault
+import VaultService
+
+struct ViewersCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "viewers", abstract: "Manage the people who see only what is shared with them.",
+        discussion: "share and unshare say what each of them sees.",
+        subcommands: [
+            ViewersAddCommand.self, ViewersListCommand.self, ViewersRenameCommand.self, ViewersPINCommand.self,
+            ViewersRemoveCommand.self,
+        ])
+}
+
+struct ViewersAddCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "add", abstract: "Add a viewer.",
+        discussion: """
+            A viewer signs in by name and PIN, sees the titles that are shared with them, and never where these come \
+            from. Without a PIN only a ticket of the owner lets them in. With a running service it needs no key.
+            """)
+
+    @Argument(help: "The name: one line of at most 100 characters.")
+    var name: String
+
+    @OptionGroup var pin: PINOptions
+
+    @Flag(name: .customLong("pin"), help: "Ask for a PIN at the terminal, twice.")
+    var asksPIN = false
+
+    @Flag(help: "Share all titles with them, also those that are added later.")
+    var all = false
+
+    @OptionGroup var access: VaultAccess
+
+    @OptionGroup var waiting: WaitOption
+
+    @Flag(help: "Print a JSON object.")
+    var json = false
+
+    func run() async throws {
+        let given = try await pin.pin(asks: asksPIN, access.unlocking)
+        let order = ViewerOrder(name: name, pin: given, sharesAll: all)
+        let finder = try await access.finder(waiting)
+        let added = try await Interruption.cancelling("the viewer may have been added; viewers list shows it") {
+            try await finder.act { try await $0.addViewer(order) }
+        }
+        if json { try await StandardOutput.shared.write(try JSONText.of(added) + "\n") }
+        let entry = added.hasPIN ? "with a PIN" : "without a PIN"
+        await Terminal.shared.say("added viewer \(Terminal.printable(added.name)), \(entry)")
+    }
+}
+
+struct ViewersListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List the viewers, and how many titles are shared with each.",
+        discussion: "Shows no PIN.", aliases: ["ls"])
+
+    @OptionGroup var access: VaultAccess
+
+    @Flag(help: "Print a JSON object.")
+    var json = false
+
+    func run() async throws {
+        let document = try await access.asking { try await $0.viewers() }
+        if document.damaged > 0 {
+            await Terminal.shared.say(
+                "\(Count.of(document.damaged, "record")) of viewers cannot be read; they admit and share nothing")
+        }
+        guard !json else { return try await StandardOutput.shared.write(try JSONText.of(document) + "\n") }
+        if document.viewers.isEmpty { await Terminal.shared.say("there are no viewers") }
+        let rows = document.viewers.map { viewer in
+            [
+                IssuedText.day(viewer.created), viewer.hasPIN ? "yes" : "no",
+                viewer.sharesAll ? "all" : "\(viewer.titles)", Terminal.printable(viewer.name),
+            ]
+        }
+        try await StandardOutput.shared.write(IssuedText.table(["ADDED", "PIN", "TITLES", "NAME"], rows))
+    }
+}
+
+struct ViewersRenameCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "rename", abstract: "Give a viewer another name.")
+
+    @Argument(help: ViewerName.help, completion: ServiceCompletion.viewers)
+    var name: String
+
+    @Argument(help: "The new name: one line of at most 100 characters.")
+    var newName: String
+
+    @OptionGroup var access: VaultAccess
+
+    @OptionGroup var waiting: WaitOption
+
+    func run() async throws {
+        let finder = try await access.finder(waiting)
+        let (name, newName) = (name, newName)
+        let changed = try await finder.act { vault in
+            let id = try await ViewerName.id(of: name, in: vault)
+            return try await vault.changeViewer(ViewerChange(id: id, name: newName))
+        }
+        await Terminal.shared.say("the viewer is named \(Terminal.printable(changed.name)) from now on")
+    }
+}
+
+struct ViewersPINCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pin", abstract: "Give a viewer another PIN, or take it away.",
+        discussion: """
+            Asks for the PIN at the terminal, twice, unless an option says where it is. A viewer who has to wait after \
+            wrong tries can sign in with the new PIN at once.
+            """)
+
+    @Argument(help: ViewerName.help, completion: ServiceCompletion.viewers)
+    var name: String
+
+    @OptionGroup var pin: PINOptions
+
+    @Flag(help: "Take the PIN away: only a ticket of the owner lets the viewer in.")
+    var none = false
+
+    @OptionGroup var access: VaultAccess
+
+    @OptionGroup var waiting: WaitOption
+
+    func validate() throws {
+        if none, pin.pinFile != nil { throw ValidationError("give --pin-file or --none, not both") }
+    }
+
+    func run() async throws {
+        let given = none ? nil : try await pin.pin(asks: true, access.unlocking)
+        let finder = try await access.finder(waiting)
+        let name = name
+        let changed = try await finder.act { vault in
+            let id = try await ViewerName.id(of: name, in: vault)
+            return try await vault.changeViewer(ViewerChange(id: id, pin: given, hasPIN: given == nil ? false : nil))
+        }
+        await Terminal.shared.say(
+            "viewer \(Terminal.printable(changed.name)) has \(changed.hasPIN ? "a new PIN" : "no PIN any more")")
+    }
+}
+
+struct ViewersRemoveCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove", abstract: "Remove viewers, with how far they have played titles.",
+        discussion: "Their links play nothing from now on.", aliases: ["rm"])
+
+    @Argument(help: ViewerName.help, completion: ServiceCompletion.viewers)
+    var names: [String]
+
+    @OptionGroup var access: VaultAccess
+
+    @OptionGroup var waiting: WaitOption
+
+    func run() async throws {
+        let finder = try await access.finder(waiting)
+        let names = names
+        let count = try await Interruption.cancelling("viewers list shows who is left") {
+            try await finder.act { vault in
+                var ids: Set<String> = []
+                for name in names { ids.insert(try await ViewerName.id(of: name, in: vault)) }
+                for id in ids { try await vault.removeViewer(id) }
+                return ids.count
+            }
+        }
+        await Terminal.shared.say("\(Count.of(count, "viewer")) removed")
+    }
+}
+
+/// Where the PIN of a viewer comes from: never from an argument, because other processes can read arguments.
+struct PINOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("File that contains the PIN.", valueName: "file"), completion: .file())
+    var pinFile: String?
+
+    /// Returns the PIN; nil if none is given.
+    ///
+    /// - Parameter asks: whether to ask for it at the terminal if there is no file.
+    func pin(asks: Bool, _ unlocking: UnlockOptions) async throws -> PIN? {
+        if let pinFile {
+            let path = AbsolutePath.of(pinFile, from: ProcessEnvironment.current.workingDirectory)
+            return try await PIN.read(path, allowLoose: unlocking.allowLooseKeyFile)
+        }
+        return asks ? try PIN(try await PassphrasePrompt.ask(.pin)) : nil
+    }
+}
+
+/// A viewer as arguments name them.
+enum ViewerName {
+    static let help = ArgumentHelp("The name of a viewer, or the id, as list --json prints it.", valueName: "name")
+
+    /// Returns the id of a viewer.
+    ///
+    /// - Throws: ``VaultError`` with code `notHeld` if there is none with the name or id.
+    static func id(of name: String, in vault: any VaultClient) async throws -> String {
+        let viewers = try await vault.viewers().viewers
+        let folded = name.lowercased()
+        let found = viewers.first { $0.name.lowercased() == folded } ?? viewers.first { $0.id == name }
+        guard let found else {
+            throw VaultError(
+                .notHeld, "there is no viewer with this name; mediavault viewers list shows those that there are")
+        }
+        return found.id
+    }
+}
