@@ -136,8 +136,9 @@ struct ControlSocketTests {
             let isWhole = [
                 .status, .resources, .settings, .downloads, .events, .openAPI, .revocations, .audit, .locks, .keys,
                 .rewraps, .keyring, .links, .tokens, .tickets, .readiness, .subscriptions, .sessions, .evictions,
+                .viewers, .shares, .positions,
             ].contains(route)
-            let needsBody = [.nameByID, .modeByID].contains(route)
+            let needsBody = [.nameByID, .modeByID, .positionByID].contains(route)
             // A token is no session.
             let isMissing = route == .session || path != route.path && !needsBody
             #expect(answer.head.status == (isWhole ? 200 : isMissing ? 404 : 400))

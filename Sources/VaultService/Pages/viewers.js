@@ -1,0 +1,65 @@
+// The people who see what the owner shares with them.
+
+import {get, query, request} from './api.js';
+import {code} from './qr.js';
+import {ask, button, busy, check, field, h, nameOf, note, number, row, t, table} from './ui.js';
+
+// Shows a link that signs another device in, and the code of it for a camera.
+export async function passOn(title, words, order) {
+	const {ticket} = await request('POST', 'tickets', {use: 'session', ...order});
+	const link = `${location.origin}/#ticket=${ticket}`;
+	await ask(title, [words, code(link, t('code')), h('code.secret', {tabindex: 0}, link)].filter(Boolean), null, {cancel: t('close')});
+}
+
+const pinField = () => h('input', {type: 'password', minlength: 4, maxlength: 64, autocomplete: 'new-password', inputmode: 'numeric'});
+
+export async function viewers(place, signal) {
+	const list = h('div'), name = h('input', {maxlength: 100, required: true, autocomplete: 'off'}), pin = pinField(), all = check(t('sharesAll'));
+	const send = h('button', {type: 'submit', class: 'main'}, t('addViewer'));
+	place.append(h('h2', t('viewers')), h('p.soft', t('viewersWords')), list, h('details.panel', h('summary', t('addViewer')), h('form', {on: {submit: event => {
+		event.preventDefault();
+		busy(send, async () => {
+			await request('POST', 'viewers', {name: name.value.trim(), pin: pin.value || null, sharesAll: all.box.checked});
+			name.value = pin.value = '';
+			all.box.checked = false;
+			await refresh();
+		});
+	}}}, field(t('viewerName'), name), field(t('pinCode'), pin, t('pinHint')), h('p', all.label), send)));
+
+	async function changePIN(viewer) {
+		const other = pinField();
+		if (!await ask(t('pinOf', {name: viewer.name}), [field(t('pinCode'), other, t('pinHint')), t('pinWords')], t('save'))) return;
+		await request('PATCH', 'viewers', other.value ? {id: viewer.id, pin: other.value} : {id: viewer.id, hasPIN: false});
+		note(t('done'));
+		await refresh();
+	}
+
+	async function drop(viewer) {
+		if (!await ask(t('removeViewer', {name: viewer.name}), [t('removeViewerWords')], t('remove'), {danger: true})) return;
+		await request('DELETE', query('viewers', {id: viewer.id}));
+		await refresh();
+	}
+
+	async function refresh() {
+		const told = await get('viewers', signal);
+		const act = (text, viewer, does) => button(text, () => does(viewer), {'aria-label': `${text}: ${viewer.name}`});
+		list.replaceChildren(table(t('viewers'), [t('viewerName'), t('pinCode'), t('sees'), t('acts')], told.viewers.map(viewer => row(
+			h('td', {dir: 'auto'}, viewer.name), t(viewer.hasPIN ? 'yes' : 'no'), viewer.sharesAll ? t('all') : number(viewer.titles),
+			h('td', h('span.acts', act(t('signIn'), viewer, one => passOn(t('signInOf', {name: one.name}), t('viewerCode'), {viewer: one.id})),
+				act(t('newPIN'), viewer, changePIN), act(t('remove'), viewer, drop))))), t('noViewers')));
+	}
+	await refresh();
+}
+
+// Asks with whom a title is shared.
+export async function share(item) {
+	const [people, shared] = await Promise.all([get('viewers'), get('shares')]);
+	if (!people.viewers.length) return note(t('noViewers'));
+	const now = new Set(shared.shares.find(one => one.id === item.id)?.viewers || []);
+	const boxes = people.viewers.map(viewer => [viewer, check(viewer.name, {checked: viewer.sharesAll || now.has(viewer.id), disabled: viewer.sharesAll})]);
+	if (!await ask(t('shareTitle', {name: nameOf(item)}), [t('shareWords'), ...boxes.map(([, box]) => h('p', box.label))], t('save'))) return;
+	for (const [viewer, {box}] of boxes)
+		if (!box.disabled && box.checked !== now.has(viewer.id))
+			await request('POST', 'shares', {resources: [item.id], viewer: viewer.id, shared: box.checked});
+	note(t('done'));
+}

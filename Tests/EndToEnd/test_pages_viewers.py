@@ -1,0 +1,123 @@
+"""Two viewers in two browsers: each sees, plays and remembers what is shared with them, and nothing of the other or of an origin."""
+
+import os
+
+from harness.own_pages import FILM, OTHER, SONG, PagesCase, expect
+
+PINS = {"Anna": "2468", "Berta": "1357-9"}
+
+
+class Viewers(PagesCase):
+    @classmethod
+    def fill(cls):
+        for name in (FILM, SONG, OTHER):
+            cls.hold(name)
+        for name, pin in PINS.items():
+            path = os.path.join(cls.scratch, f"{name}.pin")
+            with open(path, "w", encoding="ascii") as file:
+                file.write(pin)
+            cls.vault.result("viewers", "add", name, "--pin-file", path)
+        cls.vault.result("share", cls.origin.url(FILM), "--with", "Anna")
+        cls.vault.result("share", cls.origin.url(SONG), "--with", "Berta")
+
+    def enter(self, name, pin=None):
+        """Signs a viewer in, in a browser of their own; returns its page, and what it was sent."""
+        context = self.browser.new_context(locale="en")
+        self.addCleanup(context.close)
+        page, sent = context.new_page(), []
+        page.set_default_timeout(20_000)
+        page.on("response", lambda answer: sent.append(answer))
+        page.goto(self.address)
+        page.get_by_label("Name").fill(name)
+        page.get_by_label("PIN").fill(pin or PINS[name])
+        page.get_by_role("button", name="Sign in").click()
+        return page, sent
+
+    def move(self, page, path):
+        page.evaluate("path => { document.querySelector('main h1').textContent = '…'; location.hash = path; }", f"#/{path}")
+        expect(page.locator("main h1")).not_to_have_text("…")
+
+    def play(self, page, id, second):
+        self.move(page, f"play/{id}")
+        page.wait_for_timeout(300)
+        page.keyboard.press(" ")
+        page.wait_for_timeout(1500)
+        page.evaluate("second => { document.querySelector('video').currentTime = second; }", second)
+        page.wait_for_timeout(1000)
+        self.assertGreater(page.evaluate("document.querySelector('video').currentTime"), second)
+        page.keyboard.press(" ")
+        page.wait_for_timeout(500)
+
+    def test_apart(self):
+        """Each sees only what is shared with them, plays it, and goes on at their own place, also after a restart"""
+        self.expected = ("404", "ERR_", "Failed to load")
+        film, song = self.id_of(FILM), self.id_of(SONG)
+        anna, to_anna = self.enter("anna")
+        expect(anna.locator(".card")).to_have_count(1)
+        expect(anna.locator(".card")).to_contain_text(FILM)
+        expect(anna.locator("nav a")).to_have_count(1)
+        berta, to_berta = self.enter("Berta")
+        expect(berta.locator(".card")).to_have_count(1)
+        expect(berta.locator(".card")).to_contain_text(SONG)
+        self.move(berta, f"play/{film}")
+        expect(berta.locator("main")).to_contain_text("There is no such title")
+        self.move(anna, f"titles/{film}")
+        expect(anna.locator("h1")).to_have_text("Shelf")
+        self.play(anna, film, 11)
+        self.move(anna, "")
+        expect(anna.locator(".card")).to_contain_text("left at 0:1")
+        self.assertEqual(berta.evaluate("""fetch('/api/v1/positions', {headers: {'X-Session-Proof': localStorage.getItem('mv.proof')}})
+            .then(answer => answer.json()).then(told => told.positions.length)"""), 0)
+        self.assertEqual(anna.evaluate("Object.keys(localStorage).filter(name => name !== 'mv.proof').join()"), "")
+        self.vault.stop()
+        self.vault.serve(*self.options)
+        anna.reload()
+        expect(anna.locator(".card")).to_contain_text("left at 0:1")
+        for sent in (to_anna, to_berta):
+            self.assertTrue(any("/media/v/" in answer.url for answer in to_anna))
+            for answer in sent:
+                self.assertNotIn(str(self.origin.port), answer.url.removeprefix(self.address), answer.url)
+        self.assertNotIn(song, anna.content())
+
+    def test_live(self):
+        """What is shared appears at once, and goes when it is taken back"""
+        anna, _ = self.enter("Anna")
+        expect(anna.locator(".card")).to_have_count(1)
+        self.go(f"titles/{self.id_of(OTHER)}")
+        self.page.get_by_role("button", name="Share").click()
+        self.page.get_by_label("Anna").check()
+        self.confirm("Save")
+        expect(anna.locator(".card")).to_have_count(2)
+        self.vault.result("unshare", self.origin.url(OTHER), "--with", "Anna")
+        expect(anna.locator(".card")).to_have_count(1)
+
+    def test_wrong_pin(self):
+        """A wrong PIN is said to be wrong, as is a name that no viewer has"""
+        self.expected = ("401",)
+        for name, pin in (("Anna", "0000"), ("Clara", "0000")):
+            page, _ = self.enter(name, pin)
+            expect(page.locator("main")).to_contain_text("Name or PIN is wrong.")
+            expect(page.get_by_label("PIN")).to_be_focused()
+
+    def test_owner(self):
+        """The owner adds a viewer, signs them in with a code, and removes them, which signs them out"""
+        self.go("access")
+        self.page.locator("summary", has_text="Add a viewer").click()
+        form = self.page.locator("details", has_text="Add a viewer").last
+        form.get_by_label("Name").fill("<b>Dora</b>")
+        form.get_by_label("Share everything").check()
+        form.locator("button").click()
+        line = self.page.locator("tr", has_text="<b>Dora</b>").last
+        expect(line).to_contain_text("all")
+        line.get_by_role("button", name="Sign in").click()
+        link = self.page.locator("dialog code").inner_text()
+        self.page.keyboard.press("Escape")
+        context = self.browser.new_context(locale="en")
+        self.addCleanup(context.close)
+        dora = context.new_page()
+        dora.goto(link)
+        expect(dora.locator(".card")).to_have_count(3)
+        expect(dora.locator("footer")).to_contain_text("Signed in as <b>Dora</b>")
+        self.page.locator("tr", has_text="Dora").last.get_by_role("button", name="Remove").click()
+        self.confirm("Remove", "signed out")
+        expect(dora.get_by_label("PIN")).to_be_visible(timeout=40_000)
