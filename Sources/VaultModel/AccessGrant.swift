@@ -26,8 +26,8 @@ public struct AccessGrant: Hashable, Sendable {
         case token(AccessScope)
         /// Playback links, to one resource or several.
         case links(LinkedResources)
-        /// A session of a browser, in which the vault's owner is signed in.
-        case session
+        /// A session of a browser, in which a viewer is signed in, or the vault's owner if there is none.
+        case session(ViewerID?)
 
         /// The kind without its details.
         public var family: Family {
@@ -72,10 +72,11 @@ public struct AccessGrant: Hashable, Sendable {
 
     /// The length of a day in seconds.
     package static let day: Int64 = 86_400
-    /// How long a session lasts at most, in seconds.
-    package static let maxSession: Int64 = 7 * day
-    /// How long a session lasts without being used, in seconds.
-    package static let maxIdleSession: Int64 = 12 * 3600
+    /// How long a session lasts at most, and without being used, in seconds: the owner can do everything, and a viewer
+    /// watches on their own device.
+    package static let (maxSession, maxIdleSession): (Int64, Int64) = (7 * day, day / 2)
+    /// The same of a viewer's session.
+    package static let (maxViewing, maxIdleViewing): (Int64, Int64) = (90 * day, 14 * day)
     /// The most characters of a name, of which an accent may be one.
     package static let maxNameLength = 100
     /// Characters that change the direction of a name, or cannot be seen in it.
@@ -104,7 +105,9 @@ public struct AccessGrant: Hashable, Sendable {
     /// - Parameter now: seconds since 1970.
     package func isCurrent(at now: Int64) -> Bool {
         guard expires ?? .max > now else { return false }
-        return kind.family != .sessions || max(created, lastUsed ?? 0) + usePeriod + Self.maxIdleSession > now
+        guard case .session(let viewer) = kind else { return true }
+        let idle = viewer == nil ? Self.maxIdleSession : Self.maxIdleViewing
+        return max(created, lastUsed ?? 0) + usePeriod + idle > now
     }
 
     /// Checks a name: two names that look the same would hide which of them is revoked.
@@ -155,7 +158,10 @@ extension AccessGrant {
             case "links":
                 guard let count = Int(exactly: try record.integer("count")) else { return nil }
                 kind = .links(LinkedResources(url: try record.string("url"), count: count))
-            case "session": kind = .session
+            case "session":
+                let viewer = try record.optionalString("viewer")
+                guard viewer == nil || ViewerID(hex: viewer ?? "") != nil else { return nil }
+                kind = .session(viewer.flatMap { ViewerID(hex: $0) })
             default: return nil
             }
             self.init(
@@ -178,7 +184,9 @@ extension AccessGrant {
             record["kind"] = .string("links")
             record["url"] = .string(resources.url)
             record["count"] = .integer(Int64(resources.count))
-        case .session: record["kind"] = .string("session")
+        case .session(let viewer):
+            record["kind"] = .string("session")
+            record["viewer"] = viewer.map { .string($0.hex) }
         }
         record["name"] = name.map { .string($0) }
         record["expires"] = expires.map { .integer($0) }

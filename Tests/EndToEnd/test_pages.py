@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import re
+import subprocess
 
 from harness import written_index
 from harness.own_pages import FILM, OTHER, OWNERS, PAGES, SONG, PagesCase, expect
@@ -152,6 +153,50 @@ class Shelf(PagesCase):
         expect(self.page.locator(".card", has_text="A large film")).to_be_visible()
         self.vault.result("remove", url, "--yes")
         expect(self.page.locator(".card")).to_have_count(3)
+
+    def test_first_paint(self):
+        """The frame of the shelf is painted before a script runs"""
+        self.visit(java_script_enabled=False, signed_in=False)
+        expect(self.page.locator(".waits li").first).to_be_visible()
+        expect(self.page.locator(".brand")).to_be_visible()
+
+    def test_cover(self):
+        """A cover that is given shows on the card, on the player and on the page of the title, and goes when it is taken away"""
+        shown = self.page.locator(".card", has_text=SONG).locator("img")
+        expect(shown).to_have_count(0)
+        picture = os.path.join(self.media.folder, "cover.png")
+        subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i", "testsrc=size=64x36", "-frames:v", "1", picture],
+                       check=True)
+        self.go(f"titles/{self.id_of(SONG)}")
+        self.page.get_by_role("button", name="Cover").click()
+        self.page.locator("dialog input[type=file]").set_input_files(picture)
+        self.confirm("Save")
+        self.wait_for("document.querySelector('main > .cover img')?.naturalWidth === 64")
+        self.go(f"play/{self.id_of(SONG)}")
+        self.wait_for("document.querySelector('.stage .cover img')?.naturalWidth === 64")
+        self.go("")
+        self.wait_for("document.querySelector('.card img')?.naturalWidth === 64")
+        self.go(f"titles/{self.id_of(SONG)}")
+        self.page.get_by_role("button", name="Cover").click()
+        self.page.get_by_label("Take the given cover away").check()
+        self.confirm("Save")
+        expect(self.page.locator("main > .cover")).to_be_hidden()
+        self.go("")
+        expect(shown).to_have_count(0)
+
+    def test_hostile_cover(self):
+        """A drawing with a script in it is no cover, whatever it is called"""
+        self.expected = ("400",)
+        drawing = os.path.join(self.media.folder, "drawing.png")
+        with open(drawing, "w", encoding="ascii") as file:
+            file.write("<svg xmlns='http://www.w3.org/2000/svg'><script>document.title='taken'</script></svg>")
+        self.go(f"titles/{self.id_of(FILM)}")
+        self.page.get_by_role("button", name="Cover").click()
+        self.page.locator("dialog input[type=file]").set_input_files(drawing)
+        self.confirm("Save")
+        expect(self.page.locator(".note.bad")).to_contain_text("The service refused this")
+        self.assertNotIn("taken", self.page.title())
+        self.assertEqual(self.page.locator("main img").count(), 0)
 
     def test_arrows(self):
         """The arrows of a remote control alone reach every card, and play one"""

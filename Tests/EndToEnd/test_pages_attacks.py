@@ -3,6 +3,7 @@
 import http.server
 import json
 import os
+import subprocess
 import threading
 
 from harness import client
@@ -117,6 +118,32 @@ class Attacks(PagesCase):
         self.vault.result("sessions", "revoke", "--all", "--yes")
         self.assertEqual(client.get(self.address + path, "bytes=0-9").status, 404)
         expect(self.page.locator("main")).to_contain_text("mediavault open", timeout=40_000)
+
+    def test_tls(self):
+        """Over TLS the cookie belongs to the host alone and never leaves TLS, and the pages work the same"""
+        vault, (certificate, key) = self.new_vault(), (os.path.join(self.scratch, name) for name in ("certificate.pem", "key.pem"))
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+             "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", key, "-out", certificate],
+            check=True, capture_output=True)
+        service = subprocess.Popen(
+            [vault.binary, "serve", "--tls-certificate", certificate, "--tls-key", key], env=vault.environment,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(service.wait)
+        self.addCleanup(service.terminate)
+        self.assert_eventually(lambda: vault.run("open", "--print").returncode, 0)
+        context = self.browser.new_context(ignore_https_errors=True)
+        self.addCleanup(context.close)
+        page = context.new_page()
+        link = vault.result("open", "--print").decode().strip()
+        self.assertTrue(link.startswith("https://"), link)
+        page.goto(link)
+        expect(page.locator("h1")).to_have_text("Shelf")
+        page.reload()
+        expect(page.locator("h1")).to_have_text("Shelf")
+        cookie, = context.cookies()
+        self.assertTrue(cookie["name"].startswith("__Host-"), cookie["name"])
+        self.assertEqual((cookie["secure"], cookie["httpOnly"], cookie["path"]), (True, True, "/"))
 
     def test_nothing_kept(self):
         """No secret of a session is in a log of the service or readable in the vault's folder"""

@@ -1,5 +1,8 @@
 """The pages with which the owner runs the box: titles, downloads, health, access, settings, keys."""
 
+import os
+import subprocess
+
 from harness import client
 from harness.own_pages import FILM, OTHER, SHOTS, PagesCase, expect
 
@@ -156,8 +159,9 @@ class Owner(PagesCase):
         """Tokens and named links are created, shown once, and revoked after a question"""
         self.go("access")
         self.page.locator("summary", has_text="Create a token").click()
-        self.page.get_by_label("Name", exact=True).fill("The television")
-        self.page.locator("details button").click()
+        form = self.page.locator("details", has=self.page.locator("summary", has_text="Create a token"))
+        form.get_by_label("Name", exact=True).fill("The television")
+        form.locator("button").click()
         secret = self.page.locator("dialog code").inner_text()
         self.assertRegex(secret, r"^mvt_[A-Za-z0-9_-]{64}$")
         self.page.keyboard.press("Escape")
@@ -195,6 +199,21 @@ class Owner(PagesCase):
         self.confirm("Revoke", "signed out at once")
         expect(rows).to_have_count(before - 1)
         expect(page.locator("main")).to_contain_text("mediavault open", timeout=40_000)
+
+    def test_other_device(self):
+        """A code for a camera signs another device in"""
+        self.go("access")
+        self.page.get_by_role("button", name="Sign another device in").click()
+        link = self.page.locator("dialog code").inner_text()
+        picture = os.path.join(self.scratch, "code.png")
+        self.page.locator("dialog svg.code").screenshot(path=picture)
+        read = subprocess.run(["zbarimg", "--quiet", "--raw", picture], capture_output=True, text=True, check=True)
+        self.assertEqual(read.stdout.strip(), link)
+        other = self.browser.new_context()
+        self.addCleanup(other.close)
+        page = other.new_page()
+        page.goto(link)
+        expect(page.locator("h1")).to_have_text("Shelf")
 
     def test_settings(self):
         """Settings are changed together; only what was changed is sent"""

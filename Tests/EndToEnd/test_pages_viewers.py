@@ -16,6 +16,7 @@ class Viewers(PagesCase):
             path = os.path.join(cls.scratch, f"{name}.pin")
             with open(path, "w", encoding="ascii") as file:
                 file.write(pin)
+            os.chmod(path, 0o600)
             cls.vault.result("viewers", "add", name, "--pin-file", path)
         cls.vault.result("share", cls.origin.url(FILM), "--with", "Anna")
         cls.vault.result("share", cls.origin.url(SONG), "--with", "Berta")
@@ -52,7 +53,7 @@ class Viewers(PagesCase):
         """Each sees only what is shared with them, plays it, and goes on at their own place, also after a restart"""
         self.expected = ("404", "ERR_", "Failed to load")
         film, song = self.id_of(FILM), self.id_of(SONG)
-        anna, to_anna = self.enter("anna")
+        anna, to_anna = self.enter("anna", PINS["Anna"])
         expect(anna.locator(".card")).to_have_count(1)
         expect(anna.locator(".card")).to_contain_text(FILM)
         expect(anna.locator("nav a")).to_have_count(1)
@@ -60,7 +61,7 @@ class Viewers(PagesCase):
         expect(berta.locator(".card")).to_have_count(1)
         expect(berta.locator(".card")).to_contain_text(SONG)
         self.move(berta, f"play/{film}")
-        expect(berta.locator("main")).to_contain_text("There is no such title")
+        expect(berta.locator("main")).to_contain_text("The vault does not have this title")
         self.move(anna, f"titles/{film}")
         expect(anna.locator("h1")).to_have_text("Shelf")
         self.play(anna, film, 11)

@@ -74,6 +74,8 @@ package struct TokenAccess: Hashable, Sendable {
     package let scope: AccessScope
     /// Whether it is a session, with which all ends that was created in it without a name.
     package let isSession: Bool
+    /// The viewer who is signed in; nil for the owner, and for a token.
+    package let viewer: ViewerID?
 }
 
 /// The two halves of a session's secret. Only both together admit a request.
@@ -106,7 +108,7 @@ extension TokenIssuer {
             grant.isCurrent(at: now)
         else { return nil }
         grants?.noteUse(of: grant, now: now)
-        return TokenAccess(grant: grant.id, scope: scope, isSession: false)
+        return TokenAccess(grant: grant.id, scope: scope, isSession: false, viewer: nil)
     }
 
     /// Returns what a session allows, and records that it was used; nil unless the vault has begun it, both halves of
@@ -115,12 +117,13 @@ extension TokenIssuer {
     /// The time does not depend on how much of the secret is correct.
     package func access(bySession secret: SessionSecret, now: Int64) -> TokenAccess? {
         guard let cookie = AccessToken(secret.cookie), let proof = AccessToken(secret.proof),
-            cookie.grant == proof.grant, let grant = grants?.grant(cookie.grant), grant.kind == .session
+            cookie.grant == proof.grant, let grant = grants?.grant(cookie.grant), case .session(let viewer) = grant.kind
         else { return nil }
         let (isCookie, isProof) = (matches(cookie, grant, .cookie), matches(proof, grant, .proof))
         guard isCookie, isProof, grant.era == era, grant.isCurrent(at: now) else { return nil }
         grants?.noteUse(of: grant, now: now)
-        return TokenAccess(grant: grant.id, scope: .admin, isSession: true)
+        return TokenAccess(
+            grant: grant.id, scope: viewer == nil ? .admin : .play, isSession: true, viewer: viewer)
     }
 
     private func matches(_ token: AccessToken, _ grant: AccessGrant, _ use: AccessToken.Use) -> Bool {

@@ -28,6 +28,8 @@ package final class Tickets: Sendable {
         package let access: TokenAccess?
         /// What the ticket is good for.
         package let use: Use
+        /// Whom a ticket for a session signs in; nil for the owner.
+        package let viewer: ViewerID?
     }
 
     private struct Entry {
@@ -49,14 +51,16 @@ package final class Tickets: Sendable {
     ///
     /// - Parameters:
     ///   - use: what it is good for.
+    ///   - viewer: whom a ticket for a session signs in; nil for the owner.
     ///   - access: the token of the request; nil on the control socket.
     ///   - now: the time of the request.
     package func issue(
-        _ use: Use, for access: TokenAccess?, now: ContinuousClock.Instant = .now
+        _ use: Use, of viewer: ViewerID? = nil, for access: TokenAccess?, now: ContinuousClock.Instant = .now
     ) throws -> Ticket {
         let text = Base64.encodeForURL(try SecureRandom.bytes(32, "ticket"))
         let entry = Entry(
-            text: Array(text.utf8), holder: Holder(access: access, use: use), end: now + .seconds(Self.lifetime))
+            text: Array(text.utf8), holder: Holder(access: access, use: use, viewer: viewer),
+            end: now + .seconds(Self.lifetime))
         entries.withLock { entries in
             entries.removeAll { $0.end <= now }
             // A holder that asks for very many ends its own, and not those of others.

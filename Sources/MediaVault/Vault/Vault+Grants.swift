@@ -80,27 +80,37 @@ extension Vault {
         }
     }
 
-    /// Begins a session in which a browser does everything that the vault's owner may do.
+    /// Begins a session in which a browser does what a viewer may do, or everything that the vault's owner may.
     ///
-    /// It ends after ``AccessGrant/maxSession`` seconds, or ``AccessGrant/maxIdleSession`` without a request.
+    /// It ends after ``AccessGrant/maxSession`` seconds, or ``AccessGrant/maxIdleSession`` without a request; that of a
+    /// viewer after ``AccessGrant/maxViewing`` and ``AccessGrant/maxIdleViewing``.
     ///
     /// - Parameters:
+    ///   - viewer: who is signed in; nil for the owner.
     ///   - browser: the name of the browser, for lists; nil if it is unknown.
     ///   - former: the session that the same browser had before, which ends.
     /// - Throws: as ``createToken(_:name:expires:)``.
-    package func beginSession(of browser: String?, endingFormer former: SessionSecret?) async throws -> BegunSession {
+    package func beginSession(
+        of viewer: ViewerID?, in browser: String?, endingFormer former: SessionSecret?
+    ) async throws -> BegunSession {
         try requireOwner(to: "begins sessions")
         let (grants, tokens, now) = (grants, tokens, store.now())
         let former = former.flatMap { tokens.access(bySession: $0, now: now)?.grant }
         return try await pool.run {
-            let grant = try grants.issue(
-                .session, name: browser, expires: now + AccessGrant.maxSession, era: tokens.era)
+            let end = now + (viewer == nil ? AccessGrant.maxSession : AccessGrant.maxViewing)
+            let grant = try grants.issue(.session(viewer), name: browser, expires: end, era: tokens.era)
             let secret = SessionSecret(
                 cookie: tokens.token(of: grant, .cookie), proof: tokens.token(of: grant, .proof))
             try Self.requireInForce(grant, grants, tokens)
             if let former { _ = try grants.revoke([former]) }
             return BegunSession(grant: grant, secret: secret)
         }
+    }
+
+    /// Ends the sessions of a viewer.
+    package func endSessions(of viewer: ViewerID) async throws {
+        let theirs = issued(.sessions).filter { $0.kind == .session(viewer) }
+        if !theirs.isEmpty { try await revoke(theirs) }
     }
 
     /// The tokens that are not revoked, the oldest first; those that expired within the last 30 days, too.

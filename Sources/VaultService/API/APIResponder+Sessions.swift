@@ -13,10 +13,17 @@ extension APIResponder {
     ) async throws -> TicketDocument {
         let order = request.head.hasBody ? try await asked.body(TicketOrder.self) : TicketOrder(use: nil)
         let use = order.use ?? .events
+        guard use == .session || order.viewer == nil else {
+            throw VaultError(.invalidArgument, "only a ticket for a session has a viewer; leave out viewer")
+        }
         guard use == .events || context.isAdmin else {
             throw VaultError(.invalidArgument, "only a token with the scope admin creates tickets for sessions")
         }
-        let ticket = try tickets.issue(use, for: context.access)
+        let viewer = try order.viewer.map { try LocalVault.viewerID($0) }
+        guard viewer.map({ vault.vault.viewers.viewer($0) != nil }) ?? true else {
+            throw VaultError(.notHeld, "there is no viewer with this id; list the viewers")
+        }
+        let ticket = try tickets.issue(use, of: viewer, for: context.access)
         if use == .session { context.logger.notice("a ticket was created with which a browser can sign in") }
         return TicketDocument(ticket: ticket.text, lifetime: ticket.lifetime)
     }
@@ -30,11 +37,11 @@ extension APIResponder {
         case (_, .delete): return try await signOut(context)
         default:
             return Response(
-                try .json(try session(of: context)), isHead: request.method == .head, context: context)
+                try .json(try session(of: context).document), isHead: request.method == .head, context: context)
         }
     }
 
-    /// Begins a session with a ticket, and gives its cookie to the browser.
+    /// Begins a session with a ticket, or with the name and the PIN of a viewer, and gives its cookie to the browser.
     private func signIn(_ asked: APIRequest, _ request: Request, _ context: ServiceContext) async throws -> Response {
         guard let cookie = context.cookie else {
             throw VaultError(
@@ -42,39 +49,59 @@ extension APIResponder {
                 "a browser signs in on the port of the service, with TLS or on the service's own machine")
         }
         let order: SignInOrder = try await asked.body()
-        let now = Int64(Date().timeIntervalSince1970)
-        guard let holder = tickets.redeem(order.ticket), holder.use == .session,
-            holder.access.map({ vault.vault.tokens.isValid($0, now: now) }) ?? true
-        else { return Response(ErrorAnswer.spentTicket, context: context) }
+        let viewer: ViewerID?
+        switch (order.ticket, order.name, order.pin) {
+        case (let ticket?, nil, nil):
+            guard let holder = holder(of: ticket) else { return Response(ErrorAnswer.spentTicket, context: context) }
+            viewer = holder.viewer
+        case (nil, let name?, let pin?):
+            do {
+                viewer = try await vault.vault.viewers.signIn(name: name, pin: pin)
+            } catch let error as VaultError where error.code == .wrongKey || error.code == .busy {
+                context.logger.notice("a viewer failed to sign in", metadata: ["reason": "\(error.code)"])
+                return Response(ErrorAnswer.refusedSignIn(error), context: context)
+            }
+        default:
+            throw VaultError(.invalidArgument, "the body needs either a ticket, or the name and the pin of a viewer")
+        }
         let begun = try await vault.vault.beginSession(
-            of: BrowserName.of(userAgent: request.headers[.userAgent]),
+            of: viewer, in: BrowserName.of(userAgent: request.headers[.userAgent]),
             endingFormer: cookie.secret(in: request.headers))
-        guard let document = SessionDocument(begun.grant) else { throw Self.noSession }
+        guard let document = SessionDocument(begun.grant, among: vault.vault.viewers) else {
+            return Response(ErrorAnswer.spentTicket, context: context)
+        }
         context.logger.notice("a browser signed in", metadata: ["session": "\(document.id)"])
         let answer = try Answer.json(BegunSessionDocument(session: document, proof: begun.secret.proof), status: 201)
+        let lifetime = viewer == nil ? AccessGrant.maxSession : AccessGrant.maxViewing
         return Response(
-            answer, settingCookie: cookie.begun(begun.secret.cookie, lifetime: AccessGrant.maxSession),
-            context: context)
+            answer, settingCookie: cookie.begun(begun.secret.cookie, lifetime: lifetime), context: context)
+    }
+
+    /// Takes a ticket for a session back; nil if it is not valid.
+    private func holder(of ticket: String) -> Tickets.Holder? {
+        guard let holder = tickets.redeem(ticket), holder.use == .session else { return nil }
+        let now = Int64(Date().timeIntervalSince1970)
+        return holder.access.map { vault.vault.tokens.isValid($0, now: now) } ?? true ? holder : nil
     }
 
     private func signOut(_ context: ServiceContext) async throws -> Response {
-        guard let access = context.access, let cookie = context.cookie, let grant = vault.vault.grant(of: access),
-            let document = SessionDocument(grant)
-        else { throw Self.noSession }
+        let (grant, document) = try session(of: context)
+        guard let cookie = context.cookie else { throw Self.noSession }
         try await vault.vault.revoke([grant])
         context.logger.notice("a browser signed out", metadata: ["session": "\(document.id)"])
         return Response(try .json(EmptyDocument()), settingCookie: cookie.ended, context: context)
     }
 
     /// Returns the session that a request belongs to.
-    private func session(of context: ServiceContext) throws -> SessionDocument {
-        guard let grant = context.access.flatMap({ vault.vault.grant(of: $0) }), let document = SessionDocument(grant)
+    private func session(of context: ServiceContext) throws -> (grant: AccessGrant, document: SessionDocument) {
+        guard let grant = context.access.flatMap({ vault.vault.grant(of: $0) }),
+            let document = SessionDocument(grant, among: vault.vault.viewers)
         else { throw Self.noSession }
-        return document
+        return (grant, document)
     }
 
     private static let noSession = VaultError(
-        .notHeld, "the request belongs to no session: a browser begins one with a ticket")
+        .notHeld, "the request belongs to no session: a browser begins one with a ticket, or with a viewer's PIN")
 }
 
 extension Response {

@@ -76,6 +76,11 @@ extension APIResponder {
         case .resourceByID:
             guard let id = asked.pathID else { throw SharedTitles.unknown }
             return try json(try await titles.title(id))
+        case .coverByID:
+            guard let id = asked.pathID else { throw SharedTitles.unknown }
+            // Throws for a title that is not shared.
+            _ = try await titles.title(id)
+            return nil
         case .links: return try json(try await titles.links(to: asked.body(), endingWith: context.access))
         case .events:
             guard !asked.namesResource else {

@@ -42,7 +42,7 @@ extension EventFeed {
             guard let summary = try await vault.summary(of: resource) else {
                 return try Self.event("removed", RemovedDocument(id: title))
             }
-            guard let document = ViewedTitleDocument(summary) else { return "" }
+            guard let document = ViewedTitleDocument(summary, hasRanges: true) else { return "" }
             return try Self.event("resource", ViewedChangeDocument(id: title, resource: document))
         } catch is VaultError {
             // A row that cannot be read is reported to clients that ask for the title.

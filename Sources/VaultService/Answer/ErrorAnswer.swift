@@ -69,6 +69,18 @@ enum ErrorAnswer {
             detail: "the ticket is not valid: it is good once, and for a minute; create another"),
         [("error", "invalid_token")])
 
+    /// Returns the answer to a viewer whose name and PIN were not accepted, or who has to wait for the next try.
+    static func refusedSignIn(_ error: VaultError) -> Answer {
+        guard error.code == .busy else {
+            return challenge(
+                ProblemDocument(status: 401, title: "Unauthorized", detail: error.message), [("error", "invalid_token")]
+            )
+        }
+        var document = ProblemDocument(status: 429, title: "Too Many Requests", detail: error.message)
+        document.retryAfter = error.retryAfter
+        return answer(document, fields: HeaderFields(["Retry-After": String(error.retryAfter ?? 1)]))
+    }
+
     /// - Parameter scope: the least scope that would do.
     static func insufficientScope(_ scope: AccessScope) -> Answer {
         challenge(

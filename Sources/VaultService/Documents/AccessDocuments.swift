@@ -73,6 +73,10 @@ package struct RevocationDocument: Codable, Hashable, Sendable {
 struct TicketOrder: Codable, Sendable {
     /// What the ticket is for; nil for events.
     let use: Tickets.Use?
+    /// The id of the viewer whom a ticket for a session signs in; nil for the owner.
+    let viewer: String?
+
+    init(use: Tickets.Use?, viewer: String? = nil) { (self.use, self.viewer) = (use, viewer) }
 }
 
 /// A ticket that was just created.

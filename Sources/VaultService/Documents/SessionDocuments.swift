@@ -4,6 +4,8 @@ import VaultModel
 /// A session as `GET /api/v1/sessions` and `sessions list --json` report it.
 package struct SessionDocument: Codable, Hashable, Sendable {
     package let id: String
+    /// The name of the viewer who is signed in; null for the owner.
+    @OrNull package var viewer: String?
     /// The browser and its system, as far as they are known.
     @OrNull package var browser: String?
     /// What the session allows.
@@ -14,10 +16,14 @@ package struct SessionDocument: Codable, Hashable, Sendable {
     /// The five minutes in which it was last used; null if it never was.
     @OrNull package var lastUsed: Timestamp?
 
-    /// Nil if the grant is no session.
-    init?(_ grant: AccessGrant) {
-        guard grant.kind == .session else { return nil }
-        (id, browser, scope) = (grant.shortID, grant.name, .admin)
+    /// Nil if the grant is no session, or that of a viewer who was removed.
+    init?(_ grant: AccessGrant, among viewers: Viewers) {
+        guard case .session(let holder) = grant.kind else { return nil }
+        if let holder {
+            guard let name = viewers.viewer(holder)?.name else { return nil }
+            viewer = name
+        }
+        (id, browser, scope) = (grant.shortID, grant.name, holder == nil ? .admin : .play)
         created = Timestamp(seconds: grant.created)
         expires = grant.expires.map { Timestamp(seconds: $0) }
         lastUsed = grant.lastUsed.map { Timestamp(seconds: $0) }
@@ -31,10 +37,12 @@ package struct SessionsDocument: Codable, Sendable {
     package let damaged: Int
 }
 
-/// The body of `POST /api/v1/sessions`.
+/// The body of `POST /api/v1/sessions`: a ticket, or the name and the PIN of a viewer.
 struct SignInOrder: Codable, Sendable {
     /// A ticket for a session.
-    let ticket: String
+    let ticket: String?
+    let name: String?
+    let pin: PIN?
 }
 
 /// The answer to `POST /api/v1/sessions`; the cookie comes beside it.

@@ -151,17 +151,25 @@ struct ViewedTitleDocument: Codable, Sendable {
     @OrNull var size: Int64?
     /// How many bytes are held.
     let bytes: Int64
+    /// The ranges that are held; nil in lists, which would grow too long.
+    @OrNull var held: [ByteRange]?
     /// Whether all of it is held.
     let complete: Bool
     let added: Timestamp
+    /// What tells its cover from another; null if it is not known to have one.
+    @OrNull var cover: String?
 
     /// Nil for a part of a title, which has no id.
-    init?(_ title: ResourceSummary) {
+    ///
+    /// - Parameter hasRanges: whether to tell the held ranges.
+    init?(_ title: ResourceSummary, hasRanges: Bool = false) {
         guard let id = title.id else { return nil }
         self.id = id
         (name, kind, duration) = (title.name, title.manifestKind, title.duration)
         type = title.type.flatMap { MediaType.one($0) }
         (size, bytes, complete, added) = (title.wholeSize, title.wholeBytes, title.isWhole, title.added)
+        cover = title.cover
+        held = hasRanges ? title.held : nil
     }
 }
 

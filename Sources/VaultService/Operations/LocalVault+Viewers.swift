@@ -27,11 +27,18 @@ extension LocalVault {
         }
         let id = try Self.viewerID(change.id)
         let pin: PINChange = change.pin.map { .set($0) } ?? (change.hasPIN == false ? .remove : .keep)
-        return document(
-            try await vault.viewers.change(id, name: change.name, pin: pin, sharesAll: change.sharesAll))
+        let changed = try await vault.viewers.change(id, name: change.name, pin: pin, sharesAll: change.sharesAll)
+        // Who knew the old PIN signs in again with the new one.
+        if change.pin != nil || change.hasPIN == false { try await vault.endSessions(of: id) }
+        return document(changed)
     }
 
-    package func removeViewer(_ id: String) async throws { try await vault.viewers.remove(Self.viewerID(id)) }
+    package func removeViewer(_ text: String) async throws {
+        let id = try Self.viewerID(text)
+        try await vault.viewers.remove(id)
+        // Without the viewer they admit nothing.
+        try await vault.endSessions(of: id)
+    }
 
     package func shares() async throws -> SharesDocument {
         SharesDocument(
@@ -47,7 +54,7 @@ extension LocalVault {
             changed: try await vault.viewers.share(order.resources, with: viewer, isShared: order.shared))
     }
 
-    private static func viewerID(_ text: String) throws -> ViewerID {
+    static func viewerID(_ text: String) throws -> ViewerID {
         guard let id = ViewerID(hex: text) else {
             throw VaultError(.invalidArgument, "the request's id is not the id of a viewer; list the viewers")
         }

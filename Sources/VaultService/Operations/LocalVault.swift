@@ -386,7 +386,8 @@ extension LocalVault {
 
     package func sessions() async throws -> SessionsDocument {
         SessionsDocument(
-            sessions: vault.issued(.sessions).compactMap { SessionDocument($0) }, damaged: vault.unreadableGrants)
+            sessions: vault.issued(.sessions).compactMap { SessionDocument($0, among: vault.viewers) },
+            damaged: vault.unreadableGrants)
     }
 
     private static func noun(_ family: AccessGrant.Family) -> String {

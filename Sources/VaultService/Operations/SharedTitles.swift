@@ -17,7 +17,7 @@ struct SharedTitles: Sendable {
     /// - Throws: ``unknown``.
     func title(_ id: TitleID) async throws -> ViewedTitleDocument {
         guard vault.viewers.isShared(id, with: viewer), let reference = try? await vault.reference(of: id),
-            let title = try await vault.summary(of: reference).flatMap(ViewedTitleDocument.init)
+            let title = try await vault.summary(of: reference).flatMap({ ViewedTitleDocument($0, hasRanges: true) })
         else { throw Self.unknown }
         return title
     }
@@ -32,7 +32,7 @@ struct SharedTitles: Sendable {
         let page = try selection.page(
             of: byID.values.map { ListedDocument($0).withoutOrigin }, after: cursor, limit: limit)
         return ViewedPageDocument(
-            resources: page.titles.compactMap { $0.id.flatMap { byID[$0] }.flatMap(ViewedTitleDocument.init) },
+            resources: page.titles.compactMap { $0.id.flatMap { byID[$0] }.flatMap { ViewedTitleDocument($0) } },
             next: page.next?.description)
     }
 

@@ -1,6 +1,7 @@
 // Who may come in: tokens of the API, and named links of players.
 
 import {get, query, request} from './api.js';
+import {passOn, viewers} from './viewers.js';
 import {ask, button, busy, choice, field, h, many, moment, nameOf, note, number, row, t, table} from './ui.js';
 
 const DAY = 86_400;  // seconds
@@ -22,7 +23,7 @@ export async function makeLink(item) {
 }
 
 export async function show(main, _, signal) {
-	const tokens = h('div'), links = h('div'), sessions = h('div');
+	const tokens = h('div'), links = h('div'), sessions = h('div'), people = h('div');
 	const scope = choice(['read', 'play', 'metrics', 'admin'].map(key => [key, t(`scope.${key}`)]), 'play');
 	const name = h('input', {maxlength: 100, autocomplete: 'off'}), until = lifetime(), send = h('button', {type: 'submit', class: 'main'}, t('createToken'));
 	const form = h('form', {on: {submit: event => {
@@ -35,7 +36,7 @@ export async function show(main, _, signal) {
 		});
 	}}}, field(t('tokenScope'), scope), field(t('sort.name'), name), field(t('lifetime'), until), send);
 
-	main.append(h('h1', t('page.access')), h('h2', t('sessions')), h('p.soft', t('sessionsWords')), sessions,
+	main.append(h('h1', t('page.access')), h('h2', t('sessions')), h('p.soft', t('sessionsWords')), sessions, h('p', button(t('otherDevice'), () => passOn(t('otherDevice'), t('otherDeviceWords'), {}))), people,
 		h('h2', t('tokens')), h('p.soft', t('tokensWords')), tokens, h('details.panel', h('summary', t('createToken')), form),
 		h('h2', t('links')), h('p.soft', t('linksWords')), links);
 
@@ -48,7 +49,7 @@ export async function show(main, _, signal) {
 	async function refresh() {
 		const [held, named, signedIn, mine] = await Promise.all(['tokens', 'links', 'sessions', 'session'].map(path => get(path, signal)));
 		sessions.replaceChildren(table(t('sessions'), [t('browser'), t('created'), t('expires'), t('lastUsed'), t('acts')], signedIn.sessions.map(session => row(
-			h('td', session.browser || session.id, session.id === mine.id && ` (${t('thisOne')})`), moment(session.created), moment(session.expires), session.lastUsed ? moment(session.lastUsed) : t('never'),
+			h('td', session.viewer || t('owner'), ', ', session.browser || session.id, session.id === mine.id && ` (${t('thisOne')})`), moment(session.created), moment(session.expires), session.lastUsed ? moment(session.lastUsed) : t('never'),
 			session.id === mine.id ? '' : revoke('sessions', session, session.browser || session.id))), ''));
 		tokens.replaceChildren(table(t('tokens'), [t('sort.name'), t('tokenScope'), t('expires'), t('lastUsed'), t('acts')], held.tokens.map(token => row(
 			token.name || token.id, t(`scope.${token.scope}`), token.expires ? moment(token.expires) : t('never'), token.lastUsed || t('never'),
@@ -59,5 +60,5 @@ export async function show(main, _, signal) {
 		const damaged = held.damaged + named.damaged;
 		if (damaged) links.append(h('p.bad-text', t('damagedGrants', {count: number(damaged)})));
 	}
-	await refresh();
+	await Promise.all([refresh(), viewers(people, signal)]);
 }

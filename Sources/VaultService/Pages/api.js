@@ -48,7 +48,7 @@ async function send(method, path, body, signal, isAgain) {
 	try {
 		answer = await fetch(BASE + path, {
 			method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body),
-			credentials: 'same-origin', cache: 'no-store', redirect: 'error'});
+			credentials: 'same-origin', cache: 'no-store', redirect: 'error', keepalive: method === 'PUT' && (body?.seconds !== undefined)});
 	} catch (error) {
 		broken(error);
 	}
@@ -86,6 +86,9 @@ function broken(error) {
 	throw new Unreached();
 }
 
+// The bytes of an answer that is no document.
+export const blob = async (path, signal) => (await send('GET', path, undefined, signal)).blob().catch(broken);
+
 export const get = (path, signal) => request('GET', path, undefined, signal);
 
 // The path of a request with a query of what is set.
@@ -116,14 +119,22 @@ export async function operation(path, body, progress, signal) {
 
 // ---- The session
 
+// Begins a session with a ticket, or with the name and the PIN of a viewer.
+export async function signIn(order) {
+	const begun = await request('POST', 'sessions', order);
+	keepProof(begun.proof);
+	session = begun.session;
+	listen();
+}
+
 // Signs in with a ticket, or goes on with the session that the browser has; returns whether there is one.
 export async function start(ticket) {
 	try {
 		if (ticket) {
-			const begun = await request('POST', 'sessions', {ticket});
-			keepProof(begun.proof);
-			session = begun.session;
-		} else session = await get('session');
+			await signIn({ticket});
+			return true;
+		}
+		session = await get('session');
 	} catch (error) {
 		if (error.status !== 401 && error.status !== 400) throw error;
 		if (!ticket) return false;

@@ -1,7 +1,7 @@
 // Starts the app: signs in, shows the page that the address names, and tells when the service is away.
 
 import * as api from './api.js';
-import {button, fail, h, moveFocus, note, t} from './ui.js';
+import {busy, button, fail, field, h, moveFocus, note, t} from './ui.js';
 import {LANGUAGES, language, setLanguage} from './texts.js';
 import * as shelf from './shelf.js';
 
@@ -82,7 +82,7 @@ function frame() {
 		if (api.currentSession()) show(); else welcome();
 	}}}, Object.entries(LANGUAGES).map(([key, name]) => h('option', {value: key, lang: key, selected: key === language()}, name)));
 	document.getElementById('foot').replaceChildren(languages, ...api.currentSession() ? [
-		h('span', t('signedInAs', {name: t('owner')})), button(t('signOut'), api.signOut)] : []);
+		h('span', t('signedInAs', {name: api.currentSession().viewer || t('owner')})), button(t('signOut'), api.signOut)] : []);
 }
 
 function welcome() {
@@ -90,8 +90,28 @@ function welcome() {
 	document.body.dataset.page = 'welcome';
 	document.title = 'MediaVault';
 	lost.replaceChildren();
-	main.replaceChildren(h('h1', t('welcome')), h('p', t('runOpen')), h('p', h('code', 'mediavault open')),
-		h('p.soft', t('runOpenMore')));
+	const name = h('input', {required: true, maxlength: 100, autocomplete: 'username', autocapitalize: 'none'});
+	const pin = h('input', {type: 'password', required: true, minlength: 4, maxlength: 64, autocomplete: 'current-password', inputmode: 'numeric'});
+	const send = h('button', {type: 'submit', class: 'main'}, t('signIn')), says = h('p.bad-text', {role: 'alert'});
+	main.replaceChildren(h('h1', t('welcome')),
+		h('form.panel', {on: {submit: event => {
+			event.preventDefault();
+			busy(send, async () => {
+				says.textContent = '';
+				try {
+					await api.signIn({name: name.value.trim(), pin: pin.value});
+				} catch (error) {
+					pin.value = '';
+					pin.focus();
+					says.textContent = error.status === 401 ? t('wrongPIN')
+						: error.status === 429 ? t('waitForPIN', {seconds: error.document.retryAfter || 30}) : error.message || t('notReached');
+					return;
+				}
+				frame();
+				show();
+			});
+		}}}, field(t('viewerName'), name), field(t('pinCode'), pin), says, send),
+		h('h2', t('ownersOnly')), h('p', t('runOpen')), h('p', h('code', 'mediavault open')), h('p.soft', t('runOpenMore')));
 }
 
 // ---- The connection

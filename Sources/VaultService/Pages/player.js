@@ -1,13 +1,14 @@
 // The player: plays a title, draws what is held of it, and says before what will not play without the network.
 
 import {get, on, request} from './api.js';
-import {amounts, button, choice, clock, fail, h, heldText, holes, nameOf, number, percent, ranges, remember, svg, t}
+import {amounts, button, choice, clock, fail, h, heldText, holes, nameOf, number, percent, ranges, svg, t}
 	from './ui.js';
+import {coverOf, showCover} from './covers.js';
+import {keepPosition, positions} from './positions.js';
 import {nextOf, paint} from './shelf.js';
 
 const SPEEDS = [0.5, 0.75, 1, 1.25, 1.5, 2, 3];
 const STEP = 10;  // seconds of a jump
-const KEPT = 1000;  // positions that are remembered
 const HIDE_AFTER = 3000;  // milliseconds until the controls of a full screen go
 const PLAYLISTS = {hls: 'application/vnd.apple.mpegurl', dash: 'application/dash+xml'};
 
@@ -33,14 +34,17 @@ function iconButton(name, label, act) {
 
 export async function show(main, id, signal) {
 	let item = await get(`resources/${encodeURIComponent(id)}`, signal);
-	const kind = item.title?.kind || (/mpegurl/i.test(item.type) ? 'hls' : /dash\+xml/i.test(item.type) ? 'dash' : null);
+	const before = (await positions(signal)).get(id);
+	const kind = item.kind || item.title?.kind || (/mpegurl/i.test(item.type) ? 'hls' : /dash\+xml/i.test(item.type) ? 'dash' : null);
 	const isSound = item.type?.startsWith('audio/') && !kind;
 	const video = h('video', {playsinline: true, preload: 'metadata', 'aria-label': nameOf(item)});
 	const playable = !kind || video.canPlayType(PLAYLISTS[kind]) !== '';
 
 	// ---- What is shown
 	const cover = h('div.cover', {'aria-hidden': 'true', hidden: !isSound});
-	paint(cover, item.name || item.url, nameOf(item));
+	paint(cover, item.name || item.url || item.id, nameOf(item));
+	if (isSound) showCover(cover, item, () => true);
+	else coverOf(item).then(address => { if (address) video.poster = address; });
 	const says = h('p.says', {role: 'status', hidden: true});
 	const big = iconButton('play', t('play'), toggle);
 	big.classList.add('big');
@@ -111,12 +115,8 @@ export async function show(main, id, signal) {
 	// ---- Where one was
 	function keep() {
 		if (!isKnown()) return;
-		const all = remember('play') || {};
 		const now = video.currentTime, isAway = now > 5 && now < video.duration - 5;
-		all[id] = {t: isAway ? Math.floor(now) : 0, d: Math.round(video.duration), w: Date.now()};
-		const old = Object.keys(all).sort((a, b) => all[b].w - all[a].w).slice(KEPT);
-		for (const key of old) delete all[key];
-		remember('play', all);
+		keepPosition(id, isAway ? Math.floor(now * 10) / 10 : 0, Math.round(video.duration));
 	}
 
 	// ---- Playing
@@ -189,8 +189,7 @@ export async function show(main, id, signal) {
 		seek.max = isKnown() ? video.duration : 1;
 		seek.disabled = false;
 		if (goOnAt === null) {
-			const kept = (remember('play') || {})[id];
-			goOnAt = kept?.t && kept.t < video.duration - 5 ? kept.t : null;
+			goOnAt = before?.seconds && before.seconds < video.duration - 5 ? before.seconds : null;
 			start.hidden = goOnAt === null;
 		}
 		if (goOnAt !== null) video.currentTime = goOnAt;
@@ -298,7 +297,9 @@ export async function show(main, id, signal) {
 	}).catch(() => {});
 
 	if (navigator.mediaSession) {
-		navigator.mediaSession.metadata = new MediaMetadata({title: nameOf(item)});
+		coverOf(item).then(address => {
+			navigator.mediaSession.metadata = new MediaMetadata({title: nameOf(item), artwork: address ? [{src: address}] : []});
+		});
 		for (const [name, act] of [['play', toggle], ['pause', toggle], ['nexttrack', goNext],
 			['seekbackward', () => jump(-STEP)], ['seekforward', () => jump(STEP)]])
 			navigator.mediaSession.setActionHandler(name, act);

@@ -1,6 +1,8 @@
 // The shelf: a card for each title. Only the cards near the window exist, so ten thousand titles cost no more than fifty.
 
 import {get, on, query} from './api.js';
+import {showCover} from './covers.js';
+import {positions} from './positions.js';
 import {amounts, bytes, chooser, choice, clock, fail, h, heldText, many, nameOf, remember, t, waiting} from './ui.js';
 
 const FIRST_PAGE = 100, PAGE = 500;  // titles
@@ -10,8 +12,7 @@ const RELOAD_AFTER = 3000;  // milliseconds after titles came or went
 // What was listed last: the player finds the next title here.
 const listed = {items: [], sort: remember('sort') || 'name', filter: '', search: '', scroll: 0};
 
-// Where one was in each title (t), and how long it is (d), in seconds.
-let positions = {};
+let places = new Map();  // where one was in each title
 
 export async function nextOf(id, signal) {
 	let items = listed.items;
@@ -22,7 +23,7 @@ export async function nextOf(id, signal) {
 }
 
 export async function show(main, _, signal) {
-	positions = remember('play') || {};
+	places = await positions(signal);
 	const count = h('p.soft', {role: 'status'});
 	const sort = choice(['name', 'played', 'added', 'size'].map(key => [key, t(`sort.${key}`)]), listed.sort,
 		{'aria-label': t('sort')});
@@ -164,13 +165,14 @@ function newCard() {
 		card.setAttribute('aria-setsize', count);
 		if (shown === item) return;
 		shown = item;
-		const text = nameOf(item), at = positions[item.id], {share: part, size, held: has} = amounts(item);
+		const text = nameOf(item), at = places.get(item.id), {share: part, size, held: has} = amounts(item);
 		link.setAttribute('href', `#/play/${item.id}`);
 		name.textContent = text;
-		paint(cover, item.name || item.url, text);
-		const seconds = item.title?.duration ? item.title.duration / 1000 : at?.d;
+		paint(cover, item.name || item.url || item.id, text);
+		showCover(cover, item, () => shown === item);
+		const seconds = (item.title?.duration || item.duration) / 1000 || at?.duration;
 		length.textContent = [
-			at?.t ? t('leftAt', {time: clock(at.t)}) : seconds && clock(seconds), bytes(size ?? has)].filter(Boolean).join(' · ');
+			at?.seconds ? t('leftAt', {time: clock(at.seconds)}) : seconds && clock(seconds), bytes(size ?? has)].filter(Boolean).join(' · ');
 		held.textContent = [heldText(item), item.class === 'pinned' && t('pinned')].filter(Boolean).join(' · ');
 		full.style.inlineSize = `${(part ?? 0) * 100}%`;
 	};

@@ -20,6 +20,12 @@ signedInAs|Signed in as {name}|Angemeldet als {name}
 owner|the owner|Eigentümer
 signOut|Sign out|Abmelden
 welcome|Open the vault|Den Tresor öffnen
+signIn|Sign in|Anmelden
+viewerName|Name|Name
+pinCode|PIN|PIN
+wrongPIN|Name or PIN is wrong.|Name oder PIN ist falsch.
+waitForPIN|There were too many wrong tries. Wait {seconds} seconds.|Es waren zu viele falsche Versuche. Warten Sie {seconds} Sekunden.
+ownersOnly|For the owner|Für den Eigentümer
 runOpen|You are not signed in. Run this command on the box:|Sie sind nicht angemeldet. Geben Sie auf dem Gerät diesen Befehl ein:
 runOpenMore|It opens this page, signed in. If the keys were locked, restart the service first.|Er öffnet diese Seite angemeldet. Wenn die Schlüssel gesperrt wurden, starten Sie erst den Dienst neu.
 isLost|The connection to the box is lost.|Die Verbindung zum Gerät ist weg.
@@ -204,6 +210,10 @@ mode.online|Online|Online
 mode.prefer-vault|Vault first|Erst der Tresor
 mode.offline|Offline|Offline
 mode.no-store|Store nothing|Nichts speichern
+setCover|Cover|Titelbild
+coverFile|Picture|Bild
+coverWords|JPEG, PNG or WebP, at most 1 MB|JPEG, PNG oder WebP, höchstens 1 MB
+removeCover|Take the given cover away|Das gegebene Titelbild wegnehmen
 byteMap|Held bytes|Bytes, die da sind
 ranges|Bytes {words}|Bytes {words}
 mapOfFiles|This title has several files. {held} of them are held.|Dieser Titel hat mehrere Dateien. {held} davon sind da.
@@ -289,8 +299,29 @@ auditSound|Receipts: {count}, all signed, none missing.|Belege: {count}, alle si
 auditLoose|Receipts: {count}, all signed. Some may be cut off at the end.|Belege: {count}, alle signiert. Am Ende können welche fehlen.
 auditBad|The log is not sound. Line and fault: {faults}|Das Protokoll stimmt nicht. Zeile und Fehler: {faults}
 # Access
+viewers|Viewers|Zuschauer
+viewersWords|A viewer signs in by name and PIN, or with a code from here. They see and play what is shared with them, and nothing of where it comes from.|Ein Zuschauer meldet sich mit Name und PIN an, oder mit einem Code von hier. Er sieht und spielt, was mit ihm geteilt ist, und nichts davon, woher es kommt.
+addViewer|Add a viewer|Einen Zuschauer anlegen
+sharesAll|Share everything with them, also what comes later|Alles mit ihm teilen, auch was noch kommt
+pinHint|4 to 64 characters; without one, only a code from here signs them in|4 bis 64 Zeichen; ohne PIN meldet ihn nur ein Code von hier an
+newPIN|New PIN|Neue PIN
+pinOf|A new PIN for “{name}”|Eine neue PIN für „{name}“
+pinWords|Leave it empty to take the PIN away. All devices of this viewer are signed out.|Leer nimmt die PIN weg. Alle Geräte dieses Zuschauers werden abgemeldet.
+removeViewer|Remove “{name}”?|„{name}“ entfernen?
+removeViewerWords|All their devices are signed out, and where they were in each title is forgotten. The titles stay.|Alle Geräte werden abgemeldet, und wo er in jedem Titel war, wird vergessen. Die Titel bleiben.
+sees|Sees titles|Sieht Titel
+all|all|alle
+signInOf|Sign “{name}” in|„{name}“ anmelden
+viewerCode|Let the camera of their device read the code, or open the address on it. It is good once, for a minute.|Lassen Sie die Kamera seines Geräts den Code lesen, oder öffnen Sie dort die Adresse. Sie gilt einmal, eine Minute lang.
+noViewers|There are no viewers. Add them on the page Access.|Es gibt keine Zuschauer. Legen Sie sie auf der Seite Zugang an.
+share|Share|Teilen
+shareTitle|Share “{name}” with|„{name}“ teilen mit
+shareWords|They can play it at once, and no longer when you take it back.|Sie können es sofort spielen, und nicht mehr, wenn Sie es zurücknehmen.
 sessions|Signed-in browsers|Angemeldete Browser
 sessionsWords|A browser is signed out after a week, or after 12 hours without use.|Ein Browser wird nach einer Woche abgemeldet, oder nach 12 Stunden ohne Nutzung.
+otherDevice|Sign another device in|Ein weiteres Gerät anmelden
+otherDeviceWords|Let its camera read the code, or open the address on it. It is good once, for a minute, and the device can then do everything that you can.|Lassen Sie seine Kamera den Code lesen, oder öffnen Sie dort die Adresse. Sie gilt einmal, eine Minute lang, und das Gerät darf dann alles, was Sie dürfen.
+code|The address as a code for a camera|Die Adresse als Code für eine Kamera
 browser|Browser|Browser
 thisOne|this one|dieser
 revoke.sessions|Sign “{name}” out?|„{name}“ abmelden?

@@ -1,9 +1,11 @@
 // One title: what is held of it, byte by byte, where its last bytes came from, and what can be done with it.
 
 import {get, on, query, request} from './api.js';
-import {amounts, button, bytes, choice, facts, fail, h, heldText, many, moment, nameOf, note, number, percent, rangeBar, row, t, table, waiting} from './ui.js';
+import {amounts, ask, button, bytes, check, choice, facts, fail, field, h, heldText, many, moment, nameOf, note, number, percent, rangeBar, row, t, table, waiting} from './ui.js';
+import {showCover} from './covers.js';
 import {remove, rename, shred, togglePin} from './titles.js';
 import {makeLink} from './access.js';
+import {share} from './viewers.js';
 
 const MODES = ['', 'online', 'prefer-vault', 'offline', 'no-store'];
 const SOURCES = ['vault', 'origin', 'unstored'];
@@ -11,7 +13,7 @@ const SHOWN = 20;  // ranges in words
 
 export async function show(main, id, signal) {
 	let item = await get(`resources/${encodeURIComponent(id)}`, signal);
-	const heading = h('h1', {dir: 'auto'}), figures = h('dl.facts.panel'), map = h('div'), origins = h('div'), receipts = h('div');
+	const heading = h('h1', {dir: 'auto'}), figures = h('dl.facts.panel'), map = h('div'), origins = h('div'), receipts = h('div'), cover = h('span.cover', {hidden: true});
 	const pin = button('', () => togglePin(item).then(refresh));
 	const leave = gone => { if (gone && !signal.aborted) location.hash = '#/titles'; };
 	const mode = choice(MODES.map(key => [key, t(`mode.${key || 'default'}`)]), item.mode || '', {'aria-label': t('mode')});
@@ -23,15 +25,16 @@ export async function show(main, id, signal) {
 	});
 	main.append(h('p', h('a', {href: '#/titles'}, t('allTitles'))), heading,
 		h('div.acts', h('a', {href: `#/play/${id}`}, t('play')), pin, whole, button(t('rename'), () => rename(item).then(refresh)),
-			button(t('makeLink'), () => makeLink(item)), mode, button(t('remove'), () => remove(item).then(leave), {class: 'danger'}),
+			button(t('makeLink'), () => makeLink(item)), button(t('setCover'), chooseCover), button(t('share'), () => share(item)), mode, button(t('remove'), () => remove(item).then(leave), {class: 'danger'}),
 			button(t('shred'), () => shred(item).then(leave), {class: 'danger'})),
-		figures, h('h2', t('byteMap')), map,
+		cover, figures, h('h2', t('byteMap')), map,
 		h('h2', t('cameFrom')), h('p.legend.soft', SOURCES.map(source => h('span', h('span', {class: `key ${source === 'vault' ? 'held' : source}`}), t(`source.${source}`)))), origins,
 		h('h2', t('receipts')), receipts);
 
 	function draw() {
 		const {size, share} = amounts(item);
 		heading.textContent = nameOf(item);
+		drawCover();
 		pin.textContent = t(item.class === 'pinned' ? 'unpin' : 'pin');
 		whole.hidden = share === 1;
 		facts(figures, [['held', heldText(item)], ['size', size === null ? '?' : bytes(size)], ['class', t(`class.${item.class}`)],
@@ -41,6 +44,29 @@ export async function show(main, id, signal) {
 		const words = item.held.slice(0, SHOWN).map(([first, end]) => `${number(first)}–${number(end - 1)}`).join(', ');
 		map.replaceChildren(item.title ? rangeBar(heldText(item), share === 1 ? [[0, 1]] : [], 1) : rangeBar(heldText(item), item.held, item.size),
 			h('p.soft', item.title ? t('mapOfFiles', {held: bytes(held)}) : t('ranges', {words: words || '–'})));
+	}
+
+	let shownCover = null;
+	function drawCover() {
+		if (shownCover === item.cover) return;
+		shownCover = item.cover;
+		cover.hidden = !item.cover;
+		cover.replaceChildren();
+		const tag = item.cover;
+		showCover(cover, item, () => shownCover === tag);
+	}
+
+	async function chooseCover() {
+		const file = h('input', {type: 'file', accept: 'image/jpeg,image/png,image/webp', required: true});
+		const away = check(t('removeCover'), {on: {change: () => { file.disabled = away.box.checked; }}});
+		if (!await ask(t('setCover'), [field(t('coverFile'), file, t('coverWords')), away.label], t('save'))) return;
+		if (away.box.checked) await request('DELETE', `resources/${id}/cover`);
+		else {
+			const bytes = new Uint8Array(await file.files[0].arrayBuffer()), parts = [];
+			for (let i = 0; i < bytes.length; i += 0x8000) parts.push(String.fromCharCode(...bytes.subarray(i, i + 0x8000)));
+			await request('PUT', `resources/${id}/cover`, {image: btoa(parts.join(''))});
+		}
+		await refresh();
 	}
 
 	async function drawOrigins() {

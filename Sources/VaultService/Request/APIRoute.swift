@@ -110,8 +110,8 @@ enum APIRoute: String, CaseIterable, Sendable {
     /// Returns whether a viewer who has signed in may ask for it; they get what is shared with them.
     func isForViewers(_ method: String) -> Bool {
         switch self {
-        case .resources, .positions, .positionByID, .events: true
-        case .resourceByID: method != "DELETE"
+        case .resources, .positions, .positionByID, .events, .tickets, .session: true
+        case .resourceByID, .coverByID: ["GET", "HEAD"].contains(method)
         case .links: method == "POST"
         default: false
         }

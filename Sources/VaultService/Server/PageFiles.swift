@@ -19,6 +19,7 @@ struct PageFiles: Sendable {
         ("access.js", PackageResources.access_js),
         ("api.js", PackageResources.api_js),
         ("app.js", PackageResources.app_js),
+        ("covers.js", PackageResources.covers_js),
         ("downloads.js", PackageResources.downloads_js),
         ("feeds.js", PackageResources.feeds_js),
         ("health.js", PackageResources.health_js),
@@ -27,6 +28,8 @@ struct PageFiles: Sendable {
         ("keys.js", PackageResources.keys_js),
         ("manifest.webmanifest", PackageResources.manifest_webmanifest),
         ("player.js", PackageResources.player_js),
+        ("positions.js", PackageResources.positions_js),
+        ("qr.js", PackageResources.qr_js),
         ("settings.js", PackageResources.settings_js),
         ("shelf.js", PackageResources.shelf_js),
         ("storage.js", PackageResources.storage_js),
@@ -35,6 +38,7 @@ struct PageFiles: Sendable {
         ("title.js", PackageResources.title_js),
         ("titles.js", PackageResources.titles_js),
         ("ui.js", PackageResources.ui_js),
+        ("viewers.js", PackageResources.viewers_js),
         ("worker.js", PackageResources.worker_js),
     ]
 

@@ -35,8 +35,7 @@ struct RequestAuthorizer: Sendable {
             guard vault.tokens.isValid(access, now: admission.now) else {
                 return ErrorAnswer.unauthorized(isGiven: true)
             }
-            context.access = access
-            return nil
+            return note(access, in: &context)
         case .token(let text):
             guard let found = vault.tokens.access(byToken: text, now: admission.now) else {
                 return ErrorAnswer.unauthorized(isGiven: true)
@@ -51,7 +50,17 @@ struct RequestAuthorizer: Sendable {
             access = found
         }
         guard access.scope >= scope else { return ErrorAnswer.insufficientScope(scope) }
-        context.access = access
+        return note(access, in: &context)
+    }
+
+    /// Notes what allows a request, and the viewer whose it is.
+    ///
+    /// - Returns: the refusal if the vault has no such viewer any more.
+    private func note(_ access: TokenAccess, in context: inout ServiceContext) -> Answer? {
+        if let viewer = access.viewer, vault.viewers.viewer(viewer) == nil {
+            return ErrorAnswer.unauthorized(isGiven: true)
+        }
+        (context.access, context.viewer) = (access, access.viewer)
         return nil
     }
 

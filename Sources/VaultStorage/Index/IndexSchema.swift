@@ -140,7 +140,8 @@ enum IndexSchema {
 
     /// What a backup of an older vault lacks.
     static let laterCatalog = [
-        packedPart, packedPartByPack, accessGrant, download, network, subscription, cover, coverByResource, viewer, share,
+        packedPart, packedPartByPack, accessGrant, download, network, subscription, cover, coverByResource, viewer,
+        share,
         position,
     ]
 }

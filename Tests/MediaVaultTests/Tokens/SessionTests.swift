@@ -15,8 +15,8 @@ struct SessionTests {
     @Test("A session needs both halves of its secret, each in its own place, and neither of another session")
     func halves() async throws {
         let vault = try await fixture().open()
-        let one = try await vault.beginSession(of: "Firefox on Linux", endingFormer: nil).secret
-        let two = try await vault.beginSession(of: "Firefox on Linux", endingFormer: nil).secret
+        let one = try await vault.beginSession(of: nil, in: "Firefox on Linux", endingFormer: nil).secret
+        let two = try await vault.beginSession(of: nil, in: "Firefox on Linux", endingFormer: nil).secret
         let token = try await vault.createToken(.admin).text
         #expect(vault.tokens.access(bySession: one, now: now)?.scope == .admin)
         for (cookie, proof) in [
@@ -37,12 +37,12 @@ struct SessionTests {
     func life() async throws {
         let fixture = try await fixture()
         var vault = try await fixture.open()
-        let other = try await vault.beginSession(of: nil, endingFormer: nil)
-        let first = try await vault.beginSession(of: "Edge on Windows", endingFormer: nil)
+        let other = try await vault.beginSession(of: nil, in: nil, endingFormer: nil)
+        let first = try await vault.beginSession(of: nil, in: "Edge on Windows", endingFormer: nil)
         await vault.close()
         vault = try await fixture.open()
         #expect(vault.tokens.access(bySession: first.secret, now: now) != nil)
-        let next = try await vault.beginSession(of: "Edge on Windows", endingFormer: first.secret)
+        let next = try await vault.beginSession(of: nil, in: "Edge on Windows", endingFormer: first.secret)
         #expect(vault.tokens.access(bySession: first.secret, now: now) == nil)
         #expect(Set(vault.issued(.sessions).map(\.id)) == [other.grant.id, next.grant.id])
         #expect(vault.issuedTokens.isEmpty && vault.issuedLinks.isEmpty)
@@ -57,7 +57,7 @@ struct SessionTests {
     @Test("A session ends twelve hours after its last use, and after a week however much it is used")
     func ends() async throws {
         let vault = try await fixture().open()
-        let begun = try await vault.beginSession(of: nil, endingFormer: nil)
+        let begun = try await vault.beginSession(of: nil, in: nil, endingFormer: nil)
         let (created, idle) = (begun.grant.created, AccessGrant.maxIdleSession)
         func isOpen(_ time: Int64) -> Bool { vault.tokens.access(bySession: begun.secret, now: time) != nil }
         #expect(isOpen(created + idle - 1))
@@ -74,7 +74,7 @@ struct SessionTests {
     @Test("The links of a session end with it, and their use is a use of the session")
     func links() async throws {
         let vault = try await fixture().open()
-        let begun = try await vault.beginSession(of: nil, endingFormer: nil)
+        let begun = try await vault.beginSession(of: nil, in: nil, endingFormer: nil)
         let access = try #require(vault.tokens.access(bySession: begun.secret, now: now))
         let path = try await vault.playbackPath(
             for: MediaReference(MediaURL("http://a.example/f")), expires: now + 10 * 86_400, endingWith: access)
@@ -89,18 +89,39 @@ struct SessionTests {
         await vault.close()
     }
 
+    @Test("The session of a viewer plays and no more, lasts longer, and is ended without the others")
+    func viewer() async throws {
+        let fixture = try await fixture()
+        var vault = try await fixture.open()
+        let anna = try await vault.viewers.add("Anna", pin: nil)
+        let owner = try await vault.beginSession(of: nil, in: nil, endingFormer: nil)
+        let begun = try await vault.beginSession(of: anna.id, in: "Safari on iPad", endingFormer: nil)
+        let access = try #require(vault.tokens.access(bySession: begun.secret, now: now))
+        #expect(access.scope == .play && access.viewer == anna.id)
+        await vault.close()
+        vault = try await fixture.open()
+        let created = begun.grant.created
+        #expect(vault.tokens.access(bySession: begun.secret, now: created + AccessGrant.maxIdleViewing) != nil)
+        #expect(vault.tokens.access(bySession: begun.secret, now: created + 3 * AccessGrant.maxIdleViewing) == nil)
+        #expect(vault.tokens.access(bySession: owner.secret, now: created + AccessGrant.maxIdleViewing) == nil)
+        try await vault.endSessions(of: anna.id)
+        #expect(vault.tokens.access(bySession: begun.secret, now: now) == nil)
+        #expect(vault.tokens.access(bySession: owner.secret, now: now) != nil)
+        await vault.close()
+    }
+
     @Test("Of very many sessions the one that was unused for longest ends, and no token does")
     func most() async throws {
         let vault = try await fixture().open()
         let token = try await vault.createToken(.read).text
         var begun: [BegunSession] = []
-        for _ in 0..<256 { begun.append(try await vault.beginSession(of: nil, endingFormer: nil)) }
+        for _ in 0..<256 { begun.append(try await vault.beginSession(of: nil, in: nil, endingFormer: nil)) }
         #expect(vault.issued(.sessions).count == 256, "premise")
         // All but the second are used.
         for session in begun where session.grant.id != begun[1].grant.id {
             #expect(vault.tokens.access(bySession: session.secret, now: now) != nil)
         }
-        let last = try await vault.beginSession(of: nil, endingFormer: nil)
+        let last = try await vault.beginSession(of: nil, in: nil, endingFormer: nil)
         #expect(vault.issued(.sessions).count == 256)
         #expect(vault.tokens.access(bySession: begun[1].secret, now: now) == nil)
         #expect(vault.tokens.access(bySession: begun[0].secret, now: now) != nil)

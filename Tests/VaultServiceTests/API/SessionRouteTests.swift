@@ -194,6 +194,72 @@ struct SessionRouteTests {
         }
     }
 
+    @Test(
+        "A viewer signs in by name and PIN, or by a ticket of the owner, and is signed out with a new PIN and for good")
+    func viewer() async throws {
+        try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
+            func post(_ body: String) async throws -> (head: RawHead, body: [UInt8]) {
+                try #require(
+                    await service.client().ask(
+                        "POST", Self.path, host: service.host,
+                        fields: ["Content-Type": "application/json", "Origin": "http://\(service.host)"], body: body))
+            }
+            let anna = try await service.vault.viewers.add("Anna", pin: PIN("2468"))
+            let wrong = try await post(#"{"name":"Anna","pin":"1357"}"#)
+            let unknown = try await post(#"{"name":"Berta","pin":"1357"}"#)
+            #expect(wrong.head.status == 401 && unknown.head.status == 401 && wrong.body == unknown.body)
+            for odd in ["{}", #"{"name":"Anna"}"#, #"{"pin":"2468"}"#] {
+                #expect(try await post(odd).head.status == 400)
+            }
+            func status(
+                _ session: (head: RawHead, body: [UInt8]), _ path: String, _ method: String = "GET"
+            ) async throws -> Int? {
+                let begun = try JSONText.read(BegunSessionDocument.self, from: session.body)
+                let cookie = try #require(session.head["Set-Cookie"]?.split(separator: ";").first)
+                return try await service.client().ask(
+                    method, "/api/v1/" + path, host: service.host,
+                    fields: [
+                        "Cookie": String(cookie), "X-Session-Proof": begun.proof, "Origin": "http://\(service.host)",
+                    ])?.head.status
+            }
+            let signedIn = try await post(#"{"name":"anna","pin":"2468"}"#)
+            #expect(signedIn.head.status == 201)
+            let begun = try JSONText.read(BegunSessionDocument.self, from: signedIn.body)
+            #expect(begun.session.viewer == "Anna" && begun.session.scope == .play)
+            for path in ["session", "resources", "positions"] { #expect(try await status(signedIn, path) == 200) }
+            #expect(try await status(signedIn, "tickets", "POST") == 200)
+            for path in ["status", "settings", "sessions", "tokens", "viewers", "keys", "downloads", "openapi.json"] {
+                #expect(try await status(signedIn, path) == 403, "\(path)")
+            }
+            _ = try await service.control("PATCH", "/api/v1/viewers", body: #"{"id":"\#(anna.id.hex)","pin":"97531"}"#)
+            #expect(try await status(signedIn, "session") == 401)
+            let ticket = try service.server.api.tickets.issue(.session, of: anna.id, for: nil).text
+            let again = try await post(#"{"ticket":"\#(ticket)"}"#)
+            #expect(try await status(again, "resources") == 200)
+            #expect(try await status(again, "status") == 403)
+            _ = try await service.control("DELETE", "/api/v1/viewers?id=\(anna.id.hex)")
+            #expect(try await status(again, "session") == 401)
+            #expect(service.vault.issued(.sessions).isEmpty)
+        }
+    }
+
+    @Test("After too many wrong PINs the next try has to wait, also with the right one")
+    func tries() async throws {
+        try await RunningService.run(over: try await TestVault()) { service in
+            try await service.vault.viewers.add("Anna", pin: PIN("2468"))
+            func status(_ pin: String) async throws -> RawHead? {
+                try await service.client().ask(
+                    "POST", Self.path, host: service.host,
+                    fields: ["Content-Type": "application/json", "Origin": "http://\(service.host)"],
+                    body: #"{"name":"Anna","pin":"\#(pin)"}"#)?.head
+            }
+            for _ in 0..<5 { #expect(try await status("1111")?.status == 401) }
+            let refused = try #require(try await status("2468"))
+            #expect(refused.status == 429)
+            #expect((1...30).contains(refused["Retry-After"].flatMap { Int($0) } ?? 0))
+        }
+    }
+
     @Test("No browser signs in, and no page is served, over plain HTTP that other machines can reach")
     func plainHTTP() async throws {
         var configuration = ServiceConfiguration()

@@ -113,7 +113,7 @@ struct ViewerRouteTests {
     func allowed() async throws {
         let allowed: Set = [
             "GET resources", "GET resources/{id}", "POST links", "GET events", "GET positions",
-            "PUT resources/{id}/position",
+            "PUT resources/{id}/position", "GET resources/{id}/cover", "POST tickets", "GET session", "DELETE session",
         ]
         var found: Set<String> = []
         for route in APIRoute.allCases {

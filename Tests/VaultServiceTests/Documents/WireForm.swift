@@ -67,7 +67,8 @@ struct WireForm: Sendable, CustomTestStringConvertible {
         #"{"created":\#(time),"hasPIN":true,"id":"\#(vault)","name":"a","sharesAll":false,"titles":3}"#
 
     private static let viewed =
-        #"{"added":\#(time),"bytes":5,"complete":true,"duration":8,"id":"k3v7q2ma","kind":"hls","name":"d","size":9,"#
+        #"{"added":\#(time),"bytes":5,"complete":true,"cover":"0c","duration":8,"held":[[0,5]],"id":"k3v7q2ma","#
+        + #""kind":"hls","name":"d","size":9,"#
         + #""type":"video/mp4"}"#
 
     private static let share = #"{"id":"k3v7q2ma","viewers":["\#(vault)"]}"#
@@ -80,9 +81,9 @@ struct WireForm: Sendable, CustomTestStringConvertible {
     private static let proof = "mvp_" + String(repeating: "a", count: 64)
     private static let session =
         #"{"browser":"Firefox on Linux","created":\#(time),"expires":\#(time),"id":"0a1b2c3d","lastUsed":\#(time),"#
-        + #""scope":"admin"}"#
+        + #""scope":"play","viewer":"a"}"#
     private static let unusedSession =
-        #"{"browser":null,"created":\#(time),"expires":null,"id":"0a1b2c3d","lastUsed":null,"scope":"admin"}"#
+        #"{"browser":null,"created":\#(time),"expires":null,"id":"0a1b2c3d","lastUsed":null,"scope":"admin","viewer":null}"#
 
     private static let answers: [WireForm] = [
         WireForm(ViewersDocument.self, "Viewers", #"{"damaged":1,"viewers":[\#(viewer)]}"#),
@@ -217,8 +218,8 @@ struct WireForm: Sendable, CustomTestStringConvertible {
             #"{"free":1,"maxSize":2,"minFree":3,"next":[{"accessed":\#(time),"bytes":4,"class":"cache","expires":\#(time),"#
                 + #""id":"k3v7q2ma","name":"d","url":"https://a.example/"}],"used":5}"#,
             minimal: #"{"free":null,"maxSize":null,"minFree":0,"next":[],"used":0}"#),
-        WireForm(TicketOrder.self, "TicketOrder", #"{"use":"session"}"#, minimal: "{}"),
-        WireForm(SignInOrder.self, "SignIn", #"{"ticket":"\#(ticket)"}"#),
+        WireForm(TicketOrder.self, "TicketOrder", #"{"use":"session","viewer":"\#(vault)"}"#, minimal: "{}"),
+        WireForm(SignInOrder.self, "SignIn", #"{"name":"a","pin":"2468","ticket":"\#(ticket)"}"#, minimal: "{}"),
         WireForm(SessionDocument.self, "Session", session, minimal: unusedSession),
         WireForm(SessionsDocument.self, "Sessions", #"{"damaged":1,"sessions":[\#(session)]}"#),
         WireForm(BegunSessionDocument.self, "BegunSession", #"{"proof":"\#(proof)","session":\#(session)}"#),

@@ -60,12 +60,15 @@ struct PageFilesTests {
             ) async throws -> RawHead? {
                 try await service.client().ask(method, "/", host: host ?? service.host, fields: fields)?.head
             }
-            #expect(try await ask()?.status == 200)
-            #expect(try await ask(["Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"])?.status == 200)
-            #expect(try await ask(["Origin": "http://a.example"])?["Access-Control-Allow-Origin"] == nil)
-            #expect(try await ask(host: "a.example:\(service.port)")?.status == 421)
-            #expect(try await ask(["Content-Length": "0"], "POST")?.status == 405)
-            #expect(try await ask([:], "HEAD")?.status == 200)
+            let plain = try await ask()
+            let linked = try await ask(["Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"])
+            let head = try await ask([:], "HEAD")
+            #expect([plain, linked, head].map { $0?.status } == [200, 200, 200])
+            let foreign = try await ask(["Origin": "http://a.example"])
+            #expect(foreign?.fields["access-control-allow-origin"] == nil)
+            let rebound = try await ask(host: "a.example:\(service.port)")
+            let posted = try await ask(["Content-Length": "0"], "POST")
+            #expect([rebound, posted].map { $0?.status } == [421, 405])
         }
     }
 }
