@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import time
 
 from harness import client
 from harness.own_pages import FILM, OTHER, SHOTS, PagesCase, expect
@@ -112,6 +113,35 @@ class Owner(PagesCase):
         expect(refused).to_contain_text("failed")
         refused.get_by_role("button", name="Cancel").click()
         expect(refused.get_by_role("button", name="Cancel")).to_have_count(0)
+
+    def test_busy_queue(self):
+        """A page that shows a busy queue of 100 downloads costs the service next to nothing"""
+        def processor():
+            with open(f"/proc/{self.vault.service.process.pid}/stat", encoding="ascii") as file:
+                fields = file.read().rpartition(")")[2].split()
+            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+        def used(seconds):
+            before = processor()
+            time.sleep(seconds)
+            return (processor() - before) / seconds
+
+        self.vault.result("config", "set", "download-rate", "200k")
+        self.addCleanup(self.vault.result, "downloads", "cancel", "--all", "--yes")
+        self.addCleanup(self.vault.result, "config", "unset", "download-rate")
+        urls = "\n".join(self.origin.url(f"large.mp4?{place}") for place in range(100))
+        self.vault.result("fetch", "--detach", "--list", "-", input=urls.encode())
+        self.go("")
+        self.page.goto("about:blank")
+        alone = used(8)
+        self.page.goto(f"{self.address}/#/downloads")
+        expect(self.page.locator("ul[aria-label=Queue] > li").nth(99)).to_be_attached()
+        expect(self.page.locator("main li", has_text="running").first).to_be_visible()
+        self.page.wait_for_timeout(2000)
+        watched = used(12)
+        self.figure("share of a core with a queue of 100 and no page", alone * 100, "for comparison", " %")
+        self.figure("share of a core with its page", watched * 100, "at most 3 beside that", " %")
+        self.assertLess(watched - alone, 0.2, "far more than a page should cost")
 
     def test_feeds(self):
         """A feed is followed, run and forgotten"""
@@ -255,6 +285,10 @@ class Keys(PagesCase):
         expect(self.page.locator("tbody").first).to_contain_text("older")
         self.page.get_by_role("button", name="Rewrap").click()
         expect(self.page.locator("main")).to_contain_text("moved to generation 2")
+        self.page.get_by_role("button", name="Reseal").click()
+        self.confirm("Reseal", "Nothing is lost")
+        expect(self.page.locator("main")).to_contain_text("Every title has a new key.")
+        expect(self.page.locator("tr", has_text="key file")).to_have_count(1)
         self.page.get_by_role("button", name="Retire").click()
         self.confirm("Retire", "will never open again")
         expect(self.page.locator("tbody").first).to_contain_text("retired")

@@ -35,6 +35,7 @@ class Viewers(PagesCase):
         return page, sent
 
     def move(self, page, path):
+        expect(page.locator("main h1")).to_be_visible()
         page.evaluate("path => { document.querySelector('main h1').textContent = '…'; location.hash = path; }", f"#/{path}")
         expect(page.locator("main h1")).not_to_have_text("…")
 

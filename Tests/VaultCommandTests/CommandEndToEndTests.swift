@@ -184,7 +184,7 @@ import VaultTestSupport
         #expect(
             Set(all[0].keys) == [
                 "id", "url", "contentID", "added", "accessed", "expires", "size", "bytes", "class", "type", "complete",
-                "name", "duration", "title",
+                "name", "duration", "title", "cover",
             ])
         let table = try await lab.run("list")
         #expect(table.status == 0 && table.text.split(separator: "\n").last?.hasSuffix(title) == true)

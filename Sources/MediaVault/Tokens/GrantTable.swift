@@ -25,8 +25,8 @@ final class GrantTable: Sendable {
 
     /// How long an expired token or link is still listed, in seconds.
     private static let expiredListing: Int64 = 30 * AccessGrant.day
-    /// The most sessions; of more, the one that was unused for longest ends.
-    private static let maxSessions = 256
+    /// The most sessions of one viewer, and of the owner; of more, their own that was unused for longest ends.
+    private static let (maxOfViewer, maxOfOwner) = (16, 64)
 
     /// Reads the grants. Blocks.
     init(_ store: VaultStore) {
@@ -78,7 +78,8 @@ final class GrantTable: Sendable {
 
     /// Records that something was used in this period.
     func noteUse(of grant: AccessGrant, now: Int64) {
-        let period = Self.period(of: grant, at: now)
+        // No use is before the beginning, although the period may be.
+        let period = max(Self.period(of: grant, at: now), grant.kind.family == .sessions ? grant.created : 0)
         guard grant.lastUsed != period else { return }
         state.withLock { state in
             guard state.grants[grant.id] != nil else { return }
@@ -115,7 +116,7 @@ final class GrantTable: Sendable {
             let known = state.withLock { Array($0.grants.values) }
             let now = store.now()
             var void = Set(known.filter { Self.isVoid($0, era: era, now: now) }.map(\.id))
-            if kind.family == .sessions { void.formUnion(Self.excessSessions(among: known, without: void)) }
+            if kind.family == .sessions { void.formUnion(Self.excess(of: kind, among: known, without: void)) }
             let others = known.filter { !void.contains($0.id) }
             guard others.count < StoredGrants.maxCount else {
                 throw VaultError(
@@ -194,11 +195,13 @@ final class GrantTable: Sendable {
         return grant.expires.map { $0 <= now - expiredListing } ?? false
     }
 
-    /// Returns which sessions must end so that there can be another one.
-    private static func excessSessions(among known: [AccessGrant], without void: Set<GrantID>) -> [GrantID] {
-        known.filter { $0.kind.family == .sessions && !void.contains($0.id) }
-            .sorted { ($0.lastUsed ?? 0, $0.created) > ($1.lastUsed ?? 0, $1.created) }
-            .dropFirst(maxSessions - 1).map(\.id)
+    /// Returns which sessions of a holder must end so that they can have another one; never those of others.
+    private static func excess(
+        of kind: AccessGrant.Kind, among known: [AccessGrant], without void: Set<GrantID>
+    ) -> [GrantID] {
+        known.filter { $0.kind == kind && !void.contains($0.id) }
+            .sorted { max($0.created, $0.lastUsed ?? 0) > max($1.created, $1.lastUsed ?? 0) }
+            .dropFirst((kind == .session(nil) ? maxOfOwner : maxOfViewer) - 1).map(\.id)
     }
 
     /// - Throws: ``VaultError`` with code `inUse` if another one of the kind has the name, or the name as its id.

@@ -30,6 +30,13 @@ package final class Tickets: Sendable {
         package let use: Use
         /// Whom a ticket for a session signs in; nil for the owner.
         package let viewer: ViewerID?
+
+        /// Whether the other one is the same person, as far as they can be told apart, with a ticket for the same use.
+        func isSame(as other: Holder) -> Bool {
+            guard use == other.use else { return false }
+            if let one = access?.viewer { return one == other.access?.viewer }
+            return access == other.access
+        }
     }
 
     private struct Entry {
@@ -64,9 +71,11 @@ package final class Tickets: Sendable {
         entries.withLock { entries in
             entries.removeAll { $0.end <= now }
             // A holder that asks for very many ends its own, and not those of others.
-            let own = entries.indices.filter { entries[$0].holder == entry.holder }
+            let own = entries.indices.filter { entries[$0].holder.isSame(as: entry.holder) }
             if own.count >= Self.maxOfHolder { entries.remove(at: own[0]) }
-            entries = entries.suffix(Self.maxCount - 1) + [entry]
+            // Tickets for sessions are few, and none ends because others ask for events.
+            let others = entries.filter { $0.holder.use != use }
+            entries = others + entries.filter { $0.holder.use == use }.suffix(Self.maxCount - 1) + [entry]
         }
         return Ticket(text: text, lifetime: Self.lifetime)
     }

@@ -93,14 +93,15 @@ extension Vault {
             && mayPlay(admission)
     }
 
-    /// Returns whether a resource is of the title of a viewer's link, or one that the vault does not have: another title
-    /// in the same folder of the origin may not be shared with them.
+    /// Returns whether a resource is a part of the title of a viewer's link, or of one that is shared with them.
+    ///
+    /// What the vault does not have is no part: its name could be that of anything in the same folder of the origin.
     package func mayPlay(_ resource: NamedResource, below hidden: HiddenTitle) async throws -> Bool {
         let (store, id) = (store, resource.id)
         let own = try await name(reference(of: hidden.title)).id
         return try await pool.run { [viewers] in
             // Also a small file that lies in a pack.
-            guard try store.index.resource(id) != nil else { return true }
+            guard try store.index.resource(id) != nil else { return false }
             return try store.index.titles(of: id).contains(own)
                 || viewers.isShared(store.index.titleID(of: id), with: hidden.viewer)
         }

@@ -16,7 +16,8 @@ extension Viewers {
     /// - Throws: ``VaultError`` with code `wrongKey` if no viewer has this name and PIN; `busy` if the next try must
     ///   wait, with ``VaultError/retryAfter``, or too many are signing in; `storage` if there is not enough memory.
     public func signIn(name: String, pin: PIN) async throws -> ViewerID {
-        let name = Viewer.comparable(String(name.prefix(AccessGrant.maxNameLength)))
+        // By scalars: one character may have any number of them.
+        let name = Viewer.comparable(String(name.unicodeScalars.prefix(AccessGrant.maxNameLength)))
         return try await signIns.run { [self] in
             try await pool.run { [self] in
                 let now = store.now()

@@ -111,7 +111,9 @@ struct ServeCommand: AsyncParsableCommand {
             // The key is not needed again, and keys lock must leave none.
             opener.unlock.forget()
             let server = try VaultServer(vault: vault, configuration: service, logger: logger) { address in
-                let record = ServiceRecord(address.reachable, pid: getpid(), isSecure: isSecure)
+                let record = ServiceRecord(
+                    address.reachable, pid: getpid(), isSecure: isSecure,
+                    servesPages: isSecure || service.address.isLoopback)
                 await Self.announce(record, of: folder, in: logger)
             }
             defer { ServiceRecord.remove(in: folder) }

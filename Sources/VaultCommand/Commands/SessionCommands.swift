@@ -35,9 +35,9 @@ struct OpenCommand: AsyncParsableCommand {
             throw UsageError("no service of this vault is running; start one with: mediavault serve")
         }
         let isSecure = record.address.hasPrefix("https://")
-        guard isSecure || listening.isLoopback else {
+        guard record.servesPages ?? (isSecure || listening.isLoopback) else {
             throw UsageError(
-                "the service uses plain HTTP on \(listening), where others could read and change its pages; start it "
+                "the service uses plain HTTP that other machines can reach, where others could read and change its pages; start it "
                     + "with --tls-certificate and --tls-key, or with --listen 127.0.0.1:8300")
         }
         let address = try listen.map { try ListenAddress($0) } ?? listening.reachable
@@ -51,11 +51,13 @@ struct OpenCommand: AsyncParsableCommand {
         }
         let page = try RedirectPage(to: link)
         defer { page.remove() }
-        try await page.open()
         try await Interruption.cancelling("the browser may have signed in; sessions list shows it") {
+            try await page.open()
             for _ in 0..<(2 * ticket.lifetime) {
                 try await Task.sleep(for: .milliseconds(500))
-                if let new = try await service.sessions().sessions.first(where: { !before.contains($0.id) }) {
+                if let new = try await service.sessions().sessions.first(where: {
+                    $0.viewer == nil && !before.contains($0.id)
+                }) {
                     return await Terminal.shared.say("signed in: session \(new.id), \(new.browser ?? "a browser")")
                 }
             }
@@ -75,9 +77,9 @@ private struct RedirectPage {
 
     init(to link: String) throws {
         // The user's own folder in memory, if the system has one.
-        let parent =
-            ProcessEnvironment.current["XDG_RUNTIME_DIR"].map { URL(filePath: $0) }
-            ?? FileManager.default.temporaryDirectory
+        let own = ProcessEnvironment.current["XDG_RUNTIME_DIR"].map { URL(filePath: $0) }
+        let isThere = own.map { FileManager.default.isWritableFile(atPath: $0.path) } ?? false
+        let parent = isThere ? own ?? FileManager.default.temporaryDirectory : FileManager.default.temporaryDirectory
         folder = parent.appending(path: "mediavault-\(UUID().uuidString)")
         file = folder.appending(path: "open.html")
         let text = """

@@ -195,7 +195,7 @@ struct LinkedTitles: Sendable {
 struct RevokeLinksCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "revoke-links",
-        abstract: "Revoke all playback links and tokens created so far, named or not.",
+        abstract: "Revoke all playback links, tokens and sessions of browsers created so far.",
         discussion: """
             They stop working immediately, also at the running service. The commands url and token create make new ones; \
             token revoke and links revoke end single ones. \
@@ -214,7 +214,7 @@ struct RevokeLinksCommand: AsyncParsableCommand {
         _ = try await Interruption.cancelling("the links may still be valid") {
             try await finder.act { try await $0.revokeLinks() }
         }
-        await Terminal.shared.say("all playback links and tokens are revoked; back up the keyring again")
+        await Terminal.shared.say("all playback links, tokens and sessions are revoked; back up the keyring again")
         if json { try await StandardOutput.shared.write(try JSONText.of(RevocationRecord()) + "\n") }
     }
 }

@@ -60,10 +60,13 @@ struct ServiceRecord: Codable, Hashable, Sendable {
     /// The scheme, `http://` or `https://`, and the authority.
     let address: String
     let pid: Int32
+    /// Whether browsers get its pages; nil if an older version wrote the record.
+    var servesPages: Bool?
 
-    init(_ address: ListenAddress, pid: Int32, isSecure: Bool = false) {
+    init(_ address: ListenAddress, pid: Int32, isSecure: Bool = false, servesPages: Bool? = nil) {
         self.address = "\(isSecure ? "https" : "http")://\(address)"
         self.pid = pid
+        self.servesPages = servesPages
     }
 
     /// The address that the service listens on; nil if ``address`` is malformed.

@@ -48,7 +48,7 @@ extension APIResponder {
                 .invalidArgument,
                 "a browser signs in on the port of the service, with TLS or on the service's own machine")
         }
-        let order: SignInOrder = try await asked.body()
+        let order: SignInOrder = try await asked.body(upTo: SignInOrder.maxBytes)
         let viewer: ViewerID?
         switch (order.ticket, order.name, order.pin) {
         case (let ticket?, nil, nil):

@@ -38,7 +38,10 @@ extension APIResponder {
     }
 
     func positions(_ context: ServiceContext) async throws -> PositionsDocument {
-        let positions = try await vault.vault.viewers.positions(of: context.viewer)
+        let viewers = vault.vault.viewers
+        let positions = try await viewers.positions(of: context.viewer).filter { position in
+            context.viewer.map { viewers.isShared(position.title, with: $0) } ?? true
+        }
         return PositionsDocument(positions: positions.map { PositionDocument($0) })
     }
 

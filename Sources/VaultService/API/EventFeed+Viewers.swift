@@ -8,12 +8,13 @@ extension EventFeed {
 
     /// Returns the events of a batch for a viewer; downloads and the store are the owner's.
     ///
-    /// - Parameter known: the titles that were shared with them one by one when they were told last; nil if all were.
+    /// - Parameters:
+    ///   - known: the titles that were shared with them one by one when they were told last; nil if all were.
+    ///   - shared: the same now. The caller takes it for what is known next: a change while this runs is told then.
     func events(
-        of batch: EventAccumulator.Batch, for viewer: ViewerID, knowing known: Set<TitleID>?
+        of batch: EventAccumulator.Batch, for viewer: ViewerID, knowing known: Set<TitleID>?, of shared: Set<TitleID>?
     ) async throws -> String {
         var text = batch.isHeartbeatDue ? Self.comment : ""
-        let shared = vault.viewers.titles(sharedWith: viewer)
         let isExchanged = (known == nil) != (shared == nil)
         let (added, dropped) = (
             (shared ?? []).subtracting(known ?? []), isExchanged ? [] : (known ?? []).subtracting(shared ?? [])

@@ -48,8 +48,9 @@ struct EventFeed: StreamedBody {
                     text = try await events(of: batch)
                     continue
                 }
-                text = try await events(of: batch, for: viewer, knowing: known)
-                known = vault.viewers.titles(sharedWith: viewer)
+                let shared = vault.viewers.titles(sharedWith: viewer)
+                text = try await events(of: batch, for: viewer, knowing: known, of: shared)
+                known = shared
             }
         } onCancelOrGracefulShutdown: {
             news.finish()

@@ -7,12 +7,12 @@ package struct ListedDocument: Codable, Sendable {
     package private(set) var url: String
     @OrNull package var contentID: String?
     package let added: Timestamp
-    package let accessed: Timestamp
+    package private(set) var accessed: Timestamp
     /// From when on the age limit removes it.
     @OrNull package var expires: Timestamp?
     @OrNull package var size: Int64?
     package let bytes: Int64
-    package let `class`: String
+    package private(set) var `class`: String
     @OrNull package var type: String?
     package let complete: Bool
     @OrNull package var name: String?
@@ -43,6 +43,8 @@ package struct ListedDocument: Codable, Sendable {
     var withoutOrigin: ListedDocument {
         var document = self
         (document.url, document.contentID) = ("", nil)
+        // When others played it, and what the owner does with it.
+        (document.accessed, document.class, document.expires) = (document.added, "download", nil)
         return document
     }
 }

@@ -43,6 +43,9 @@ struct SignInOrder: Codable, Sendable {
     let ticket: String?
     let name: String?
     let pin: PIN?
+
+    /// The longest body in bytes: who signs in has no credential yet.
+    static let maxBytes = 4096
 }
 
 /// The answer to `POST /api/v1/sessions`; the cookie comes beside it.

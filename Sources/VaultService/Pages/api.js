@@ -18,7 +18,7 @@ export class Unreached extends Error {}
 // The cookie of the session is out of reach here; it is sent to every port of the host, so that it does not suffice. The
 // other half of the secret, the proof, is kept where only pages of this very address can read it.
 const PROOF = 'mv.proof';
-let session = null, proof = null;
+let session = null, proof = keptProof();
 export const currentSession = () => session;
 export const isOwner = () => session?.scope === 'admin';
 
@@ -38,12 +38,10 @@ function tell(name, value) {
 
 // ---- Requests
 
-async function send(method, path, body, signal, isAgain) {
+async function send(method, path, body, signal) {
 	const headers = {Accept: 'application/json, application/x-ndjson'};
 	if (body !== undefined) headers['Content-Type'] = 'application/json';
-	try { proof = localStorage.getItem(PROOF) || proof; } catch { /* a private window may have no store */ }
-	const sent = proof;
-	if (sent) headers['X-Session-Proof'] = sent;
+	if (proof) headers['X-Session-Proof'] = proof;
 	let answer;
 	try {
 		answer = await fetch(BASE + path, {
@@ -54,16 +52,12 @@ async function send(method, path, body, signal, isAgain) {
 	}
 	if (answer.ok) return answer;
 	const document = await answer.json().catch(() => ({}));
-	if (answer.status === 401) {
-		// Another tab may have signed in again.
-		if (!isAgain && keptProof() !== sent) return send(method, path, body, signal, true);
-		if (session) leave();
-	}
+	if (answer.status === 401 && session) renew();
 	throw new Problem(answer.status, document);
 }
 
 function keptProof() {
-	try { return localStorage.getItem(PROOF); } catch { return proof; }
+	try { return localStorage.getItem(PROOF); } catch { return null; }  // a private window may have no store
 }
 
 function keepProof(value) {
@@ -121,11 +115,24 @@ export async function operation(path, body, progress, signal) {
 
 // Begins a session with a ticket, or with the name and the PIN of a viewer.
 export async function signIn(order) {
-	const begun = await request('POST', 'sessions', order);
+	const begun = await request('POST', 'sessions', order), had = session;
 	keepProof(begun.proof);
+	// What this page knows belongs to the one who was signed in before.
+	if (had) return renew();
 	session = begun.session;
 	listen();
 }
+
+// Forgets all that this page knows, and begins again; never returns.
+function renew() {
+	session = null;
+	hush();
+	location.replace('/');
+	return new Promise(() => {});
+}
+
+// Another tab has signed in or out, which this one must not outlive.
+addEventListener('storage', event => { if (event.key === PROOF && event.newValue !== proof) renew(); });
 
 // Signs in with a ticket, or goes on with the session that the browser has; returns whether there is one.
 export async function start(ticket) {
@@ -146,14 +153,8 @@ export async function start(ticket) {
 
 export async function signOut() {
 	await request('DELETE', 'session');
-	leave();
 	keepProof(null);
-}
-
-function leave() {
-	session = null;
-	hush();
-	tell('session', null);
+	return renew();
 }
 
 // ---- Events. One feed serves all pages; it is mended when it breaks, and rests while nobody looks.

@@ -1,6 +1,7 @@
 // Starts the app: signs in, shows the page that the address names, and tells when the service is away.
 
 import * as api from './api.js';
+import {settled} from './positions.js';
 import {busy, button, fail, field, h, moveFocus, note, t} from './ui.js';
 import {LANGUAGES, language, setLanguage} from './texts.js';
 import * as shelf from './shelf.js';
@@ -12,9 +13,11 @@ let life = null;  // ends with the page that is shown
 
 // ---- What the address says
 
+const decoded = text => { try { return decodeURIComponent(text); } catch { return text; } };
+
 const place = () => {
 	const [name = '', ...rest] = location.hash.replace(/^#\/?/, '').split('/');
-	return {name, argument: rest.map(decodeURIComponent).join('/')};
+	return {name, argument: rest.map(decoded).join('/')};
 };
 
 function takeTicket() {
@@ -82,7 +85,11 @@ function frame() {
 		if (api.currentSession()) show(); else welcome();
 	}}}, Object.entries(LANGUAGES).map(([key, name]) => h('option', {value: key, lang: key, selected: key === language()}, name)));
 	document.getElementById('foot').replaceChildren(languages, ...api.currentSession() ? [
-		h('span', t('signedInAs', {name: api.currentSession().viewer || t('owner')})), button(t('signOut'), api.signOut)] : []);
+		h('span', t('signedInAs', {name: api.currentSession().viewer || t('owner')})), button(t('signOut'), async () => {
+			life?.abort();  // a player tells where one is
+			await settled();
+			await api.signOut();
+		})] : []);
 }
 
 function welcome() {
@@ -152,7 +159,6 @@ async function begin() {
 }
 
 api.on('connection', tellConnection);
-api.on('session', () => { frame(); welcome(); });
 addEventListener('hashchange', () => {
 	const ticket = takeTicket();
 	if (ticket) return api.start(ticket).then(signedIn => { frame(); return signedIn ? show() : welcome(); }).catch(fail);

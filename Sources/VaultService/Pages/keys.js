@@ -6,7 +6,7 @@ import {ask, bar, button, bytes, facts, h, moment, note, number, row, t, table} 
 const SHOWN = 100;  // receipts
 
 export async function show(main, _, signal) {
-	const figures = h('dl.facts.panel'), generations = h('div'), receipts = h('div');
+	const figures = h('dl.facts.panel'), generations = h('div'), receipts = h('div'), slots = h('div');
 	const progress = bar(0, t('progress')), says = h('p', {role: 'status'}), work = h('div', {hidden: true}, says, progress);
 	main.append(h('h1', t('page.keys')), figures, h('div.acts',
 		button(t('rotate'), async () => {
@@ -16,13 +16,18 @@ export async function show(main, _, signal) {
 		}),
 		button(t('rewrap'), () => run('rewraps', told => [told.total ? told.keys / told.total : 1, t('rewrapSays', {keys: number(told.keys), total: number(told.total)})],
 			done => t('rewrapDone', {keys: number(done.keys), generation: done.generation}))),
+		button(t('reseal'), async () => {
+			if (!await ask(t('resealAsk'), [t('resealWords')], t('reseal'))) return;
+			await run('reseals', told => [told.bytesTotal ? told.bytes / told.bytesTotal : 1, t('resealSays', {bytes: bytes(told.bytes), total: bytes(told.bytesTotal)})],
+				() => t('resealDone'));
+		}),
 		button(t('lock'), async () => {
 			if (!await ask(t('lockAsk'), [t('lockWords'), t('lockMore')], t('lock'), {danger: true})) return;
 			await request('POST', 'locks');
 			note(t('locked'));
 			await refresh().catch(() => {});
 		}, {class: 'danger'})), work,
-	h('h2', t('generations')), generations, h('h2', t('receipts')), receipts);
+	h('h2', t('generations')), generations, h('h2', t('slots')), h('p.soft', t('slotsWords')), slots, h('h2', t('receipts')), receipts);
 
 	// Runs a long operation and shows how far it is.
 	async function run(path, tell, end) {
@@ -52,13 +57,15 @@ export async function show(main, _, signal) {
 	}
 
 	async function refresh() {
-		const [keys, audit, status] = await Promise.all(['keys', 'audit', 'status'].map(path => get(path, signal)));
+		const [keys, audit, status, keyring] = await Promise.all(['keys', 'audit', 'status', 'keyring'].map(path => get(path, signal)));
 		facts(figures, [['current', number(keys.current)], ['runningAct', keys.act || '–'],
 			['unlockedBy', status.unlock.restsWithVault ? t('unlockedHere', {method: status.unlock.method}) : status.unlock.method],
 			['memory', t(status.keysLocked ? 'memoryLocked' : 'memoryLoose')]]);
 		generations.replaceChildren(table(t('generations'), [t('number'), t('stateOf'), t('created'), t('titlesOnIt'), t('bytesOnIt'), t('backups'), t('acts')],
 			keys.generations.map(one => row(number(one.number), t(`generation.${one.state}`), moment(one.created), number(one.resources),
 				bytes(one.bytes), number(one.backups), one.state === 'active' && !one.resources ? retire(one) : one.resources ? t('stillNeeded') : '–')), t('none')));
+		slots.replaceChildren(table(t('slots'), [t('number'), t('sort.name'), t('method')], keyring.slots.map(slot => row(
+			number(slot.number), slot.label, t(`method.${slot.method}`))), t('none')));
 		const last = audit.receipts.slice(-SHOWN).reverse();
 		receipts.replaceChildren(
 			h('p', {class: audit.sound ? 'good-text' : 'bad-text'}, !audit.receipts.length && audit.sound ? t('noReceipts')

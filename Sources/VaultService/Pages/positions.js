@@ -1,9 +1,9 @@
 // Where one was in each title. The vault keeps it sealed, apart for each viewer; nothing of it stays in the browser.
 
-import {get, on, request} from './api.js';
+import {get, request} from './api.js';
 
 let known = null;  // by id: seconds and duration
-on('session', () => { known = null; });
+let last = Promise.resolve();
 
 export async function positions(signal) {
 	if (!known) {
@@ -16,5 +16,9 @@ export async function positions(signal) {
 // Tells the vault where one is. What cannot be told now is told again in a few seconds.
 export function keepPosition(id, seconds, duration) {
 	known?.set(id, {seconds, duration});
-	return request('PUT', `resources/${encodeURIComponent(id)}/position`, {seconds, duration}).catch(() => {});
+	last = request('PUT', `resources/${encodeURIComponent(id)}/position`, {seconds, duration}).catch(() => {});
+	return last;
 }
+
+// Waits until the vault has been told all.
+export const settled = () => last;

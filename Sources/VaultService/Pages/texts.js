@@ -267,6 +267,18 @@ rotateWords|New titles use it. Nothing is lost. Make a new backup of the keyring
 rewrap|Rewrap|Umhüllen
 rewrapSays|{keys} of {total} keys|{keys} von {total} Schlüsseln
 rewrapDone|{keys} keys moved to generation {generation}.|{keys} Schlüssel sind nun in Generation {generation}.
+reseal|Reseal|Neu versiegeln
+resealAsk|Give every title a new key?|Jedem Titel einen neuen Schlüssel geben?
+resealWords|All bytes are sealed again, while titles play. Do it if keys may have leaked. Nothing is lost; it may take hours.|Alle Bytes werden neu versiegelt, während Titel spielen. Tun Sie es, wenn Schlüssel bekannt geworden sein könnten. Nichts geht verloren; es kann Stunden dauern.
+resealSays|{bytes} of {total}|{bytes} von {total}
+resealDone|Every title has a new key.|Jeder Titel hat einen neuen Schlüssel.
+slots|What opens the keyring|Was den Schlüsselbund öffnet
+slotsWords|The command “mediavault keys slot” changes them.|Der Befehl „mediavault keys slot“ ändert sie.
+method|Method|Art
+method.key-file|key file|Schlüsseldatei
+method.passphrase|passphrase|Passwort
+method.command|command|Befehl
+method.credential|credential|Systemd-Credential
 lock|Lock now|Jetzt sperren
 lockAsk|Lock the vault?|Den Tresor sperren?
 lockWords|All keys leave the memory. Everything that plays stops at once, downloads stop, and you are signed out.|Alle Schlüssel verlassen den Speicher. Was spielt, hört sofort auf, Downloads halten an, und Sie sind abgemeldet.
@@ -318,7 +330,7 @@ share|Share|Teilen
 shareTitle|Share “{name}” with|„{name}“ teilen mit
 shareWords|They can play it at once, and no longer when you take it back.|Sie können es sofort spielen, und nicht mehr, wenn Sie es zurücknehmen.
 sessions|Signed-in browsers|Angemeldete Browser
-sessionsWords|A browser is signed out after a week, or after 12 hours without use.|Ein Browser wird nach einer Woche abgemeldet, oder nach 12 Stunden ohne Nutzung.
+sessionsWords|The owner is signed out after a week, or after 12 hours without use; a viewer after 90 days, or after 14 without use.|Der Eigentümer wird nach einer Woche abgemeldet, oder nach 12 Stunden ohne Nutzung; ein Zuschauer nach 90 Tagen, oder nach 14 ohne Nutzung.
 otherDevice|Sign another device in|Ein weiteres Gerät anmelden
 otherDeviceWords|Let its camera read the code, or open the address on it. It is good once, for a minute, and the device can then do everything that you can.|Lassen Sie seine Kamera den Code lesen, oder öffnen Sie dort die Adresse. Sie gilt einmal, eine Minute lang, und das Gerät darf dann alles, was Sie dürfen.
 code|The address as a code for a camera|Die Adresse als Code für eine Kamera

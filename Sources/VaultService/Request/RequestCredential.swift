@@ -58,24 +58,32 @@ struct SessionCookie: Hashable, Sendable {
         self.isSecure = isSecure
     }
 
-    /// Returns the secret of the session that a request belongs to; nil unless it has one cookie and one proof.
+    /// Returns the secret of the session that a request belongs to; nil unless it has one proof and its cookie.
     func secret(in fields: HTTPFields) -> SessionSecret? {
-        guard let cookie = value(in: fields[values: .cookie]), let name = HTTPField.Name.sessionProof else {
-            return nil
-        }
+        guard let name = HTTPField.Name.sessionProof else { return nil }
         let proofs = fields[values: name]
-        return proofs.count == 1 ? SessionSecret(cookie: cookie, proof: proofs[0]) : nil
+        guard proofs.count == 1,
+            let cookie = values(in: fields[values: .cookie]).first(where: { Self.areOfOneSession($0, proofs[0]) })
+        else { return nil }
+        return SessionSecret(cookie: cookie, proof: proofs[0])
     }
 
-    /// Returns the cookie's value in `Cookie` fields; nil if it is missing, or there are several, of which another
-    /// service on the same host may have set one.
-    func value(in fields: [String]) -> String? {
+    /// Returns whether cookie and proof name the same session: behind a prefix of four characters both have its id, of
+    /// which 21 characters of base64 have nothing else.
+    private static func areOfOneSession(_ cookie: String, _ proof: String) -> Bool {
+        func id(_ text: String) -> [UInt8] { Array(text.utf8.dropFirst(4).prefix(21)) }
+        return cookie.utf8.count == proof.utf8.count && id(cookie) == id(proof)
+    }
+
+    /// Returns the cookie's values in `Cookie` fields, the first few: another service on the same host may have set
+    /// more, with other paths.
+    func values(in fields: [String]) -> [String] {
         let found = fields.flatMap { $0.split(separator: ";") }.compactMap { pair -> String? in
             let sides = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard sides.count == 2, sides[0].trimmingBlanks() == name else { return nil }
             return String(sides[1].trimmingBlanks())
         }
-        return found.count == 1 ? found[0] : nil
+        return Array(found.prefix(8))
     }
 
     /// Returns the value of `Set-Cookie` that gives the cookie to a browser.

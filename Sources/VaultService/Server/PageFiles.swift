@@ -77,8 +77,8 @@ struct PageFiles: Sendable {
         status: 403, type: "text/plain; charset=utf-8",
         body: """
             MediaVault shows its pages to other machines only over TLS, because anyone on the network between could read
-            and change them. Give the service a certificate and its key, and open its https address; or open the pages on
-            the machine of the service, at 127.0.0.1. The article Operations of the documentation describes both.
+            and change them. Give the service a certificate and its key, and open its https address; or let it listen on
+            127.0.0.1, and open the pages on its own machine. The article Pages of the documentation describes both.
 
             """.utf8)
 

@@ -45,16 +45,20 @@ struct GrantRow: Sendable {
         return try Bool.fetchOne(statement) ?? false
     }
 
-    /// Returns the ids of the rows as they are, which may be impossible, and what can be right of each.
-    private static func fetchAll(_ db: Database) throws -> [(id: DatabaseValue, row: GrantRow?)] {
+    /// Returns the ids of the rows as they are, which may be impossible.
+    private static func ids(_ db: Database) throws -> [DatabaseValue] {
         guard try hasTable(db) else { return [] }
-        return try Row.fetchAll(
-            db,
+        return try DatabaseValue.fetchAll(db, sql: "SELECT id FROM accessGrant ORDER BY id LIMIT \(maxCount)")
+    }
+
+    /// Returns what can be right of a row; nil if there is none, or it is impossible.
+    private static func fetch(_ id: DatabaseValue, _ db: Database) throws -> GrantRow? {
+        let statement = try db.cachedStatement(
             sql: """
                 SELECT id, CASE WHEN length(record) <= \(maxBytes) THEN record END AS record FROM accessGrant
-                ORDER BY id LIMIT \(maxCount)
-                """
-        ).map { ($0["id"], GrantRow($0)) }
+                WHERE id = ?
+                """)
+        return try Row.fetchOne(statement, arguments: [id]).flatMap { GrantRow($0) }
     }
 
     /// The most rows that are read.
@@ -68,15 +72,20 @@ struct GrantRow: Sendable {
     /// Returns the grants, and the number of rows that do not open.
     static func grants(under key: borrowing SecretKey, _ db: Database) throws -> StoredGrants {
         var stored = StoredGrants()
-        for (_, row) in try fetchAll(db) {
-            if let grant = row?.grant(under: key) { stored.grants.append(grant) } else { stored.unreadable += 1 }
+        // One record at a time is in memory: all of them could be large.
+        for id in try ids(db) {
+            if let grant = try fetch(id, db)?.grant(under: key) {
+                stored.grants.append(grant)
+            } else {
+                stored.unreadable += 1
+            }
         }
         return stored
     }
 
     /// Deletes the rows that do not open.
     static func deleteUnreadable(under key: borrowing SecretKey, _ db: Database) throws {
-        for (id, row) in try fetchAll(db) where row?.grant(under: key) == nil {
+        for id in try ids(db) where try fetch(id, db)?.grant(under: key) == nil {
             try db.execute(sql: "DELETE FROM accessGrant WHERE id = ?", arguments: [id])
         }
     }
@@ -92,8 +101,9 @@ struct GrantRow: Sendable {
 
     /// Records the last use of grants that still have a row.
     static func note(_ uses: [GrantID: Int64], under key: borrowing SecretKey, _ db: Database) throws {
-        for case (_, let row?) in try fetchAll(db) {
-            guard let used = uses[row.id], var object = row.open(under: key) else { continue }
+        guard try hasTable(db) else { return }
+        for (id, used) in uses {
+            guard let row = try fetch(id.data.databaseValue, db), var object = row.open(under: key) else { continue }
             object["used"] = .integer(used)
             try GrantRow(row.id, object, under: key).update(db)
         }
@@ -101,8 +111,8 @@ struct GrantRow: Sendable {
 
     /// Seals every row that opens under another key.
     static func reseal(from old: borrowing SecretKey, to new: borrowing SecretKey, _ db: Database) throws {
-        for case (_, let row?) in try fetchAll(db) {
-            guard let object = row.open(under: old) else { continue }
+        for id in try ids(db) {
+            guard let row = try fetch(id, db), let object = row.open(under: old) else { continue }
             try GrantRow(row.id, object, under: new).update(db)
         }
     }

@@ -98,9 +98,11 @@ struct SealedTable: Sendable {
         from old: borrowing SecretKey, to new: borrowing SecretKey, former: [[UInt8]: [UInt8]] = [:], _ db: Database
     ) throws {
         guard try exists(db) else { return }
-        let rows = try Row.fetchAll(db, sql: "SELECT id, record FROM \(name) WHERE \(isPossible)")
-        for row in rows {
-            guard let id = try? row.column("id") as Data, let record = try? row.column("record") as Data,
+        // One record at a time is in memory: all of them could be large.
+        let ids = try Data.fetchAll(db, sql: "SELECT id FROM \(name) WHERE \(isPossible) LIMIT \(maxCount)")
+        for id in ids {
+            guard let row = try Row.fetchOne(db, sql: "SELECT id, record FROM \(name) WHERE id = ?", arguments: [id]),
+                let id = try? row.column("id") as Data, let record = try? row.column("record") as Data,
                 let members = SealedDocument.open(
                     record.array, key: old, associatedData: recordData(former[id.array] ?? id.array))
             else { continue }

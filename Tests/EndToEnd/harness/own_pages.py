@@ -92,6 +92,7 @@ class PagesCase(VaultCase):
 
     def go(self, path):
         """Follows a link within the app, and waits for its page."""
+        expect(self.page.locator("main h1")).to_be_visible()
         self.page.evaluate("path => { document.querySelector('main h1').textContent = '…'; location.hash = path; }", f"#/{path}")
         expect(self.page.locator("main h1")).not_to_have_text("…")
         return self.page

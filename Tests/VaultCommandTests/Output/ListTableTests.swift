@@ -18,7 +18,7 @@ struct ListTableTests {
             #"{"bytes":\#(bytes),"complete":true,"duration":5400000,"fetched":"2026-11-23T22:00:00Z","kind":"hls","renditions":[],"#
             + #""resources":4,"selection":{"audio":"default","subtitles":"none","video":"best"},"size":\#(bytes)}"#
         let text =
-            #"{"accessed":"\#(accessed)","duration":\#(isManifest ? "5400000" : "null"),"added":"\#(added)","bytes":\#(bytes),"class":"\#(`class`)","contentID":null,"#
+            #"{"accessed":"\#(accessed)","duration":\#(isManifest ? "5400000" : "null"),"added":"\#(added)","bytes":\#(bytes),"class":"\#(`class`)","contentID":null,"cover":null,"#
             + #""etag":null,"expires":\#(expires.map { "\"\($0)\"" } ?? "null"),"generation":1,"held":[[0,\#(bytes)]],"id":"\#(id)","mode":null,"name":\#(name),"#
             + #""part":false,"partBytes":null,"size":\#(size.map(String.init) ?? "null"),"#
             + #""title":\#(isManifest ? record : "null"),"#

@@ -105,7 +105,10 @@ struct SessionRouteTests {
             #expect(try await status(["Cookie": cookie]) == 401)
             #expect(try await status(["X-Session-Proof": proof]) == 401)
             #expect(try await status(["Cookie": cookie, "X-Session-Proof": other.proof]) == 401)
-            #expect(try await status(["Cookie": "\(other.cookie); \(cookie)", "X-Session-Proof": proof]) == 401)
+            // Another service on the same host may set a cookie of the same name.
+            let shadowed = "\(cookie.prefix { $0 != "=" })=x; \(other.cookie); \(cookie)"
+            #expect(try await status(["Cookie": shadowed, "X-Session-Proof": proof]) == 200)
+            #expect(try await status(["Cookie": other.cookie, "X-Session-Proof": proof]) == 401)
             #expect(try await status(["Cookie": cookie, "X-Session-Proof": proof, "Authorization": "Basic a"]) == 401)
             let session: KeyValuePairs = ["Cookie": cookie, "X-Session-Proof": proof]
             #expect(try await status(session, "POST", "/api/v1/revocations") == 403, "nothing says who sent it")
@@ -240,6 +243,18 @@ struct SessionRouteTests {
             _ = try await service.control("DELETE", "/api/v1/viewers?id=\(anna.id.hex)")
             #expect(try await status(again, "session") == 401)
             #expect(service.vault.issued(.sessions).isEmpty)
+        }
+    }
+
+    @Test("A sign-in takes no more memory than it needs")
+    func longBody() async throws {
+        try await RunningService.run(over: try await TestVault()) { service in
+            let name = String(repeating: "a", count: 5000)
+            let answer = try await service.client().ask(
+                "POST", Self.path, host: service.host,
+                fields: ["Content-Type": "application/json", "Origin": "http://\(service.host)"],
+                body: #"{"name":"\#(name)","pin":"2468"}"#)
+            #expect(answer?.head.status == 400)
         }
     }
 

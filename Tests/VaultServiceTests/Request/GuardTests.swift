@@ -74,7 +74,8 @@ struct GuardTests {
             let within = String(root.dropLast("/x.mp4".count))
             let hidden = [1, 2, 5].map { String(repeating: within, count: $0) + expired }
             let targets = [
-                "/", "/x", "/media", "/media/", "/media/x", "//media/\(capability)/\(rest)", "/media/" + rest,
+                "/x", "/pages", "/pages/x", "/media", "/media/", "/media/x", "//media/\(capability)/\(rest)",
+                "/media/" + rest,
                 "/media/\(capability.dropLast())/\(rest)", "/media/\(capability)\(other)/\(rest)",
                 "/media/\(capability.dropLast())\(other)/\(rest)", expired, good.replacing("/a/", with: "/b/"),
                 good.replacing("/http/", with: "/https/"), good.replacing("/a/", with: "/a/../b/"),
