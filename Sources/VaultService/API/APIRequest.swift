@@ -138,7 +138,9 @@ struct APIRequest: Sendable {
             try refuse(schema.fault(inBody: bytes))
             return try decoded(type, bytes)
         } catch is NIOTooManyBytesError {
-            throw VaultError(.invalidArgument, "the body is longer than \(limit < 1 << 20 ? "\(limit) bytes" : "\(limit >> 20) MiB"); shorten it")
+            throw VaultError(
+                .invalidArgument,
+                "the body is longer than \(limit < 1 << 20 ? "\(limit) bytes" : "\(limit >> 20) MiB"); shorten it")
         } catch is HTTPParserError {
             throw VaultError(.invalidArgument, "the body is incomplete or not valid HTTP/1.1; send all of it")
         }
