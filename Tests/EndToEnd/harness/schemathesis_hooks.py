@@ -49,6 +49,9 @@ def before_call(context, case, kwargs):
             body["url"] = "http://host.invalid/feed"
     if case.operation.path.endswith("/links"):
         limit_links(body)
+    if case.operation.path.endswith("/tickets") and body.get("viewer") is not None:
+        # Only a ticket for a session is for a viewer.
+        body["use"] = "session"
     if case.operation.path.endswith("/viewers") and body.get("pin") is not None:
         # A PIN is set or taken away, which depends on two members.
         body.pop("hasPIN", None)
