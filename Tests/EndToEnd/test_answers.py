@@ -119,7 +119,7 @@ class Answers(VaultCase):
             self.other(f"/media/{capability}"),
             self.other("/media"),
             self.other(f"/media/{capability}{path.replace('http/', 'https/', 1)}"),
-            self.other(f"/media/{capability}/http/elsewhere.example/{NAME}"), self.other("/"), self.other("/nothing"))]
+            self.other(f"/media/{capability}/http/elsewhere.example/{NAME}"), self.other("/pages/nothing"), self.other("/nothing"))]
         self.assertEqual({answer.status for answer in answers}, {404})
         self.assertEqual(len({answer.body for answer in answers}), 1)
 

@@ -2,6 +2,7 @@
 
 import os
 
+from harness import client
 from harness.own_pages import FILM, OTHER, SONG, PagesCase, expect
 
 PINS = {"Anna": "2468", "Berta": "1357-9"}
@@ -92,6 +93,56 @@ class Viewers(PagesCase):
         expect(anna.locator(".card")).to_have_count(2)
         self.vault.result("unshare", self.origin.url(OTHER), "--with", "Anna")
         expect(anna.locator(".card")).to_have_count(1)
+
+    def test_same_tab(self):
+        """Who signs in after the owner, in the same tab or in another one, sees nothing of what the owner saw"""
+        self.expected = ("401",)
+        self.page.get_by_label("Search titles").fill("tone")
+        expect(self.page.locator(".card")).to_have_count(1)
+        self.go(f"play/{self.id_of(SONG)}")
+        self.page.get_by_role("button", name="Sign out").click()
+        self.page.get_by_label("Name").fill("Anna")
+        self.page.get_by_label("PIN").fill(PINS["Anna"])
+        self.page.get_by_role("button", name="Sign in").click()
+        expect(self.page.locator(".card")).to_have_count(1)
+        expect(self.page.locator(".card")).to_contain_text(FILM)
+        self.assertNotIn(SONG, self.page.content())
+        positions = """fetch('/api/v1/positions', {headers: {'X-Session-Proof': localStorage.getItem('mv.proof')}})
+            .then(answer => answer.json()).then(told => told.positions.map(one => one.id))"""
+        self.assertNotIn(self.id_of(SONG), self.page.evaluate(positions))
+        other = self.context.new_page()
+        other.goto(self.link())
+        expect(other.locator(".card", has_text=SONG)).to_have_count(1)
+        expect(self.page.locator("footer")).to_contain_text("Signed in as the owner")
+        expect(self.page.locator(".card", has_text=SONG)).to_have_count(1)
+
+    def test_dash(self):
+        """A link to a DASH title leads a viewer to its parts, and to no other file of its folder"""
+        origin = self.new_scripted_origin()
+        manifest = """<MPD xmlns="urn:mpeg:dash:schema:mpd:2011" type="static" mediaPresentationDuration="PT4S" minBufferTime="PT1S"
+            profiles="urn:mpeg:dash:profile:isoff-live:2011"><Period><AdaptationSet mimeType="video/mp4"><Representation id="a"
+            bandwidth="1000"><SegmentTemplate media="part-$Number$.m4s" initialization="start.mp4" duration="4" timescale="1"/>
+            </Representation></AdaptationSet></Period></MPD>"""
+        origin.add("show/film.mpd", type="application/dash+xml", content=manifest.encode())
+        for name in ("start.mp4", "part-1.m4s", "secret.mp4", "never.mp4"):
+            origin.add(f"show/{name}", size=50_000, seed=len(name), type="video/mp4")
+        self.vault.result("fetch", origin.url("show/film.mpd"))
+        self.vault.result("fetch", origin.url("show/secret.mp4"))
+        self.vault.result("share", origin.url("show/film.mpd"), "--with", "Anna")
+        self.addCleanup(self.vault.result, "unshare", origin.url("show/film.mpd"), "--with", "Anna")
+        anna, _ = self.enter("Anna")
+        expect(anna.locator(".card")).to_have_count(2)
+        id = self.vault.info(origin.url("show/film.mpd"))["id"]
+        path = anna.evaluate("""id => fetch('/api/v1/links', {method: 'POST', body: JSON.stringify({id}), headers:
+            {'Content-Type': 'application/json', 'X-Session-Proof': localStorage.getItem('mv.proof')}})
+            .then(answer => answer.json()).then(link => link.path)""", id)
+        self.assertEqual(client.get(self.address + path).status, 200)
+        folder = self.address + path.rpartition("/")[0]
+        self.assertEqual(client.get(f"{folder}/part-1.m4s").status, 200, "premise")
+        asked = len(origin.gets("show/secret.mp4"))
+        for name in ("secret.mp4", "secret.mp4?x=1", "never.mp4", "part-1.m4s?x=1"):
+            self.assertEqual(client.get(f"{folder}/{name}").status, 404, name)
+        self.assertEqual((len(origin.gets("show/secret.mp4")), origin.gets("show/never.mp4")), (asked, []), "the origin is not asked")
 
     def test_wrong_pin(self):
         """A wrong PIN is said to be wrong, as is a name that no viewer has"""
