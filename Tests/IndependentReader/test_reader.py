@@ -296,7 +296,7 @@ class GoldenVault(unittest.TestCase):
         with open(self.path("keyring.json"), "rb") as file:
             keys = keyring.unlock_keys(keyring.read(file.read()), golden.KEY_FILE)
         connection = sqlite3.connect(self.path("vault", "index.sqlite"))
-        for statement in [schema.VIEWER, schema.SHARE, schema.POSITION]:
+        for statement in schema.COVERED:
             connection.execute(" ".join(statement.split()))
         connection.execute(f"PRAGMA user_version = {schema.COVER_VERSION}")
         (locator,), = connection.execute("SELECT locator FROM vault").fetchall()
