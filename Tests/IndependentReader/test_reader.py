@@ -189,7 +189,7 @@ class GoldenVault(unittest.TestCase):
                 connection.execute(statement)
             for id, record in zip(ids, records):
                 connection.execute("INSERT INTO download VALUES (?, ?)", (id, sealed.seal_value(
-                    derivation.index_key(keys.locators[locator]), sealed.download_associated(id),
+                    derivation.index_key(keys.locators[locator]), sealed.record_associated("download", id),
                     sealed.padded(record))))
         connection.execute(f"PRAGMA user_version = {schema.NEWEST_VERSION}")
         connection.close()
@@ -222,7 +222,7 @@ class GoldenVault(unittest.TestCase):
                 connection.execute(statement)
             if record is not None:
                 connection.execute("INSERT INTO network VALUES (?, ?)", (vault, sealed.seal_value(
-                    key, sealed.network_associated(vault), sealed.padded(record))))
+                    key, sealed.record_associated("network", vault), sealed.padded(record))))
         connection.execute(f"PRAGMA user_version = {schema.NETWORK_VERSION}")
         connection.close()
 
@@ -271,7 +271,7 @@ class GoldenVault(unittest.TestCase):
         (locator,), = connection.execute("SELECT locator FROM vault").fetchall()
         connection.close()
         self.sql("INSERT INTO subscription VALUES (?, ?)", id, sealed.seal_value(
-            derivation.index_key(keys.locators[locator]), sealed.subscription_associated(id), sealed.padded(record)))
+            derivation.index_key(keys.locators[locator]), sealed.record_associated("subscription", id), sealed.padded(record)))
         return id
 
     SUBSCRIPTION = {"url": "http://a.example/feed", "added": 7, "wanted": ["k3v7q2ma"], "brought": []}
@@ -302,11 +302,9 @@ class GoldenVault(unittest.TestCase):
         (locator,), = connection.execute("SELECT locator FROM vault").fetchall()
         resource = connection.execute("SELECT min(id) FROM resource").fetchone()[0]
         key, id = derivation.index_key(keys.locators[locator]), bytes([9]) * 16
-        for table, row, associated, record in (
-                ("viewer", id, sealed.viewer_associated, viewer), ("share", resource, sealed.share_associated, share),
-                ("position", id, sealed.position_associated, positions)):
+        for table, row, record in (("viewer", id, viewer), ("share", resource, share), ("position", id, positions)):
             connection.execute(f"INSERT INTO {table} VALUES (?, ?)", (
-                row, sealed.seal_value(key, associated(row), sealed.padded(record))))
+                row, sealed.seal_value(key, sealed.record_associated(table, row), sealed.padded(record))))
         connection.commit()
         connection.close()
         return id, resource

@@ -55,7 +55,7 @@ def set_network(vault, **members):
     with _index(vault) as index:
         (identifier, locator), = index.execute("SELECT id, locator FROM vault").fetchall()
         (before,), = index.execute("SELECT record FROM network").fetchall()
-        key, associated = derivation.index_key(keys.locators[locator]), sealed.network_associated(identifier)
+        key, associated = derivation.index_key(keys.locators[locator]), sealed.record_associated("network", identifier)
         network = sealed.unpadded(sealed.open_value(key, associated, before)) | members
         index.execute("UPDATE network SET record = ?", (sealed.seal_value(key, associated, sealed.padded(network)),))
 

@@ -142,7 +142,7 @@ class Contents:
             return self.settings
         try:
             network = sealed.unpadded(sealed.open_value(
-                derivation.index_key(self.locator), sealed.network_associated(vault), records[0]))
+                derivation.index_key(self.locator), sealed.record_associated("network", vault), records[0]))
         except FormatError as error:
             self._fault(f"The network settings do not open: {error}")
             return {}
@@ -152,11 +152,8 @@ class Contents:
 
     def _read_grant(self, row):
         """Returns the record of a token or of named links; None if it does not open."""
-        try:
-            record = sealed.unpadded(sealed.open_value(
-                derivation.index_key(self.locator), sealed.grant_associated(row["id"]), row["record"]))
-        except FormatError as error:
-            self._fault(f"The record of grant {row['id'].hex()} does not open: {error}")
+        record = self._open_record(row, "accessGrant", "grant")
+        if record is None:
             return None
         what = f"the record of grant {row['id'].hex()}"
         self._members(record, what, {"kind": str, "created": int, "era": str},
@@ -329,11 +326,8 @@ class Contents:
     def _read_download(self, row):
         """Opens an entry of the download queue."""
         name = row["id"].hex()
-        try:
-            record = sealed.unpadded(sealed.open_value(
-                derivation.index_key(self.locator), sealed.download_associated(row["id"]), row["record"]))
-        except FormatError as error:
-            self._fault(f"The record of download {name} does not open: {error}")
+        record = self._open_record(row, "download")
+        if record is None:
             return
         self._members(record, f"the record of download {name}",
                       {"url": str, "title": str, "state": str, "position": int, "added": int},
@@ -349,11 +343,8 @@ class Contents:
     def _read_subscription(self, row):
         """Opens a subscription."""
         name = row["id"].hex()
-        try:
-            record = sealed.unpadded(sealed.open_value(
-                derivation.index_key(self.locator), sealed.subscription_associated(row["id"]), row["record"]))
-        except FormatError as error:
-            self._fault(f"The record of subscription {name} does not open: {error}")
+        record = self._open_record(row, "subscription")
+        if record is None:
             return
         self._members(record, f"the record of subscription {name}",
                       {"added": int, "wanted": list, "brought": list},
@@ -367,18 +358,18 @@ class Contents:
                 self._fault(f"Subscription {name} has something in {member} that is no id.")
         self.subscriptions.append(record)
 
-    def _open_record(self, row, kind, associated):
-        """Opens a record under the key of the locator; None if it does not open."""
+    def _open_record(self, row, table, kind=None):
+        """Opens a record under the key of the locator; None if it does not open. `kind` is what a fault calls it."""
         try:
             return sealed.unpadded(sealed.open_value(
-                derivation.index_key(self.locator), associated(row["id"]), row["record"]))
+                derivation.index_key(self.locator), sealed.record_associated(table, row["id"]), row["record"]))
         except FormatError as error:
-            self._fault(f"The record of {kind} {row['id'].hex()} does not open: {error}")
+            self._fault(f"The record of {kind or table} {row['id'].hex()} does not open: {error}")
             return None
 
     def _read_viewer(self, row):
         """Opens a viewer."""
-        record, name = self._open_record(row, "viewer", sealed.viewer_associated), row["id"].hex()
+        record, name = self._open_record(row, "viewer"), row["id"].hex()
         if record is not None:
             self._members(record, f"the record of viewer {name}", {"name": str, "created": int, "all": bool},
                           {"pin": dict, "tries": dict})
@@ -389,7 +380,7 @@ class Contents:
 
     def _read_share(self, row):
         """Opens the share of a title."""
-        record, name = self._open_record(row, "share", sealed.share_associated), row["id"].hex()
+        record, name = self._open_record(row, "share"), row["id"].hex()
         if record is not None:
             self._members(record, f"the record of share {name}", {"title": str, "viewers": list}, {})
             if not is_title_id(record.get("title")):
@@ -398,7 +389,7 @@ class Contents:
 
     def _read_positions(self, row):
         """Opens the positions of a viewer, or of the owner."""
-        record, name = self._open_record(row, "position", sealed.position_associated), row["id"].hex()
+        record, name = self._open_record(row, "position"), row["id"].hex()
         if record is not None:
             self._members(record, f"the record of position {name}", {"positions": list}, {})
             for item in record.get("positions") or []:

@@ -45,20 +45,9 @@ def settings_associated(vault):
     return b"vault\0settings\0" + vault
 
 
-def network_associated(vault):
-    return b"network\0record\0" + vault
-
-
-def grant_associated(grant):
-    return b"accessGrant\0record\0" + grant
-
-
-def download_associated(download):
-    return b"download\0record\0" + download
-
-
-def subscription_associated(subscription):
-    return b"subscription\0record\0" + subscription
+def record_associated(table, row):
+    """Returns what binds the record of a table whose rows have nothing else to the id of its row."""
+    return table.encode("ascii") + b"\0record\0" + row
 
 
 def picture_associated(resource, tag):
@@ -75,18 +64,6 @@ def picture(plaintext):
     if any(plaintext[4 + length:]):
         raise FormatError("A sealed picture is not followed by zeros.")
     return plaintext[4:4 + length]
-
-
-def viewer_associated(viewer):
-    return b"viewer\0record\0" + viewer
-
-
-def share_associated(resource):
-    return b"share\0record\0" + resource
-
-
-def position_associated(viewer):
-    return b"position\0record\0" + viewer
 
 
 def padded(value):
