@@ -42,6 +42,15 @@ public struct AccessGrant: Hashable, Sendable {
     /// What is listed and revoked together; no two of a family have the same name, except for sessions.
     public enum Family: String, CaseIterable, Sendable {
         case tokens, links, sessions
+
+        /// What one of the family is called.
+        package var noun: String {
+            switch self {
+            case .tokens: "token"
+            case .links: "named link"
+            case .sessions: "session"
+            }
+        }
     }
 
     /// The resources that named links lead to.

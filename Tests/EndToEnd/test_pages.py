@@ -52,7 +52,7 @@ class Shell(PagesCase):
         expect(self.page.locator("main")).to_contain_text("mediavault open")
 
     def test_second_tab(self):
-        """A tab goes on after another one has signed in anew"""
+        """A tab goes on after another one has signed in again"""
         other = self.context.new_page()
         other.goto(self.link())
         expect(other.locator("h1")).to_have_text("Shelf")

@@ -66,7 +66,7 @@ class Owner(PagesCase):
         expect(self.page.locator("main")).to_contain_text("held whole")
 
     def test_shred(self):
-        """Shredding says that nobody can undo it, and leaves a receipt"""
+        """Shredding says that no one can undo it, and leaves a receipt"""
         url, found = self.title("shred")
         self.go(f"titles/{found}")
         self.page.get_by_role("button", name="Shred").click()

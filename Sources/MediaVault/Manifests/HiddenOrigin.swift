@@ -2,7 +2,7 @@ import VaultModel
 
 /// Takes the hosts of origins out of what a manifest says beside its links, such as comments and a packager's own tags.
 ///
-/// No player requests what is left of them: every link was written anew.
+/// No player requests what is left of them: every link was rewritten.
 enum HiddenOrigin {
     /// What is written in place of a host.
     private static let replacement = Array("hidden.invalid".utf8)

@@ -189,9 +189,8 @@ final class GrantTable: Sendable {
     }
 
     private static func isVoid(_ grant: AccessGrant, era: [UInt8], now: Int64) -> Bool {
-        guard grant.era == era, grant.kind.family != .sessions else {
-            return grant.era != era || !grant.isCurrent(at: now)
-        }
+        guard grant.era == era else { return true }
+        guard grant.kind.family != .sessions else { return !grant.isCurrent(at: now) }
         return grant.expires.map { $0 <= now - expiredListing } ?? false
     }
 

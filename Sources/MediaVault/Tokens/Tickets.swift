@@ -80,6 +80,17 @@ package final class Tickets: Sendable {
         return Ticket(text: text, lifetime: Self.lifetime)
     }
 
+    /// Takes a ticket back, as ``redeem(_:now:)``; nil also if it is for another use, or the token that it was given for
+    /// is not valid any more.
+    ///
+    /// - Parameter now: seconds since 1970.
+    package func redeem(_ text: String, for use: Use, checkedBy tokens: TokenIssuer, now: Int64) -> Holder? {
+        guard let holder = redeem(text), holder.use == use,
+            holder.access.map({ tokens.isValid($0, now: now) }) ?? true
+        else { return nil }
+        return holder
+    }
+
     /// Takes a ticket back; nil if it is unknown, was used, or has expired.
     ///
     /// The time does not depend on how much of it is correct.

@@ -13,7 +13,7 @@ struct OpenCommand: AsyncParsableCommand {
             request. The command sessions lists sessions and ends them.
 
             The service must run, on this machine's loopback address or with TLS. For a browser on another machine, \
-            --print prints the link in place of opening it; whoever opens it first is signed in.
+            --print prints the link in place of opening it; the first browser that opens it is signed in.
             """)
 
     @Flag(help: "Print the link, and open nothing.")
@@ -77,9 +77,10 @@ private struct RedirectPage {
 
     init(to link: String) throws {
         // The user's own folder in memory, if the system has one.
-        let own = ProcessEnvironment.current["XDG_RUNTIME_DIR"].map { URL(filePath: $0) }
-        let isThere = own.map { FileManager.default.isWritableFile(atPath: $0.path) } ?? false
-        let parent = isThere ? own ?? FileManager.default.temporaryDirectory : FileManager.default.temporaryDirectory
+        let own = ProcessEnvironment.current["XDG_RUNTIME_DIR"].flatMap { path in
+            FileManager.default.isWritableFile(atPath: path) ? URL(filePath: path) : nil
+        }
+        let parent = own ?? FileManager.default.temporaryDirectory
         folder = parent.appending(path: "mediavault-\(UUID().uuidString)")
         file = folder.appending(path: "open.html")
         let text = """

@@ -175,7 +175,7 @@ struct RevocationArguments: ParsableArguments {
     func revoke(_ names: [String], _ family: AccessGrant.Family) async throws {
         let finder = try await access.finder(waiting)
         let isAgreed = yes
-        let what = IssuedText.noun(family)
+        let what = family.noun
         let count = try await Interruption.cancelling("list shows what is not revoked") {
             try await finder.act { vault in
                 guard !names.isEmpty else {
@@ -227,7 +227,7 @@ struct RevocationArguments: ParsableArguments {
                 let group = family == .tokens ? "token" : family.rawValue
                 throw VaultError(
                     .notHeld,
-                    "there is no \(IssuedText.noun(family)) with this name or id, so nothing was revoked; mediavault "
+                    "there is no \(family.noun) with this name or id, so nothing was revoked; mediavault "
                         + "\(group) list shows those that there are")
             }
             if !chosen.contains(found.0) { chosen.append(found.0) }
@@ -238,15 +238,6 @@ struct RevocationArguments: ParsableArguments {
 
 /// The words of lists of tokens, links and sessions.
 enum IssuedText {
-    /// Returns what one of a family is called.
-    static func noun(_ family: AccessGrant.Family) -> String {
-        switch family {
-        case .tokens: "token"
-        case .links: "named link"
-        case .sessions: "session"
-        }
-    }
-
     /// Returns a table; nothing without rows.
     static func table(_ heading: [String], _ rows: [[String]]) -> String {
         rows.isEmpty ? "" : TextTable.text([heading] + rows)

@@ -52,7 +52,10 @@ extension APIResponder {
         let viewer: ViewerID?
         switch (order.ticket, order.name, order.pin) {
         case (let ticket?, nil, nil):
-            guard let holder = holder(of: ticket) else { return Response(ErrorAnswer.spentTicket, context: context) }
+            let now = Int64(Date().timeIntervalSince1970)
+            guard let holder = tickets.redeem(ticket, for: .session, checkedBy: vault.vault.tokens, now: now) else {
+                return Response(ErrorAnswer.spentTicket, context: context)
+            }
             viewer = holder.viewer
         case (nil, let name?, let pin?):
             do {
@@ -75,13 +78,6 @@ extension APIResponder {
         let lifetime = viewer == nil ? AccessGrant.maxSession : AccessGrant.maxViewing
         return Response(
             answer, settingCookie: cookie.begun(begun.secret.cookie, lifetime: lifetime), context: context)
-    }
-
-    /// Takes a ticket for a session back; nil if it is not valid.
-    private func holder(of ticket: String) -> Tickets.Holder? {
-        guard let holder = tickets.redeem(ticket), holder.use == .session else { return nil }
-        let now = Int64(Date().timeIntervalSince1970)
-        return holder.access.map { vault.vault.tokens.isValid($0, now: now) } ?? true ? holder : nil
     }
 
     private func signOut(_ context: ServiceContext) async throws -> Response {

@@ -73,7 +73,7 @@ export async function request(method, path, body, signal) {
 	return answer.status === 204 ? null : answer.json().catch(broken);
 }
 
-// The answer broke off, unless nobody wants it any more.
+// The answer broke off, unless the caller has ended the request.
 function broken(error) {
 	if (error.name === 'AbortError') throw error;
 	lose();
@@ -157,7 +157,7 @@ export async function signOut() {
 	return renew();
 }
 
-// ---- Events. One feed serves all pages; it is mended when it breaks, and rests while nobody looks.
+// ---- Events. One feed serves all pages; it is mended when it breaks, and rests while the page is hidden.
 
 let feed = null, timer = null, tries = 0, listens = 0;
 
@@ -213,7 +213,7 @@ export async function connect() {
 	}
 }
 
-// A browser has few connections to one service: a page that nobody sees gives its own back.
+// A browser has few connections to one service: a hidden page gives its own back.
 let resting = null;
 document.addEventListener('visibilitychange', () => {
 	clearTimeout(resting);

@@ -365,7 +365,7 @@ revoke.tokens|Revoke the token “{name}”?|Das Schlüsselwort „{name}“ wid
 revoke.tokensWords|Programs that use it are refused at once. The links that they made end, too.|Programme, die es nutzen, werden sofort abgewiesen. Auch die Links, die sie gemacht haben, enden.
 revoke.links|Revoke the link “{name}”?|Den Link „{name}“ widerrufen?
 revoke.linksWords|Players that use it stop at once, and bookmarks of it are dead.|Abspieler, die ihn nutzen, hören sofort auf, und Lesezeichen sind tot.
-damagedGrants|{count} records cannot be read. They let nobody in.|{count} Einträge sind nicht lesbar. Sie lassen niemanden ein.
+damagedGrants|{count} records cannot be read. They admit no one.|{count} Einträge sind nicht lesbar. Sie lassen niemanden ein.
 # Health
 readiness|Ready without the network?|Bereit ohne Netz?
 readyUntil|Must play|Muss spielen

@@ -28,13 +28,10 @@ struct RequestAuthorizer: Sendable {
         switch credential {
         case .none: return ErrorAnswer.unauthorized(isGiven: false)
         case .ticket(let text):
-            guard let holder = tickets.redeem(text), holder.use == .events else {
-                return ErrorAnswer.unauthorized(isGiven: true)
-            }
+            guard
+                let holder = tickets.redeem(text, for: .events, checkedBy: vault.tokens, now: admission.now)
+            else { return ErrorAnswer.unauthorized(isGiven: true) }
             guard let access = holder.access else { return nil }
-            guard vault.tokens.isValid(access, now: admission.now) else {
-                return ErrorAnswer.unauthorized(isGiven: true)
-            }
             return note(access, in: &context)
         case .token(let text):
             guard let found = vault.tokens.access(byToken: text, now: admission.now) else {

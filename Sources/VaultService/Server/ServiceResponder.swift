@@ -11,7 +11,6 @@ struct ServiceResponder: HTTPResponder {
     let api: APIResponder
     let gate: RequestGate
     private let authorizer: RequestAuthorizer
-    private let pages = PageFiles.shared
 
     init(vault: Vault, api: APIResponder, gate: RequestGate) {
         (self.vault, self.api, self.gate) = (vault, api, gate)
@@ -79,7 +78,8 @@ struct ServiceResponder: HTTPResponder {
         case .page:
             guard isHead || request.method == .get else { return short(ErrorAnswer.methodNotAllowed()) }
             guard gate.servesPages else { return short(PageFiles.needTLS) }
-            let page = pages.answer(
+            // They are prepared for the first browser: most services start without one.
+            let page = PageFiles.shared.answer(
                 to: request.head.path ?? "", knowing: request.headers[.ifNoneMatch],
                 accepting: request.headers[.acceptEncoding])
             return short(page)

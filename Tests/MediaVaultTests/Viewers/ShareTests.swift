@@ -54,10 +54,10 @@ struct ShareTests {
         let other = try #require(TitleID("k3v7q2ma"))
         let missing = await #expect(throws: VaultError.self) { try await viewers.share([film, other], with: anna.id) }
         #expect(missing?.code == .notHeld && !viewers.isShared(film, with: anna.id))
-        let nobody = await #expect(throws: VaultError.self) {
+        let unknown = await #expect(throws: VaultError.self) {
             try await viewers.share([film], with: ViewerID(bytes: Array(repeating: 1, count: 16)))
         }
-        #expect(nobody?.code == .notHeld)
+        #expect(unknown?.code == .notHeld)
         await vault.close()
     }
 

@@ -91,7 +91,7 @@ struct SignInTests {
         await vault.close()
     }
 
-    @Test("Names of viewers that nobody has are remembered up to a bound")
+    @Test("Names that no viewer has are remembered up to a bound")
     func bounded() {
         var names = UnknownNames()
         for number in 0...UnknownNames.maxCount { names.noteWrong("\(number)", at: 0) }

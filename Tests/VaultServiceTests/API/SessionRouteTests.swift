@@ -53,7 +53,7 @@ struct SessionRouteTests {
                 == "__Host-mediavault-8443=a; Path=/; Max-Age=5; HttpOnly; SameSite=Strict; Secure")
     }
 
-    @Test("A ticket for events signs nobody in, and one for a session opens no feed")
+    @Test("A ticket for events signs no browser in, and one for a session opens no feed")
     func otherUse() async throws {
         try await RunningService.run(over: try await TestVault()) { service in
             let tickets = service.server.api.tickets

@@ -1,0 +1,69 @@
+import Foundation
+package import MediaVault
+import VaultModel
+
+// Tokens, playback links and sessions.
+extension LocalVault {
+    package func tokens() async throws -> TokensDocument {
+        TokensDocument(tokens: vault.issuedTokens.compactMap { TokenDocument($0) }, damaged: vault.unreadableGrants)
+    }
+
+    package func createToken(_ order: TokenOrder) async throws -> CreatedTokenDocument {
+        let expiry = try GrantExpiry(lifetime: order.lifetime, expires: order.expires, standard: .never)
+        let issued = try await vault.createToken(
+            order.scope, name: order.name, expires: try expiry.end(now: Int64(Date().timeIntervalSince1970)))
+        return CreatedTokenDocument(issued, order.scope)
+    }
+
+    package func links() async throws -> NamedLinksDocument {
+        NamedLinksDocument(
+            links: vault.issuedLinks.compactMap { NamedLinkDocument($0) }, damaged: vault.unreadableGrants)
+    }
+
+    package func createLinks(to references: [MediaReference], _ details: LinkDetails) async throws -> LinkDocument {
+        var known: [MediaReference] = []
+        // A caller that has the list of titles knows their ids alone.
+        for reference in references { known.append(try await ReferenceDocument(reference).reference(in: vault)) }
+        return try await createLinks(to: known, details, endingWith: nil)
+    }
+
+    /// Does the same.
+    ///
+    /// - Parameter access: the token with which links without a name end; nil if they end only with their expiry.
+    func createLinks(
+        to references: [MediaReference], _ details: LinkDetails, endingWith access: TokenAccess?
+    ) async throws -> LinkDocument {
+        let now = Int64(Date().timeIntervalSince1970)
+        let expiry = try GrantExpiry(
+            lifetime: details.lifetime, expires: details.expires, standard: .after(GrantExpiry.standardOfLinks))
+        guard !references.contains(where: \.url.hasCredentials) else {
+            throw VaultError(
+                .invalidURL, "a playback link cannot carry a user name and password; remove them from the URL")
+        }
+        if let name = details.name {
+            let issued = try await vault.createLinks(named: name, to: references, expires: try expiry.end(now: now))
+            return LinkDocument(paths: issued.paths, expires: issued.grant.expires, issued.grant)
+        }
+        let end = try expiry.endOfUnnamed(now: now)
+        var paths: [String] = []
+        for reference in references {
+            paths.append(try await vault.playbackPath(for: reference, expires: end, endingWith: access))
+        }
+        return LinkDocument(paths: paths, expires: end)
+    }
+
+    package func sessions() async throws -> SessionsDocument {
+        SessionsDocument(
+            sessions: vault.issued(.sessions).compactMap { SessionDocument($0, among: vault.viewers) },
+            damaged: vault.unreadableGrants)
+    }
+
+    package func revoke(_ family: AccessGrant.Family, id: String?) async throws -> RevocationDocument {
+        let all = vault.issued(family)
+        let chosen = id.map { id in all.filter { $0.shortID == id } } ?? all
+        guard id == nil || !chosen.isEmpty else {
+            throw VaultError(.notHeld, "there is no \(family.noun) with this id; list them")
+        }
+        return RevocationDocument(revoked: try await vault.revoke(chosen, isAll: id == nil))
+    }
+}
