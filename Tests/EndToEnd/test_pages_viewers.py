@@ -169,7 +169,7 @@ class Viewers(PagesCase):
         self.addCleanup(context.close)
         dora = context.new_page()
         dora.goto(link)
-        expect(dora.locator(".card")).to_have_count(3)
+        expect(dora.locator(".card")).to_have_count(len(self.titles()))
         expect(dora.locator("footer")).to_contain_text("Signed in as <b>Dora</b>")
         self.page.locator("tr", has_text="Dora").last.get_by_role("button", name="Remove").click()
         self.confirm("Remove", "signed out")
