@@ -1,27 +1,94 @@
 import VaultModel
 
 /// Derives one PIN at a time: each takes much memory and a thread, and anyone who reaches the service can ask for it.
+///
+/// The addresses of clients take turns, so that one that asks again and again delays the others by one PIN.
 final class SignInQueue: Sendable {
-    private let waiting = Locked(0)
-    private let turn = AsyncLock()
+    private struct State {
+        var isTaken = false
+        var turns = Turns<CheckedContinuation<Bool, Never>>()
+    }
 
-    /// The most callers that wait, beside the one whose turn it is.
-    static let maxWaiting = 8
+    private let state = Locked(State())
 
-    /// Runs `body` when it is its turn.
+    /// How many callers wait, beside the one whose turn it is.
+    var waitingCount: Int { state.withLock { $0.turns.count } }
+
+    /// Runs `body` when it is the caller's turn.
     ///
+    /// - Parameter address: the network address of the caller; nil for the owner, who goes before all others.
     /// - Throws: ``VaultError`` with code `busy` if too many wait.
-    func run<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
-        let isAdmitted = waiting.withLock { count in
-            guard count <= Self.maxWaiting else { return false }
-            count += 1
-            return true
-        }
-        guard isAdmitted else {
+    func run<Result: Sendable>(
+        from address: [UInt8]?, _ body: @Sendable () async throws -> Result
+    ) async throws -> Result {
+        guard await enter(from: address) else {
             throw VaultError(.busy, "too many people are signing in at the moment; try again in a few seconds")
         }
-        defer { waiting.withLock { $0 -= 1 } }
-        return try await turn.exclusively(body)
+        defer { leave() }
+        return try await body()
+    }
+
+    /// Waits for a turn; returns false if too many wait.
+    private func enter(from address: [UInt8]?) async -> Bool {
+        await withCheckedContinuation { waiter in
+            let isAdmitted: Bool? = state.withLock { state in
+                guard state.isTaken else {
+                    state.isTaken = true
+                    return true
+                }
+                return state.turns.add(waiter, from: address) ? nil : false
+            }
+            if let isAdmitted { waiter.resume(returning: isAdmitted) }
+        }
+    }
+
+    private func leave() {
+        let next = state.withLock { state in
+            let next = state.turns.next()
+            state.isTaken = next != nil
+            return next
+        }
+        next?.resume(returning: true)
+    }
+}
+
+/// Those who wait, of several addresses that take turns.
+struct Turns<Waiter> {
+    private var waiting: [[UInt8]?: [Waiter]] = [:]
+    /// The addresses from which callers wait; the first one is next.
+    private var order: [[UInt8]?] = []
+
+    /// The most that wait from one address, and in all.
+    static var maxOfAddress: Int { 8 }
+    static var maxCount: Int { 64 }
+
+    /// How many wait.
+    var count: Int { waiting.values.reduce(0) { $0 + $1.count } }
+
+    /// Adds one who waits from an address, or the owner if it is nil.
+    ///
+    /// - Returns: false if too many wait.
+    mutating func add(_ waiter: Waiter, from address: [UInt8]?) -> Bool {
+        let own = waiting[address]?.count ?? 0
+        // The owner can always set a PIN.
+        let isFull = address != nil && count >= Self.maxCount
+        guard own < Self.maxOfAddress, !isFull else { return false }
+        if own == 0 { order.insert(address, at: address == nil ? 0 : order.endIndex) }
+        waiting[address, default: []].append(waiter)
+        return true
+    }
+
+    /// Takes the next one: the longest waiting of the address whose turn it is; nil if there is none.
+    mutating func next() -> Waiter? {
+        guard let address = order.first, let waiter = waiting[address]?.first else { return nil }
+        order.removeFirst()
+        waiting[address]?.removeFirst()
+        if waiting[address]?.isEmpty ?? true {
+            waiting[address] = nil
+        } else {
+            order.insert(address, at: address == nil ? 0 : order.endIndex)
+        }
+        return waiter
     }
 }
 

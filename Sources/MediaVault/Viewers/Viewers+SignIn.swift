@@ -13,12 +13,17 @@ extension Viewers {
     /// The wrong tries of a viewer are written down, so that a restart forgets none. A name that no viewer has takes as
     /// long, and has the same answers.
     ///
+    /// - Parameters:
+    ///   - name: the name, whatever its capitals.
+    ///   - pin: the PIN.
+    ///   - address: the bytes of the client's network address; empty for this machine. The addresses take turns, and
+    ///     from each at most 8 callers wait.
     /// - Throws: ``VaultError`` with code `wrongKey` if no viewer has this name and PIN; `busy` if the next try must
     ///   wait, with ``VaultError/retryAfter``, or too many are signing in; `storage` if there is not enough memory.
-    public func signIn(name: String, pin: PIN) async throws -> ViewerID {
+    public func signIn(name: String, pin: PIN, from address: [UInt8] = []) async throws -> ViewerID {
         // By scalars: one character may have any number of them.
         let name = Viewer.comparable(String(name.unicodeScalars.prefix(AccessGrant.maxNameLength)))
-        return try await signIns.run { [self] in
+        return try await signIns.run(from: address) { [self] in
             try await pool.run { [self] in
                 let now = store.now()
                 let viewer = viewer(named: name)

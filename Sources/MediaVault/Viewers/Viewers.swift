@@ -220,7 +220,7 @@ public final class Viewers: Sendable {
 
     private func verifier(of pin: PIN?) async throws -> PINVerifier? {
         guard let pin else { return nil }
-        return try await signIns.run { [pool] in try await pool.run { try pin.verifier() } }
+        return try await signIns.run(from: nil) { [pool] in try await pool.run { try pin.verifier() } }
     }
 
     private func change(

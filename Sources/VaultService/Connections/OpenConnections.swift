@@ -229,7 +229,8 @@ struct PeerShares {
 ///
 /// A machine may take any number of addresses in such a network.
 struct PeerAddress: Hashable, Sendable {
-    private let bytes: [UInt8]
+    /// Those of an IPv4 address, or the network of an IPv6 address: a client has all addresses of its network.
+    let bytes: [UInt8]
 
     /// - Parameter bytes: the 4 or 16 bytes of an IP address.
     /// - Returns: nil for this machine, on which all clients have one address.
