@@ -76,6 +76,8 @@ public struct AccessGrant: Hashable, Sendable {
     ///
     /// The period is a day, and of a session five minutes.
     public package(set) var lastUsed: Int64?
+    /// The token whose ticket began a session, which ends with it; nil if none did.
+    package let token: GrantID?
     /// Names the token key and the epoch that it was made with, so that it is known to be void without them.
     package let era: [UInt8]
 
@@ -97,10 +99,12 @@ public struct AccessGrant: Hashable, Sendable {
     package static let shortIDLength = 8
 
     package init(
-        id: GrantID, kind: Kind, name: String?, created: Int64, expires: Int64?, lastUsed: Int64? = nil, era: [UInt8]
+        id: GrantID, kind: Kind, name: String?, created: Int64, expires: Int64?, lastUsed: Int64? = nil,
+        token: GrantID? = nil, era: [UInt8]
     ) {
         (self.id, self.kind, self.name) = (id, kind, name)
-        (self.created, self.expires, self.lastUsed, self.era) = (created, expires, lastUsed, era)
+        (self.created, self.expires, self.lastUsed) = (created, expires, lastUsed)
+        (self.token, self.era) = (token, era)
     }
 
     /// The id by which people and programs name it: eight hex digits, unique within the vault.
@@ -160,6 +164,8 @@ extension AccessGrant {
     package init?(id: GrantID, _ record: JSONObject) {
         do {
             let kind: Kind
+            let token = try record.optionalString("token")
+            guard token == nil || GrantID(hex: token ?? "") != nil else { return nil }
             switch try record.string("kind") {
             case "token":
                 guard let scope = AccessScope(rawValue: try record.string("scope")) else { return nil }
@@ -176,7 +182,7 @@ extension AccessGrant {
             self.init(
                 id: id, kind: kind, name: try record.optionalString("name"), created: try record.integer("created"),
                 expires: try record.optionalInteger("expires"), lastUsed: try record.optionalInteger("used"),
-                era: try record.base64("era"))
+                token: token.flatMap { GrantID(hex: $0) }, era: try record.base64("era"))
         } catch {
             return nil
         }
@@ -200,6 +206,7 @@ extension AccessGrant {
         record["name"] = name.map { .string($0) }
         record["expires"] = expires.map { .integer($0) }
         record["used"] = lastUsed.map { .integer($0) }
+        record["token"] = token.map { .string($0.hex) }
         return record
     }
 }

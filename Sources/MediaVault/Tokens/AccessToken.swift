@@ -117,11 +117,12 @@ extension TokenIssuer {
     /// The time does not depend on how much of the secret is correct.
     package func access(bySession secret: SessionSecret, now: Int64) -> TokenAccess? {
         guard let cookie = AccessToken(secret.cookie), let proof = AccessToken(secret.proof),
-            cookie.grant == proof.grant, let grant = grants?.grant(cookie.grant), case .session(let viewer) = grant.kind
+            cookie.grant == proof.grant, let grants, let grant = grants.grant(cookie.grant),
+            case .session(let viewer) = grant.kind
         else { return nil }
         let (isCookie, isProof) = (matches(cookie, grant, .cookie), matches(proof, grant, .proof))
-        guard isCookie, isProof, grant.era == era, grant.isCurrent(at: now) else { return nil }
-        grants?.noteUse(of: grant, now: now)
+        guard isCookie, isProof, grant.era == era, grants.isCurrent(grant, at: now) else { return nil }
+        grants.noteUse(of: grant, now: now)
         return TokenAccess(
             grant: grant.id, scope: viewer == nil ? .admin : .play, isSession: true, viewer: viewer)
     }
@@ -132,8 +133,8 @@ extension TokenIssuer {
 
     /// Returns whether a token that was accepted before still would be.
     package func isValid(_ access: TokenAccess, now: Int64) -> Bool {
-        guard let grant = grants?.grant(access.grant) else { return false }
-        return grant.era == era && grant.isCurrent(at: now)
+        guard let grants, let grant = grants.grant(access.grant) else { return false }
+        return grant.era == era && grants.isCurrent(grant, at: now)
     }
 
     /// Returns the token of a grant, or one half of its session's secret.

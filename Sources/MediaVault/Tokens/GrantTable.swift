@@ -66,12 +66,23 @@ final class GrantTable: Sendable {
     /// Returns a grant; nil if it was revoked, or never issued.
     func grant(_ id: GrantID) -> AccessGrant? { state.withLock { $0.grants[id] } }
 
+    /// Returns whether a grant has not ended, and neither has the token that it began with.
+    func isCurrent(_ grant: AccessGrant, at now: Int64) -> Bool {
+        grant.isCurrent(at: now) && grant.token.map { self.grant($0)?.isCurrent(at: now) ?? false } ?? true
+    }
+
+    /// Returns the token that a grant is, or that it ends with; nil for the session of a ticket from the control socket.
+    func token(of id: GrantID) -> AccessGrant? {
+        guard let grant = grant(id) else { return nil }
+        return grant.kind.family == .tokens ? grant : grant.token.flatMap { self.grant($0) }
+    }
+
     /// Returns until when the links of a grant are valid, and records that one was used: named links, or those that were
     /// created with a token or in a session; nil if they are not.
     ///
     /// They are valid again after that time, if the grant still is: the next use has to be recorded.
     func useLinks(of id: GrantID, era: [UInt8], now: Int64) -> Int64? {
-        guard let grant = grant(id), grant.era == era, grant.isCurrent(at: now) else { return nil }
+        guard let grant = grant(id), grant.era == era, isCurrent(grant, at: now) else { return nil }
         noteUse(of: grant, now: now)
         return min(grant.expires ?? .max, Self.period(of: grant, at: now) + grant.usePeriod)
     }
@@ -107,15 +118,18 @@ final class GrantTable: Sendable {
     ///   - kind: what is issued.
     ///   - name: nil for a token or session without a name.
     ///   - expires: seconds since 1970; nil for never.
+    ///   - token: the token that a session ends with.
     ///   - era: that of the token key in use.
     /// - Throws: ``VaultError`` with code `inUse` if there is one of this kind with the name, or if there are too many;
     ///   `invalidArgument` if the name cannot be used; `storage`, `diskFull`.
-    func issue(_ kind: AccessGrant.Kind, name: String?, expires: Int64?, era: [UInt8]) throws -> AccessGrant {
+    func issue(
+        _ kind: AccessGrant.Kind, name: String?, expires: Int64?, endingWith token: GrantID? = nil, era: [UInt8]
+    ) throws -> AccessGrant {
         if let name { try AccessGrant.check(name: name) }
         return try changing.withLock { _ in
             let known = state.withLock { Array($0.grants.values) }
             let now = store.now()
-            var void = Set(known.filter { Self.isVoid($0, era: era, now: now) }.map(\.id))
+            var void = Set(known.filter { isVoid($0, era: era, now: now) }.map(\.id))
             if kind.family == .sessions { void.formUnion(Self.excess(of: kind, among: known, without: void)) }
             let others = known.filter { !void.contains($0.id) }
             guard others.count < StoredGrants.maxCount else {
@@ -124,7 +138,9 @@ final class GrantTable: Sendable {
             }
             if let name { try Self.check(name, kind, among: others) }
             let grant = AccessGrant(
-                id: try Self.freshID(among: known), kind: kind, name: name, created: now, expires: expires, era: era)
+                id: try Self.freshID(among: known), kind: kind, name: name, created: now, expires: expires,
+                token: token,
+                era: era)
             try store.add(grant, removing: Array(void))
             state.withLock { state in
                 for id in void { state.grants[id] = nil }
@@ -183,15 +199,15 @@ final class GrantTable: Sendable {
     /// Deletes grants of another era, and those that expired long ago. Blocks.
     func removeVoid(era: [UInt8]) throws {
         let now = store.now()
-        let void = state.withLock { Array($0.grants.values) }.filter { Self.isVoid($0, era: era, now: now) }
+        let void = state.withLock { Array($0.grants.values) }.filter { isVoid($0, era: era, now: now) }
         // In an older backup they are as void.
         if !void.isEmpty { _ = try remove(void.map(\.id)) }
     }
 
-    private static func isVoid(_ grant: AccessGrant, era: [UInt8], now: Int64) -> Bool {
+    private func isVoid(_ grant: AccessGrant, era: [UInt8], now: Int64) -> Bool {
         guard grant.era == era else { return true }
-        guard grant.kind.family != .sessions else { return !grant.isCurrent(at: now) }
-        return grant.expires.map { $0 <= now - expiredListing } ?? false
+        guard grant.kind.family != .sessions else { return !isCurrent(grant, at: now) }
+        return grant.expires.map { $0 <= now - Self.expiredListing } ?? false
     }
 
     /// Returns which sessions of a holder must end so that they can have another one; never those of others.

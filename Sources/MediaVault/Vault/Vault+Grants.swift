@@ -91,14 +91,17 @@ extension Vault {
     ///   - former: the session that the same browser had before, which ends.
     /// - Throws: as ``createToken(_:name:expires:)``.
     package func beginSession(
-        of viewer: ViewerID?, in browser: String?, endingFormer former: SessionSecret?
+        of viewer: ViewerID?, in browser: String?, by holder: TokenAccess? = nil, endingFormer former: SessionSecret?
     ) async throws -> BegunSession {
         try requireOwner(to: "begins sessions")
         let (grants, tokens, now) = (grants, tokens, store.now())
         let former = former.flatMap { tokens.access(bySession: $0, now: now)?.grant }
         return try await pool.run {
             let end = now + (viewer == nil ? AccessGrant.maxSession : AccessGrant.maxViewing)
-            let grant = try grants.issue(.session(viewer), name: browser, expires: end, era: tokens.era)
+            let token = holder.flatMap { grants.token(of: $0.grant) }
+            let grant = try grants.issue(
+                .session(viewer), name: browser, expires: min(end, token?.expires ?? end), endingWith: token?.id,
+                era: tokens.era)
             let secret = SessionSecret(
                 cookie: tokens.token(of: grant, .cookie), proof: tokens.token(of: grant, .proof))
             try Self.requireInForce(grant, grants, tokens)
@@ -123,12 +126,15 @@ extension Vault {
     package func issued(_ family: AccessGrant.Family) -> [AccessGrant] {
         let now = store.now()
         return grants.grants(of: tokens.era).filter { grant in
-            grant.kind.family == family && (family != .sessions || grant.isCurrent(at: now))
+            grant.kind.family == family && (family != .sessions || grants.isCurrent(grant, at: now))
         }
     }
 
     /// Returns the record of what a request presented; nil if it was revoked since.
     package func grant(of access: TokenAccess) -> AccessGrant? { grants.grant(access.grant) }
+
+    /// Returns a token, named links or a session; nil if there is none with the id any more.
+    package func grant(_ id: GrantID) -> AccessGrant? { grants.grant(id) }
 
     /// The number of records of tokens, named links and sessions that cannot be read; they admit nothing.
     public var unreadableGrants: Int { grants.unreadableCount }

@@ -50,16 +50,18 @@ extension APIResponder {
         }
         let order: SignInOrder = try await asked.body(upTo: SignInOrder.maxBytes)
         let viewer: ViewerID?
+        var holder: TokenAccess?
         switch (order.ticket, order.name, order.pin) {
         case (let ticket?, nil, nil):
             let now = Int64(Date().timeIntervalSince1970)
-            guard let holder = tickets.redeem(ticket, for: .session, checkedBy: vault.vault.tokens, now: now) else {
+            guard let passed = tickets.redeem(ticket, for: .session, checkedBy: vault.vault.tokens, now: now) else {
                 return Response(ErrorAnswer.spentTicket, context: context)
             }
-            viewer = holder.viewer
+            (viewer, holder) = (passed.viewer, passed.access)
         case (nil, let name?, let pin?):
             do {
-                viewer = try await vault.vault.viewers.signIn(name: name, pin: pin)
+                viewer = try await vault.vault.viewers.signIn(
+                    name: name, pin: pin, from: PeerAddress(context.channel.remoteAddress)?.bytes ?? [])
             } catch let error as VaultError where error.code == .wrongKey || error.code == .busy {
                 context.logger.notice("a viewer failed to sign in", metadata: ["reason": "\(error.code)"])
                 return Response(ErrorAnswer.refusedSignIn(error), context: context)
@@ -68,7 +70,7 @@ extension APIResponder {
             throw VaultError(.invalidArgument, "the body needs either a ticket, or the name and the pin of a viewer")
         }
         let begun = try await vault.vault.beginSession(
-            of: viewer, in: BrowserName.of(userAgent: request.headers[.userAgent]),
+            of: viewer, in: BrowserName.of(userAgent: request.headers[.userAgent]), by: holder,
             endingFormer: cookie.secret(in: request.headers))
         guard let document = SessionDocument(begun.grant, among: vault.vault.viewers) else {
             return Response(ErrorAnswer.spentTicket, context: context)

@@ -138,4 +138,36 @@ struct SessionTests {
         #expect(vault.tokens.scope(ofToken: token, now: later) == .read)
         await vault.close()
     }
+
+    @Test(
+        "A session that began with a ticket of a token, or in such a session, ends with the token, also after a restart"
+    )
+    func token() async throws {
+        let fixture = try await fixture()
+        var vault = try await fixture.open()
+        let soon = now + 3600
+        let (kept, token) = (
+            try await vault.createToken(.admin), try await vault.createToken(.admin, expires: soon)
+        )
+        func access(_ token: IssuedToken) throws -> TokenAccess {
+            try #require(vault.tokens.access(byToken: token.text, now: now))
+        }
+        let first = try await vault.beginSession(of: nil, in: nil, by: access(token), endingFormer: nil)
+        let inFirst = try #require(vault.tokens.access(bySession: first.secret, now: now))
+        let second = try await vault.beginSession(of: nil, in: nil, by: inFirst, endingFormer: nil)
+        let other = try await vault.beginSession(of: nil, in: nil, by: access(kept), endingFormer: nil)
+        #expect(first.grant.expires == soon && second.grant.expires == soon && other.grant.expires != soon)
+        await vault.close()
+        vault = try await fixture.open()
+        #expect(vault.tokens.access(bySession: second.secret, now: now) != nil)
+        #expect(vault.issued(.sessions).count == 3)
+        try await vault.revoke([token.grant])
+        for session in [first, second] {
+            #expect(vault.tokens.access(bySession: session.secret, now: now) == nil)
+        }
+        #expect(!vault.tokens.isValid(inFirst, now: now), "what is running ends, too")
+        #expect(vault.issued(.sessions).map(\.id) == [other.grant.id])
+        #expect(vault.tokens.access(bySession: other.secret, now: now) != nil)
+        await vault.close()
+    }
 }
