@@ -40,14 +40,16 @@ package final class ImportedFile: ImportSource, Sendable {
 
     /// Opens a file.
     ///
-    /// - Parameter path: its absolute path; a symbolic link is followed, but only to a regular file.
+    /// - Parameters:
+    ///   - path: its absolute path; a symbolic link is followed, but only to a regular file.
+    ///   - kind: what the file should be, for messages.
     /// - Throws: ``VaultError``: `storage` if it cannot be read; `invalidArgument` if it is empty, too large, or no
     ///   regular file.
-    package static func open(at path: String) async throws -> ImportedFile {
-        try await BlockingPool.shared.run { try ImportedFile(at: path) }
+    package static func open(at path: String, as kind: String = "media file") async throws -> ImportedFile {
+        try await BlockingPool.shared.run { try ImportedFile(at: path, as: kind) }
     }
 
-    private init(at path: String) throws {
+    private init(at path: String, as kind: String) throws {
         self.path = path
         type = MediaType.guess(path: path)
         let file: FileDescriptor
@@ -59,12 +61,12 @@ package final class ImportedFile: ImportSource, Sendable {
             throw Self.failure(error, path)
         }
         guard let stamp = FileStamp(regularFile: file.number) else {
-            throw VaultError(.invalidArgument, "\(path) is not a regular file; give the path of a media file")
+            throw VaultError(.invalidArgument, "\(path) is not a regular file; give the path of a \(kind)")
         }
         guard (1...ContentInformation.maxBytes).contains(stamp.size) else {
             throw VaultError(
                 .invalidArgument,
-                stamp.size == 0 ? "\(path) is empty; give a media file" : "\(path) is larger than any media file")
+                stamp.size == 0 ? "\(path) is empty; give a \(kind)" : "\(path) is larger than any \(kind)")
         }
         length = stamp.size
         reading = Locked(Reading(file: file, stamp: stamp))

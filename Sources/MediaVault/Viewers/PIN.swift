@@ -116,6 +116,13 @@ extension PIN {
     /// - Throws: ``VaultError`` as ``init(_:)-(String)``, and with code `looseKeyFile` or `storage` if the file cannot be
     ///   used.
     public static func read(_ path: String, allowLoose: Bool = false) async throws -> PIN {
-        try await BlockingPool.shared.run { try PIN(secret: try KeyFile.readPassphrase(path, allowLoose: allowLoose)) }
+        try await BlockingPool.shared.run {
+            do {
+                return try PIN(secret: KeyFile.readPassphrase(path, allowLoose: allowLoose, secret: "PIN"))
+            } catch let error as VaultError where error.code == .wrongKey {
+                // An empty file, or one of another encoding.
+                throw impossible
+            }
+        }
     }
 }

@@ -169,11 +169,12 @@ struct SessionsListCommand: AsyncParsableCommand {
         let rows = document.sessions.map { session in
             [
                 session.id, IssuedText.day(session.created), IssuedText.expiry(session.expires),
-                session.lastUsed.map { "\($0)" } ?? "never", Terminal.printable(session.browser ?? "-"),
+                session.lastUsed.map { "\($0)" } ?? "never", Terminal.printable(session.viewer ?? "the owner"),
+                Terminal.printable(session.browser ?? "-"),
             ]
         }
         try await StandardOutput.shared.write(
-            IssuedText.table(["ID", "CREATED", "EXPIRES", "USED", "BROWSER"], rows))
+            IssuedText.table(["ID", "CREATED", "EXPIRES", "USED", "WHO", "BROWSER"], rows))
     }
 }
 

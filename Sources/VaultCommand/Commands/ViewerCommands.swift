@@ -38,6 +38,10 @@ struct ViewersAddCommand: AsyncParsableCommand {
     @Flag(help: "Print a JSON object.")
     var json = false
 
+    func validate() throws {
+        if asksPIN, pin.pinFile != nil { throw ValidationError("give --pin or --pin-file, not both") }
+    }
+
     func run() async throws {
         let given = try await pin.pin(asks: asksPIN, access.unlocking)
         let order = ViewerOrder(name: name, pin: given, sharesAll: all)

@@ -44,13 +44,17 @@ package enum KeyFile {
     }
 
     /// Reads a passphrase file of at most 4095 bytes into locked memory.
-    package static func readPassphrase(_ path: String, allowLoose: Bool) throws -> UnlockSecret {
-        let descriptor = try open(path, allowLoose: allowLoose, what: "passphrase file")
+    ///
+    /// - Parameter secret: what the file has, for messages.
+    package static func readPassphrase(
+        _ path: String, allowLoose: Bool, secret: String = "passphrase"
+    ) throws -> UnlockSecret {
+        let descriptor = try open(path, allowLoose: allowLoose, what: "\(secret) file")
         let bytes = try unsafe SecretBytes(capacity: 4096) { buffer in
             let count = try unsafe read(descriptor, into: buffer)
             guard count < buffer.count else {
                 throw VaultError(
-                    .looseKeyFile, "the passphrase file \(path) is too large for a passphrase; name the right file")
+                    .looseKeyFile, "the \(secret) file \(path) is too large for a \(secret); name the right file")
             }
             return count
         }
