@@ -212,6 +212,26 @@ class Owner(PagesCase):
         self.confirm("Revoke", "stop at once")
         self.assert_eventually(lambda: client.get(address, "bytes=0-9").status, 404)
 
+    def test_playing(self):
+        """The owner sees who plays what: a browser, and a player with a named link; the charts count them"""
+        film, other = self.id_of(FILM), f"{OTHER}?played"
+        self.vault.result("fetch", self.origin.url(other))
+        address = self.vault.result("url", self.origin.url(other), "--name", "The hall").decode().strip()
+        client.get(address, "bytes=0-99")
+        page = self.context.new_page()
+        page.goto(f"{self.address}/#/play/{film}")
+        page.get_by_role("button", name="Play").first.click()
+        self.assert_eventually(lambda: page.evaluate("document.querySelector('video').currentTime > 0.5"), True)
+        self.go("access")
+        rows = self.page.get_by_role("table", name="Playing now").locator("tbody tr")
+        expect(rows.filter(has_text="Named link: The hall")).to_contain_text(OTHER)
+        expect(rows.filter(has_text="Browser of the owner: ")).to_contain_text(FILM)
+        self.vault.result("links", "revoke", "The hall")
+        self.go("health")
+        expect(self.page.locator("figure", has_text="Titles being played")).to_contain_text("2 now", timeout=40_000)
+        expect(self.page.locator("figure", has_text="Sent to players")).to_contain_text("at most")
+        page.close()
+
     def test_sessions(self):
         """The browsers that are signed in are listed, and another one is signed out"""
         other = self.browser.new_context()
@@ -220,7 +240,7 @@ class Owner(PagesCase):
         page.goto(self.link())
         expect(page.locator("h1")).to_have_text("Shelf")
         self.go("access")
-        rows = self.page.locator("tbody").first.locator("tr")
+        rows = self.page.get_by_role("table", name="Signed-in browsers").locator("tbody tr")
         mine = rows.filter(has_text="this one")
         expect(mine).to_have_count(1)
         expect(mine.get_by_role("button")).to_have_count(0)

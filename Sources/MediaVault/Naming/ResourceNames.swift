@@ -227,7 +227,7 @@ package final class NamedResource: Sendable {
     package let reference: MediaReference
     /// What the id is a hash of.
     let key: CacheKey
-    let id: ResourceID
+    package let id: ResourceID
     /// The locator that the id was computed with; another one gives another id.
     let locator: Int
     /// How often the vault's names had changed.

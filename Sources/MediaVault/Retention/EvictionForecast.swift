@@ -11,6 +11,8 @@ package struct EvictionForecast: Sendable {
 
     /// The space of all segment files, in bytes.
     package let used: Int64
+    /// The same of pinned titles, of downloads, and of what was only played.
+    package let classes: (pinned: Int64, download: Int64, cache: Int64)
     /// The free space of the disk, in bytes; nil if the system does not tell.
     package let free: Int64?
     /// The limits in force.

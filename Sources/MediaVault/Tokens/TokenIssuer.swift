@@ -279,7 +279,7 @@ package struct LinkScope: Hashable, Sendable {
     /// Seconds since 1970.
     let expires: Int64
     /// The grant of a named link, with which the links of a manifest end, too.
-    var grant: GrantID?
+    package var grant: GrantID?
     /// Whether a manifest or a redirect named the URL.
     var isDerived = false
     /// The viewer for whom the links of a manifest hide its origin, too; nil if they show it.

@@ -225,14 +225,17 @@ extension Vault {
         try store.requireOwner(to: "knows what it evicts next")
         let (store, limits) = (store, try await quota.limitsInForce())
         return try await pool.run {
-            let classes: Set<ResourceClass> = limits.evictsDownloads == true ? [.cache, .download] : [.cache]
-            let next = try store.quota.next(limit, of: classes).compactMap { candidate in
+            let evicted: Set<ResourceClass> = limits.evictsDownloads == true ? [.cache, .download] : [.cache]
+            let classes = try store.index.fileBytesByClass()
+            let next = try store.quota.next(limit, of: evicted).compactMap { candidate in
                 try store.summary(of: candidate.resource).map {
                     EvictionForecast.Candidate(summary: $0, bytes: candidate.bytes)
                 }
             }
             return EvictionForecast(
-                used: store.quota.used, free: store.quota.freeBytes, limits: limits, next: next)
+                used: store.quota.used,
+                classes: (classes[.pinned] ?? 0, classes[.download] ?? 0, classes[.cache] ?? 0),
+                free: store.quota.freeBytes, limits: limits, next: next)
         }
     }
 

@@ -25,7 +25,7 @@ struct ListCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Order: name, or size, added or played, with the largest or latest first.", valueName: "order"))
+            "Order: name, or size, held, added or played, with the largest or latest first.", valueName: "order"))
     var sort = ListOrder.name
 
     @Option(help: ArgumentHelp("List only the first titles in that order.", valueName: "n"))

@@ -11,6 +11,8 @@ struct APIResponder: Sendable {
     let vault: LocalVault
     let downloads = DownloadRegistry()
     let tickets = Tickets()
+    let playbacks = Playbacks()
+    let history = FigureHistory()
     let metrics: ServiceMetrics
 
     init(vault: Vault, metrics: ServiceMetrics) {
@@ -55,6 +57,8 @@ struct APIResponder: Sendable {
         }
         switch route {
         case .status: return try json(try await vault.status())
+        case .history: return try json(HistoryDocument(every: FigureHistory.every, samples: history.samples))
+        case .playbacks: return try json(try await showPlaybacks())
         case .readiness: return try json(try await vault.readiness(asked.readiness))
         case .resources:
             return try json(

@@ -16,6 +16,14 @@ package struct EvictionsDocument: Codable, Sendable {
         package let bytes: Int64
     }
 
+    /// The space of segment files, by the class of their titles.
+    package struct Classes: Codable, Sendable {
+        package let pinned: Int64
+        package let download: Int64
+        package let cache: Int64
+    }
+
+    package let classes: Classes
     /// The space of all segment files.
     package let used: Int64
     /// The free space of the disk; null if the system does not tell.
@@ -28,6 +36,8 @@ package struct EvictionsDocument: Codable, Sendable {
     package let next: [Candidate]
 
     package init(_ forecast: EvictionForecast) {
+        let sums = forecast.classes
+        classes = Classes(pinned: sums.pinned, download: sums.download, cache: sums.cache)
         (used, minFree) = (forecast.used, forecast.limits.free)
         (free, maxSize) = (forecast.free, forecast.limits.size)
         next = forecast.next.map { candidate in

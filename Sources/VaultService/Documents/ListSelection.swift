@@ -102,7 +102,7 @@ package enum ListFilter: String, CaseIterable, Sendable {
 
 /// The order of a list of titles.
 package enum ListOrder: String, CaseIterable, Sendable {
-    case name, size, added, played
+    case name, size, held, added, played
 
     /// Returns the place of a title; the lowest comes first.
     package func place(of title: ListedDocument) -> ListPlace {
@@ -111,6 +111,7 @@ package enum ListOrder: String, CaseIterable, Sendable {
             case .name: 0
             // An unknown size comes last.
             case .size: -(title.size ?? -1)
+            case .held: -title.bytes
             case .added: -title.added.seconds
             case .played: -title.accessed.seconds
             }

@@ -10,6 +10,7 @@ final class MediaResponder: Sendable {
     private let reference: MediaReference
     private let link: TokenIssuer.Admission?
     private let service: String
+    private let playbacks: Playbacks?
     private let context: ServiceContext
     private let watch: DisconnectWatch
     private let arrival: ContinuousClock.Instant
@@ -18,16 +19,18 @@ final class MediaResponder: Sendable {
     /// - Parameters:
     ///   - link: the verified link of a player's request; nil if the bytes are wanted as they are, manifests too.
     ///   - service: scheme, host and port of the service, as the player spells them.
+    ///   - playbacks: where a player's request is noted.
     ///   - arrival: when the request arrived.
     ///   - now: the same in seconds since 1970.
     init(
         vault: Vault, reference: MediaReference, through link: TokenIssuer.Admission? = nil, at service: String = "",
-        context: ServiceContext, arrival: ContinuousClock.Instant, now: Int64
+        counting playbacks: Playbacks? = nil, context: ServiceContext, arrival: ContinuousClock.Instant, now: Int64
     ) {
         self.vault = vault
         self.reference = reference
         self.link = link
         self.service = service
+        self.playbacks = playbacks
         self.context = context
         self.arrival = arrival
         self.now = now
@@ -51,6 +54,9 @@ final class MediaResponder: Sendable {
                     }
                 }
                 held = request.immediateRange.flatMap { vault.held(resource, range: $0) }
+            }
+            if request.method == .get, let link, let playbacks {
+                context.request?.keep(playbacks.begin(resource, through: link.scope, at: now))
             }
             // Starts again if the representation changes between two steps; gives up if it changes each time.
             for _ in 0..<3 {

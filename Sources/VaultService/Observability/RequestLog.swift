@@ -16,6 +16,7 @@ final class OpenRequest: Sendable {
     /// Whether it ends only with its client, so that its duration means nothing.
     private let isFeed: Bool
     private let began: ContinuousClock.Instant
+    private let kept = Locked<(any Sendable)?>(nil)
 
     init(
         _ method: String, _ route: String, isFeed: Bool = false, _ metrics: ServiceMetrics,
@@ -28,6 +29,9 @@ final class OpenRequest: Sendable {
         began = arrival
         metrics.requestBegan()
     }
+
+    /// Keeps something until the request has ended.
+    func keep(_ value: any Sendable) { kept.withLock { $0 = value } }
 
     deinit { metrics.requestEnded(on: route, after: isFeed ? nil : .now - began) }
 

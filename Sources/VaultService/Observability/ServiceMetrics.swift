@@ -82,6 +82,12 @@ final class ServiceMetrics: Sendable {
         }
     }
 
+    /// The bytes of all answers since the service began.
+    var servedBytes: Int64 {
+        let family = registry.families().first { $0.name == "mediavault_served_bytes_total" }
+        return family?.samples.first.flatMap { Int64(exactly: $0.value) } ?? 0
+    }
+
     func failed(_ code: VaultError.Code) { errors["\(code)"]?.increment() }
 
     /// Notes whether the vault could be read.

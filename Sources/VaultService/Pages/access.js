@@ -1,10 +1,11 @@
-// Who may come in: tokens of the API, and named links of players.
+// Who plays at the moment, and who may come in: browsers, viewers, tokens of the API, and named links of players.
 
 import {get, query, request} from './api.js';
 import {passOn, viewers} from './viewers.js';
 import {ask, button, busy, choice, field, h, many, moment, nameOf, note, number, row, t, table} from './ui.js';
 
 const DAY = 86_400;  // seconds
+const PLAYING_EVERY = 10_000;  // milliseconds
 const LIFETIMES = [[DAY, 'oneDay'], [7 * DAY, 'oneWeek'], [30 * DAY, 'oneMonth'], [365 * DAY, 'oneYear'], [0, 'forEver']];
 const lifetime = (value = 30 * DAY) => choice(LIFETIMES.map(([seconds, name]) => [String(seconds), t(name)]), String(value));
 
@@ -23,7 +24,7 @@ export async function makeLink(item) {
 }
 
 export async function show(main, _, signal) {
-	const tokens = h('div'), links = h('div'), sessions = h('div'), people = h('div');
+	const playing = h('div'), tokens = h('div'), links = h('div'), sessions = h('div'), people = h('div');
 	const scope = choice(['read', 'play', 'metrics', 'admin'].map(key => [key, t(`scope.${key}`)]), 'play');
 	const name = h('input', {maxlength: 100, autocomplete: 'off'}), until = lifetime(), send = h('button', {type: 'submit', class: 'main'}, t('createToken'));
 	const form = h('form', {on: {submit: event => {
@@ -36,7 +37,7 @@ export async function show(main, _, signal) {
 		});
 	}}}, field(t('tokenScope'), scope), field(t('sort.name'), name), field(t('lifetime'), until), send);
 
-	main.append(h('h1', t('page.access')), h('h2', t('sessions')), h('p.soft', t('sessionsWords')), sessions, h('p', button(t('otherDevice'), () => passOn(t('otherDevice'), t('otherDeviceWords'), {}))), people,
+	main.append(h('h1', t('page.access')), h('h2', t('playing')), h('p.soft', t('playingWords')), playing, h('h2', t('sessions')), h('p.soft', t('sessionsWords')), sessions, h('p', button(t('otherDevice'), () => passOn(t('otherDevice'), t('otherDeviceWords'), {}))), people,
 		h('h2', t('tokens')), h('p.soft', t('tokensWords')), tokens, h('details.panel', h('summary', t('createToken')), form),
 		h('h2', t('links')), h('p.soft', t('linksWords')), links);
 
@@ -57,8 +58,18 @@ export async function show(main, _, signal) {
 		links.replaceChildren(table(t('links'), [t('sort.name'), t('page.titles'), t('expires'), t('lastUsed'), t('acts')], named.links.map(link => row(
 			link.name, h('td.wide-text', link.count > 1 ? many('titles', link.count) : nameOf({url: link.url})), link.expires ? moment(link.expires) : t('never'), link.lastUsed || t('never'),
 			revoke('links', link, link.name))), t('noLinks')));
-		const damaged = held.damaged + named.damaged;
-		if (damaged) links.append(h('p.bad-text', t('damagedGrants', {count: number(damaged)})));
+		// Each list has the number of all records.
+		if (held.damaged) links.append(h('p.bad-text', t('damagedGrants', {count: number(held.damaged)})));
 	}
-	await Promise.all([refresh(), viewers(people, signal)]);
+
+	async function refreshPlaying() {
+		const {playbacks} = await get('playbacks', signal);
+		playing.replaceChildren(table(t('playing'), [t('page.titles'), t('plays'), t('began'), t('lastAsked')], playbacks.map(one => row(
+			h('td.wide-text', {dir: 'auto'}, one.id ? h('a', {href: `#/titles/${one.id}`}, nameOf(one)) : nameOf(one)),
+			h('td', {dir: 'auto'}, [t(`holder.${one.holder}`), one.holderName].filter(Boolean).join(': ')),
+			moment(one.began), one.open ? t('now') : moment(one.last))), t('nonePlays')));
+	}
+	const timer = setInterval(() => { if (!document.hidden) refreshPlaying().catch(() => {}); }, PLAYING_EVERY);
+	signal.addEventListener('abort', () => clearInterval(timer));
+	await Promise.all([refreshPlaying(), refresh(), viewers(people, signal)]);
 }

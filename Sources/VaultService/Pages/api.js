@@ -52,7 +52,7 @@ async function send(method, path, body, signal) {
 	}
 	if (answer.ok) return answer;
 	const document = await answer.json().catch(() => ({}));
-	if (answer.status === 401 && session) renew();
+	if (answer.status === 401 && session) startOver();
 	throw new Problem(answer.status, document);
 }
 
@@ -118,13 +118,13 @@ export async function signIn(order) {
 	const begun = await request('POST', 'sessions', order), had = session;
 	keepProof(begun.proof);
 	// What this page knows belongs to the one who was signed in before.
-	if (had) return renew();
+	if (had) return startOver();
 	session = begun.session;
 	listen();
 }
 
 // Forgets all that this page knows, and begins again; never returns.
-function renew() {
+function startOver() {
 	session = null;
 	hush();
 	location.replace('/');
@@ -132,7 +132,7 @@ function renew() {
 }
 
 // Another tab has signed in or out, which this one must not outlive.
-addEventListener('storage', event => { if (event.key === PROOF && event.newValue !== proof) renew(); });
+addEventListener('storage', event => { if (event.key === PROOF && event.newValue !== proof) startOver(); });
 
 // Signs in with a ticket, or goes on with the session that the browser has; returns whether there is one.
 export async function start(ticket) {
@@ -154,7 +154,7 @@ export async function start(ticket) {
 export async function signOut() {
 	await request('DELETE', 'session');
 	keepProof(null);
-	return renew();
+	return startOver();
 }
 
 // ---- Events. One feed serves all pages; it is mended when it breaks, and rests while the page is hidden.

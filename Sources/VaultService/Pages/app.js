@@ -27,10 +27,10 @@ function takeTicket() {
 }
 
 const moduleOf = name => name === '' ? shelf : import(
-	name === 'play' ? './player.js' : OWNERS.includes(name) ? `./${name}.js` : './shelf.js').catch(renew);
+	name === 'play' ? './player.js' : OWNERS.includes(name) ? `./${name}.js` : './shelf.js').catch(reloadIfReplaced);
 
 // The service was replaced by another version, whose files have other addresses.
-async function renew(error) {
+async function reloadIfReplaced(error) {
 	const text = await (await fetch('/', {cache: 'no-cache'})).text();
 	if (text.includes(new URL('.', import.meta.url).pathname)) throw error;
 	location.reload();

@@ -5,11 +5,10 @@ import {bar, button, bytes, check, choice, facts, fail, field, h, many, moment, 
 
 const DAY = 86_400_000;  // milliseconds
 const SPANS = [[0, 'now'], [DAY, 'oneDay'], [7 * DAY, 'oneWeek'], [30 * DAY, 'oneMonth']];
-const EVERY = 5000, HOUR = 3_600_000;  // milliseconds between two samples, and for how long they are kept
+const EVERY = 5000;  // milliseconds between two looks at the figures
 const EVENTS = 50;
 const KINDS = ['resource', 'removed', 'download', 'store', 'many'];
 
-const samples = [];  // of the figures, as long as the app is open
 const log = [];  // of events, as long as the app is open
 
 for (const name of KINDS) on(name, told => {
@@ -86,15 +85,15 @@ export async function show(main, _, signal) {
 
 	// ---- Figures
 	async function sample() {
-		const status = await get('status', signal), now = Date.now();
-		samples.push({now, fetched: status.bytesFetched, held: status.bytes, running: status.downloads.running});
-		while (samples[0].now < now - HOUR) samples.shift();
+		const [status, {samples}] = await Promise.all([get('status', signal), get('history', signal)]);
 		facts(figures, [['titles', number(status.resources)], ['heldBytes', bytes(status.bytes)], ['used', bytes(status.used)],
 			['fetched', bytes(status.bytesFetched)], ['store', status.storeFailure || t('storeGood')],
 			['downloads', ['running', 'waiting', 'failed'].map(state => many(`count.${state}`, status.downloads[state])).join(', ')]]);
-		const rates = samples.slice(1).map((one, place) => [one.now, Math.max(0, one.fetched - samples[place].fetched) / (one.now - samples[place].now) * 1000]);
-		charts.replaceChildren(chart(t('chart.fetched'), rates, value => `${bytes(value)}/s`),
-			chart(t('chart.held'), samples.map(one => [one.now, one.held]), bytes), chart(t('chart.running'), samples.map(one => [one.now, one.running]), number));
+		const at = sample => Date.parse(sample.time);
+		const rates = key => samples.slice(1).map((one, place) => [at(one), Math.max(0, one[key] - samples[place][key]) / Math.max(1, (at(one) - at(samples[place])) / 1000)]);
+		const values = key => samples.map(one => [at(one), one[key]]);
+		charts.replaceChildren(chart(t('chart.served'), rates('served'), value => `${bytes(value)}/s`), chart(t('chart.fetched'), rates('fetched'), value => `${bytes(value)}/s`),
+			chart(t('chart.playing'), values('playbacks'), number), chart(t('chart.held'), values('held'), bytes), chart(t('chart.running'), values('downloads'), number));
 	}
 
 	function chart(title, points, words) {

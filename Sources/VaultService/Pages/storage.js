@@ -1,7 +1,7 @@
 // What takes the disk, and the limits.
 
 import {get, on, query} from './api.js';
-import {amounts, bar, bytes, facts, h, heldText, many, moment, nameOf, number, percent, rangeBar, t} from './ui.js';
+import {amounts, bar, bytes, facts, h, heldText, many, moment, nameOf, number, percent, rangeBar, t, waiting} from './ui.js';
 
 const SHOWN = 10;  // of the largest titles
 const CLASSES = ['pinned', 'download', 'cache'];
@@ -12,7 +12,8 @@ export async function show(main, _, signal) {
 	main.append(h('h1', t('page.storage')), trouble, figures, h('h2', t('byClass')), classes, h('h2', t('largest')), largest,
 		h('h2', t('goesNext')), h('p.soft', t('goesNextWords')), going, h('h2', t('limits')), limits, h('p', h('a', {href: '#/settings'}, t('changeLimits'))));
 	async function refresh() {
-		const [status, settings, next] = await Promise.all([get('status', signal), get('settings', signal), get(query('evictions', {limit: SHOWN}), signal)]);
+		const [status, settings, next, {resources: items}] = await Promise.all([get('status', signal), get('settings', signal), get(query('evictions', {limit: SHOWN}), signal),
+			get(query('resources', {sort: 'held', limit: SHOWN}), signal)]);
 		trouble.textContent = status.storeFailure ? t('storeFails', {why: status.storeFailure}) : '';
 		facts(figures, [['titles', number(status.resources)], ['heldBytes', bytes(status.bytes)], ['used', bytes(status.used)], next.free !== null && ['free', bytes(next.free)], ['evicted', bytes(status.evicted)]]);
 		facts(limits, [['maxSize', settings.maxSize ? bytes(settings.maxSize) : t('noLimit')],
@@ -25,28 +26,20 @@ export async function show(main, _, signal) {
 			h('span.soft', [bytes(item.bytes), t(`class.${item.class}`), t('playedAt', {time: moment(item.accessed)}), item.expires && t('goesAt', {time: moment(item.expires)})].filter(Boolean).join(' · ')))))
 			: [h('li.soft', t('goesNone'))]);
 		if (room !== null) going.prepend(h('li.soft', room > 0 ? t('roomLeft', {bytes: bytes(room)}) : t('roomNone')));
-		const items = [];
-		let after;
-		do {
-			const page = await get(query('resources', {sort: 'size', limit: 1000, after}), signal);
-			items.push(...page.resources);
-			after = page.next;
-		} while (after);
-		const sums = CLASSES.map(kind => items.filter(item => item.class === kind).reduce((sum, item) => sum + amounts(item).held, 0));
+		const sums = CLASSES.map(kind => next.classes[kind]);
 		const all = sums.reduce((sum, one) => sum + one, 0);
 		let end = 0;
 		const words = CLASSES.map((kind, place) => `${t(`class.${kind}`)}: ${bytes(sums[place])} (${percent(all ? sums[place] / all : 0)})`);
 		classes.replaceChildren(rangeBar(words.join(', '), CLASSES.map((kind, place) => [end, end += sums[place], KINDS[kind]]).filter(([from, to]) => to > from), all, run => run[2]),
 			h('p.legend.soft', CLASSES.map((kind, place) => h('span', h('span', {class: `key ${KINDS[kind]}`}), words[place]))));
-		items.sort((a, b) => amounts(b).held - amounts(a).held);
 		const top = amounts(items[0] || {bytes: 0}).held || 1;
-		largest.replaceChildren(...items.slice(0, SHOWN).map(item => {
+		largest.replaceChildren(...items.map(item => {
 			const name = nameOf(item), show = bar(amounts(item).held / top, name);
 			return h('li', h('div.line', h('a.name', {href: `#/titles/${item.id || ''}`, dir: 'auto'}, name), h('span.soft', bytes(amounts(item).held), ', ', heldText(item))), show);
 		}));
 	}
 
-	on('store', () => refresh().catch(() => {}), signal);
-	on('many', () => refresh().catch(() => {}), signal);
+	const later = waiting(1000, () => refresh().catch(() => {}), signal, true);
+	for (const event of ['store', 'many']) on(event, later, signal);
 	await refresh();
 }

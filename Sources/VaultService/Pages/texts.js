@@ -329,6 +329,17 @@ noViewers|There are no viewers. Add them on the page Access.|Es gibt keine Zusch
 share|Share|Teilen
 shareTitle|Share “{name}” with|„{name}“ teilen mit
 shareWords|They can play it at once, and no longer when you take it back.|Sie können es sofort spielen, und nicht mehr, wenn Sie es zurücknehmen.
+playing|Playing now|Wird gerade gespielt
+playingWords|What players ask the service for, and through whose links. A player that has stopped stays here for a minute and a half.|Was Abspieler vom Dienst verlangen, und durch wessen Links. Ein Abspieler, der aufgehört hat, bleibt hier anderthalb Minuten stehen.
+plays|Played by|Gespielt von
+began|Since|Seit
+lastAsked|Last request|Letzte Anfrage
+nonePlays|Nothing is being played.|Nichts wird gespielt.
+holder.viewer|Viewer|Zuschauer
+holder.session|Browser of the owner|Browser des Eigentümers
+holder.link|Named link|Benannter Link
+holder.token|Token|Schlüsselwort
+holder.unknown|A link without a name|Ein Link ohne Namen
 sessions|Signed-in browsers|Angemeldete Browser
 sessionsWords|The owner is signed out after a week, or after 12 hours without use; a viewer after 90 days, or after 14 without use.|Der Eigentümer wird nach einer Woche abgemeldet, oder nach 12 Stunden ohne Nutzung; ein Zuschauer nach 90 Tagen, oder nach 14 ohne Nutzung.
 otherDevice|Sign another device in|Ein weiteres Gerät anmelden
@@ -389,10 +400,12 @@ fact.store|Store|Speicher
 fact.downloads|Downloads|Downloads
 storeGood|stores|speichert
 chart.fetched|Fetched|Geholt
+chart.served|Sent to players|An Abspieler gesendet
+chart.playing|Titles being played|Titel, die gespielt werden
 chart.held|Media held|Medien, die da sind
 chart.running|Downloads running|Laufende Downloads
 chartSays|{title}: {now} now, at most {top}|{title}: jetzt {now}, höchstens {top}
-chartsWords|The last hour, while this page was open.|Die letzte Stunde, solange diese Seite offen war.
+chartsWords|The last hour, or since the service began.|Die letzte Stunde, oder seit der Dienst läuft.
 events|Events|Ereignisse
 noEvents|Nothing has happened yet.|Noch ist nichts geschehen.
 event.resource|“{name}” changed: {held} held|„{name}“ hat sich geändert: {held} da

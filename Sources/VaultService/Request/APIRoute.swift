@@ -3,9 +3,7 @@ import VaultModel
 /// A route under `/api/v1/`, named by the rest of its path, in which `{id}` stands for the id of a resource.
 enum APIRoute: String, CaseIterable, Sendable {
     case status, readiness, resources, resource, content, downloads, imports, removals, pins, unpins, modes, names,
-        prunes, evictions,
-        verifications,
-        settings
+        prunes, evictions, verifications, settings, history, playbacks
     case revocations, links, tokens, tickets, sessions, session, explanation, events
     case reseals, shreds, audit, destructions, keyring, locks
     case subscriptions, syncs
@@ -68,7 +66,8 @@ enum APIRoute: String, CaseIterable, Sendable {
     /// The methods that it supports, with HEAD for each GET whose answer has an end.
     var methods: [String] {
         switch self {
-        case .status, .readiness, .resources, .evictions, .audit, .keys, .contentByID, .explanationByID, .openAPI:
+        case .status, .history, .readiness, .resources, .evictions, .playbacks, .audit, .keys, .contentByID,
+            .explanationByID, .openAPI:
             ["GET", "HEAD"]
         case .resourceByID, .session: ["GET", "HEAD", "DELETE"]
         case .pinByID, .nameByID, .modeByID: ["PUT", "DELETE"]
@@ -92,8 +91,8 @@ enum APIRoute: String, CaseIterable, Sendable {
     func scope(for method: String) -> AccessScope? {
         let asks = ["GET", "HEAD"].contains(method)
         return switch self {
-        case .status, .readiness, .resources, .resource, .evictions, .explanation, .explanationByID, .events, .tickets,
-            .openAPI:
+        case .status, .history, .readiness, .resources, .resource, .evictions, .explanation, .explanationByID, .events,
+            .tickets, .openAPI:
             .read
         case .settings, .downloads, .subscriptions, .resourceByID, .coverByID: asks ? .read : .admin
         case .content, .contentByID, .positions, .positionByID: .play

@@ -40,6 +40,7 @@ struct CacheHitResponder: Sendable {
         else { return nil }
         var context = ServiceContext(source: ApplicationRequestContextSource(channel: channel, logger: logger))
         let open = context.begin("GET", admission.route, responder.api.metrics, at: admission.arrival)
+        responder.api.playbacks.note(resource, through: media.link.scope, at: admission.now)
         var facts = common.facts
         facts.range = held.range
         let took = ContinuousClock.now - admission.arrival

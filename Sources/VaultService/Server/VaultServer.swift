@@ -103,6 +103,8 @@ package final class VaultServer: Sendable {
             try await watch.logging {
                 api.vault.vault.downloads.start()
                 api.startSubscriptions(watch.logger)
+                let history = Task { [api, watch] in await api.keepHistory(watch.logger) }
+                defer { history.cancel() }
                 try await group.run()
             }
         } catch let failure as IOError {

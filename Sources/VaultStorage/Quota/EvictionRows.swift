@@ -63,20 +63,30 @@ extension VaultIndex {
         }
     }
 
-    /// Returns the disk space of files that no size limit evicts.
-    package func protectedFileBytes(evicting classes: Set<ResourceClass>) throws -> Int64 {
-        let kept = [ResourceClass.pinned, .download].filter { !classes.contains($0) }.map { "'\($0.rawValue)'" }
-        return try read { db in
-            let total = try Double.fetchOne(
+    /// Returns the disk space of the files of each class that has any.
+    package func fileBytesByClass() throws -> [ResourceClass: Int64] {
+        try read { db in
+            let rows = try Row.fetchAll(
                 db,
                 sql: """
-                    SELECT total(\(Self.diskBytes))
+                    SELECT resource.class AS class, total(\(Self.diskBytes)) AS bytes
                     FROM segment JOIN representation ON representation.id = segment.representation
                     JOIN resource ON resource.id = representation.resource
-                    WHERE resource.class IN (\(kept.joined(separator: ","))) AND \(PlainColumn.isSegment)
+                    WHERE \(PlainColumn.isSegment) GROUP BY resource.class
                     """)
-            return Int64(exactly: (total ?? 0).rounded()) ?? 0
+            return rows.reduce(into: [:]) { sums, row in
+                // A damaged row counts as nothing.
+                guard let name = String.fromDatabaseValue(row["class"]), let known = ResourceClass(rawValue: name),
+                    let total = Double.fromDatabaseValue(row["bytes"])
+                else { return }
+                sums[known] = Int64(exactly: total.rounded())
+            }
         }
+    }
+
+    /// Returns the disk space of files that no size limit evicts.
+    package func protectedFileBytes(evicting classes: Set<ResourceClass>) throws -> Int64 {
+        try fileBytesByClass().filter { $0.key != .cache && !classes.contains($0.key) }.values.reduce(0, +)
     }
 
     /// Returns whether eviction may delete an emptied resource with its keys: it has no mode of its own.

@@ -85,13 +85,14 @@ struct ListTableTests {
         "Titles come in the order that was asked for, those with the same value by name",
         arguments: [
             (.name, "Folge 2, Folge 10, öl, Zebra"), (.size, "Zebra, öl, Folge 10, Folge 2"),
-            (.added, "öl, Folge 2, Folge 10, Zebra"), (.played, "Folge 10, Folge 2, öl, Zebra"),
+            (.held, "Folge 10, Zebra, Folge 2, öl"), (.added, "öl, Folge 2, Folge 10, Zebra"),
+            (.played, "Folge 10, Folge 2, öl, Zebra"),
         ] as [(ListOrder, String)])
     func orders(order: ListOrder, names: String) throws {
         let titles = [
-            try Self.title(name: "Zebra", size: 900, accessed: "2026-11-01T00:00:00Z"),
-            try Self.title(name: "öl", size: 20, added: "2026-11-24T00:00:00Z"),
-            try Self.title(name: "Folge 10", size: 10, accessed: "2026-11-24T00:00:00Z"),
+            try Self.title(name: "Zebra", size: 900, bytes: 300, accessed: "2026-11-01T00:00:00Z"),
+            try Self.title(name: "öl", size: 20, bytes: 1, added: "2026-11-24T00:00:00Z"),
+            try Self.title(name: "Folge 10", size: 10, bytes: 900, accessed: "2026-11-24T00:00:00Z"),
             try Self.title(name: "Folge 2", size: nil),
         ]
         let sorted = titles.sorted { order.place(of: $0) < order.place(of: $1) }

@@ -31,7 +31,7 @@ struct GrantTests {
                 "GET status", "GET resources", "GET resource", "POST resource", "GET explanation", "POST explanation",
                 "GET events", "POST tickets", "GET openapi.json", "GET settings", "GET downloads",
                 "GET resources/{id}", "GET resources/{id}/explanation", "GET readiness", "GET subscriptions",
-                "GET evictions",
+                "GET evictions", "GET history",
                 "GET resources/{id}/cover",
             ],
             .play: [

@@ -136,7 +136,7 @@ struct ControlSocketTests {
             let isWhole = [
                 .status, .resources, .settings, .downloads, .events, .openAPI, .revocations, .audit, .locks, .keys,
                 .rewraps, .keyring, .links, .tokens, .tickets, .readiness, .subscriptions, .sessions, .evictions,
-                .viewers, .shares, .positions,
+                .viewers, .shares, .positions, .history, .playbacks,
             ].contains(route)
             let needsBody = [.nameByID, .modeByID, .positionByID].contains(route)
             // A token is no session.

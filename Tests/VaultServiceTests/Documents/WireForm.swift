@@ -215,9 +215,20 @@ struct WireForm: Sendable, CustomTestStringConvertible {
         WireForm(TicketDocument.self, "Ticket", #"{"lifetime":60,"ticket":"\#(ticket)"}"#),
         WireForm(
             EvictionsDocument.self, "Evictions",
-            #"{"free":1,"maxSize":2,"minFree":3,"next":[{"accessed":\#(time),"bytes":4,"class":"cache","expires":\#(time),"#
+            #"{"classes":{"cache":6,"download":7,"pinned":8},"free":1,"maxSize":2,"minFree":3,"next":[{"accessed":\#(time),"bytes":4,"class":"cache","expires":\#(time),"#
                 + #""id":"k3v7q2ma","name":"d","url":"https://a.example/"}],"used":5}"#,
-            minimal: #"{"free":null,"maxSize":null,"minFree":0,"next":[],"used":0}"#),
+            minimal:
+                #"{"classes":{"cache":0,"download":0,"pinned":0},"free":null,"maxSize":null,"minFree":0,"next":[],"used":0}"#
+        ),
+        WireForm(
+            HistoryDocument.self, "History",
+            #"{"every":15,"samples":[{"downloads":1,"fetched":2,"held":3,"playbacks":4,"served":5,"time":\#(time)}]}"#),
+        WireForm(
+            PlaybacksDocument.self, "Playbacks",
+            #"{"playbacks":[{"began":\#(time),"holder":"viewer","holderName":"a","id":"k3v7q2ma","last":\#(time),"#
+                + #""name":"d","open":1,"url":"https://a.example/"}]}"#,
+            minimal: #"{"playbacks":[{"began":\#(time),"holder":"unknown","holderName":null,"id":null,"#
+                + #""last":\#(time),"name":null,"open":0,"url":"https://a.example/"}]}"#),
         WireForm(TicketOrder.self, "TicketOrder", #"{"use":"session","viewer":"\#(vault)"}"#, minimal: "{}"),
         WireForm(SignInOrder.self, "SignIn", #"{"name":"a","pin":"2468","ticket":"\#(ticket)"}"#, minimal: "{}"),
         WireForm(SessionDocument.self, "Session", session, minimal: unusedSession),

@@ -68,6 +68,9 @@ struct EvictionTests {
         let download = try Self.fill(store, "download", .download)
         let playing = try Self.fill(store, "playing")
         let cache = try Self.fill(store, "cache")
+        #expect(
+            try store.index.fileBytesByClass()
+                == [.pinned: Self.fileSize, .download: Self.fileSize, .cache: 2 * Self.fileSize])
         store.quota.setResourceUse(ResourceUse(all: { [playing.id] }, forget: { $0 != playing.id }))
         store.quota.enforce(StorageLimits(maxSize: 4 * Self.fileSize, evictsDownloads: true))
         try Self.fill(store, "one", .download)

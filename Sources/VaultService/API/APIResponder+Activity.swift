@@ -1,0 +1,107 @@
+import Foundation
+import Logging
+import MediaVault
+import VaultModel
+
+// What is played at the moment, and what the service has done in the last hour.
+extension APIResponder {
+    /// Returns what is played; the parts of a title are one playback.
+    func showPlaybacks() async throws -> PlaybacksDocument {
+        let found = try await playbacksByTitle()
+        var documents: [PlaybackDocument] = []
+        for (place, playback) in found {
+            let summary = try? await vault.vault.summary(of: place.title)
+            let (holder, name) = describe(place.holder)
+            documents.append(
+                PlaybackDocument(
+                    id: summary?.id, name: summary?.name,
+                    url: summary?.url ?? playback.resource.reference.url.absoluteString, holder: holder,
+                    holderName: name, began: Timestamp(seconds: playback.began),
+                    last: Timestamp(seconds: playback.last), open: playback.open))
+        }
+        return PlaybacksDocument(
+            playbacks: documents.sorted {
+                ($1.last, $0.url, $0.holderName ?? "") < ($0.last, $1.url, $1.holderName ?? "")
+            })
+    }
+
+    private struct Place: Hashable {
+        let holder: Playbacks.Holder
+        let title: ResourceID
+    }
+
+    private func playbacksByTitle() async throws -> [Place: Playbacks.Playback] {
+        let vault = vault.vault
+        var titles: [ResourceID: [ResourceID]] = [:]
+        var found: [Place: Playbacks.Playback] = [:]
+        for playback in playbacks.all(at: Int64(Date().timeIntervalSince1970)) {
+            let id = playback.resource.id
+            if titles[id] == nil { titles[id] = try await vault.titles(of: id) }
+            let all = titles[id] ?? []
+            var title = all.first ?? id
+            // A part can be one of several titles, of which a viewer's link names one.
+            if let viewed = playback.title, all.count > 1 {
+                for other in all where try await vault.titleID(of: other) == viewed { title = other }
+            }
+            let place = Place(holder: playback.holder, title: title)
+            found[place] = found[place].map { $0.joined(with: playback) } ?? playback
+        }
+        return found
+    }
+
+    private func describe(_ holder: Playbacks.Holder) -> (PlaybackDocument.Holder, String?) {
+        switch holder {
+        case .viewer(let id): return (.viewer, vault.vault.viewers.viewer(id)?.name)
+        case .unknown: return (.unknown, nil)
+        case .grant(let id):
+            guard let grant = vault.vault.grant(id) else { return (.unknown, nil) }
+            let kind: PlaybackDocument.Holder =
+                switch grant.kind.family {
+                case .tokens: .token
+                case .links: .link
+                case .sessions: .session
+                }
+            return (kind, grant.name)
+        }
+    }
+
+    /// Adds the figures of this moment to the history, again and again until the task is cancelled.
+    func keepHistory(_ logger: Logger) async {
+        while !Task.isCancelled {
+            do {
+                history.add(try await sample())
+            } catch {
+                // A vault that is locked or closing has no figures.
+                logger.debug("no figures", metadata: ["reason": "\(type(of: error))"])
+            }
+            try? await Task.sleep(for: .seconds(FigureHistory.every))
+        }
+    }
+
+    func sample() async throws -> HistoryDocument.Sample {
+        let status = try await vault.vault.status()
+        let now = Int64(Date().timeIntervalSince1970)
+        let playing = try await playbacksByTitle()
+        return HistoryDocument.Sample(
+            time: Timestamp(seconds: now), fetched: status.bytesFetched, served: metrics.servedBytes,
+            held: status.bytes, downloads: status.downloads.running, playbacks: playing.count)
+    }
+}
+
+/// The main figures of a service over the last hour, kept in memory, for the charts of its pages.
+final class FigureHistory: Sendable {
+    /// The seconds between two samples.
+    static let every = 15
+    /// The most samples: those of an hour.
+    static let maxCount = 3600 / every
+
+    private let kept = Locked<[HistoryDocument.Sample]>([])
+
+    /// The samples, the earliest first.
+    var samples: [HistoryDocument.Sample] { kept.withLock(\.self) }
+
+    /// Adds a sample; of too many, the earliest is dropped.
+    func add(_ sample: HistoryDocument.Sample) {
+        kept.withLock { $0 = $0.suffix(Self.maxCount - 1) + [sample] }
+    }
+}

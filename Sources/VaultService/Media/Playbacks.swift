@@ -1,0 +1,120 @@
+import MediaVault
+import VaultModel
+
+/// Who plays what at the moment, as far as requests through playback links tell.
+///
+/// Players ask for media piece by piece, so a playback lasts until its last request was answered and for a while after.
+final class Playbacks: Sendable {
+    /// Who a playback link was created for.
+    enum Holder: Hashable, Sendable {
+        case viewer(ViewerID)
+        /// A token, a named link, or a session.
+        case grant(GrantID)
+        /// A link without a name says nothing of who has it.
+        case unknown
+
+        init(_ scope: LinkScope) {
+            self = scope.hidden.map { .viewer($0.viewer) } ?? scope.grant.map { .grant($0) } ?? .unknown
+        }
+    }
+
+    /// One resource that one holder plays.
+    struct Playback: Sendable {
+        let holder: Holder
+        let resource: NamedResource
+        /// The title of a viewer's link.
+        let title: TitleID?
+        /// When it began, and when it was last requested, in seconds since 1970.
+        var (began, last): (Int64, Int64)
+        /// How many answers are being sent.
+        var open = 0
+    }
+
+    fileprivate struct Key: Hashable {
+        let holder: Holder
+        let resource: ResourceID
+    }
+
+    private let known = Locked<[Key: Playback]>([:])
+
+    /// For how many seconds after the last answer a playback lasts: players fill their buffers for longer than half a
+    /// minute.
+    static let pause: Int64 = 90
+    /// The most playbacks; of more, the one that was requested longest ago is forgotten.
+    static let maxCount = 1024
+
+    /// An answer that is being sent; its playback lasts at least as long.
+    final class Open: Sendable {
+        private let playbacks: Playbacks
+        private let key: Key
+
+        fileprivate init(_ playbacks: Playbacks, _ key: Key) { (self.playbacks, self.key) = (playbacks, key) }
+
+        deinit { playbacks.end(key) }
+    }
+
+    /// Notes a request that is answered at once.
+    ///
+    /// - Parameter now: seconds since 1970.
+    func note(_ resource: NamedResource, through link: LinkScope, at now: Int64) {
+        _ = note(resource, link, at: now, isOpen: false)
+    }
+
+    /// Notes a request whose answer takes a while.
+    ///
+    /// - Parameter now: seconds since 1970.
+    /// - Returns: what the caller keeps until the answer has been sent.
+    func begin(_ resource: NamedResource, through link: LinkScope, at now: Int64) -> Open {
+        Open(self, note(resource, link, at: now, isOpen: true))
+    }
+
+    private func note(_ resource: NamedResource, _ link: LinkScope, at now: Int64, isOpen: Bool) -> Key {
+        let key = Key(holder: Holder(link), resource: resource.id)
+        known.withLock { known in
+            var playback =
+                known[key].take().flatMap { $0.lasts(at: now) ? $0 : nil }
+                ?? Playback(
+                    holder: key.holder, resource: resource, title: link.hidden?.title, began: now, last: now)
+            playback.last = max(playback.last, now)
+            if isOpen { playback.open += 1 }
+            known[key] = playback
+            guard known.count > Self.maxCount else { return }
+            known = known.filter { $0.value.lasts(at: now) }
+            guard known.count > Self.maxCount, let oldest = known.min(by: { $0.value.last < $1.value.last }) else {
+                return
+            }
+            known[oldest.key] = nil
+        }
+        return key
+    }
+
+    private func end(_ key: Key) {
+        known.withLock { known in
+            guard let open = known[key]?.open, open > 0 else { return }
+            known[key]?.open = open - 1
+        }
+    }
+
+    /// Returns the playbacks that last, in no meaningful order.
+    ///
+    /// - Parameter now: seconds since 1970.
+    func all(at now: Int64) -> [Playback] {
+        known.withLock { known in
+            known = known.filter { $0.value.lasts(at: now) }
+            return Array(known.values)
+        }
+    }
+}
+
+extension Playbacks.Playback {
+    /// Returns the playback of a title of which this and another one are parts.
+    func joined(with other: Self) -> Self {
+        var joined = self
+        joined.began = min(began, other.began)
+        joined.last = max(last, other.last)
+        joined.open += other.open
+        return joined
+    }
+
+    fileprivate func lasts(at now: Int64) -> Bool { open > 0 || last + Playbacks.pause > now }
+}
