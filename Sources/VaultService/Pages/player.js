@@ -6,6 +6,7 @@ import {amounts, button, choice, clock, fail, h, heldText, holes, nameOf, number
 import {coverOf, showCover} from './covers.js';
 import {keepPosition, positions} from './positions.js';
 import {nextOf, paint} from './shelf.js';
+import {trackChoices, trackLine} from './tracks.js';
 
 const SPEEDS = [0.5, 0.75, 1, 1.25, 1.5, 2, 3];
 const STEP = 10;  // seconds of a jump
@@ -56,7 +57,7 @@ export async function show(main, id, signal) {
 	const sound = iconButton('sound', t('mute'), () => { video.muted = !video.muted; });
 	const volume = h('input', {type: 'range', min: 0, max: 1, step: 0.05, value: 1, class: 'volume', 'aria-label': t('volume')});
 	const speed = choice(SPEEDS.map(value => [String(value), `${number(value)}×`]), '1', {'aria-label': t('speed')});
-	const tracks = h('span.tracks');
+	const tracks = h('span.tracks'), trackWords = trackLine();
 	const picture = iconButton('picture', t('picture'), swapPicture);
 	picture.hidden = isSound || !document.pictureInPictureEnabled;
 	const full = iconButton('full', t('full'), swapFull);
@@ -72,7 +73,7 @@ export async function show(main, id, signal) {
 	const held = h('p.held-text'), start = button(t('fromStart'), () => { video.currentTime = 0; video.play(); });
 	start.hidden = true;
 	const nextLink = h('p.soft');
-	main.append(h('div.head', h('h1', {dir: 'auto'}, nameOf(item))), player, held,
+	main.append(h('div.head', h('h1', {dir: 'auto'}, nameOf(item))), player, trackWords, held,
 		start, h('p.legend.soft', h('span', h('span.key.held'), t('legendHeld')), h('span', h('span.key'), t('legendHole'))),
 		nextLink, h('p.soft', h('small', t('keyWords'))));
 
@@ -121,6 +122,7 @@ export async function show(main, id, signal) {
 
 	// ---- Playing
 	let goOnAt = null, goOn = false, waitsAt = null, failures = 0, lastKept = 0, hideTimer = null;
+	let link = null;  // the path that plays the title
 
 	function say(text, ...acts) {
 		says.replaceChildren(text, ...acts);
@@ -131,7 +133,8 @@ export async function show(main, id, signal) {
 	async function open() {
 		const {path} = await request('POST', 'links', {id}, signal);
 		if (!path.startsWith('/media/')) throw new Error(t('failed'));
-		video.src = path;
+		link = path;
+		video.src = await choices.source(path);
 	}
 
 	async function toggle() {
@@ -142,10 +145,10 @@ export async function show(main, id, signal) {
 		await video.play().catch(error => { if (error.name !== 'AbortError' && error.name !== 'NotSupportedError') throw error; });
 	}
 
-	async function again(place = video.currentTime) {
+	async function again(place = video.currentTime, plays = true) {
 		goOnAt = place;
 		waitsAt = null;
-		goOn = true;
+		goOn = plays;
 		say('');
 		await open();
 	}
@@ -162,7 +165,7 @@ export async function show(main, id, signal) {
 		try {
 			await get('session', signal);
 			const first = gap && byteAt(place) >= gap[0] ? byteAt(place) : gap?.[0] || 0;
-			answer = await fetch(video.currentSrc || video.src, {headers: {Range: `bytes=${first}-${first}`}, signal});
+			answer = await fetch(link, {headers: {Range: `bytes=${first}-${first}`}, signal});
 		} catch (error) {
 			if (error.name === 'AbortError') return;
 			waitsAt = place;
@@ -195,7 +198,7 @@ export async function show(main, id, signal) {
 		if (goOnAt !== null) video.currentTime = goOnAt;
 		goOnAt = null;
 		video.playbackRate = Number(speed.value);
-		listTracks();
+		choices.list();
 		tellHeld();
 		if (goOn) video.play().catch(() => {});
 		goOn = false;
@@ -231,18 +234,9 @@ export async function show(main, id, signal) {
 		video.load();
 	});
 
-	// ---- Sound and subtitles, where the browser offers a choice
-	function listTracks() {
-		const audio = [...video.audioTracks || []], texts = [...video.textTracks].filter(track => track.kind !== 'metadata');
-		const name = (track, place) => track.label || track.language || number(place + 1);
-		const offer = (list, label, isOn, turn, none) => choice([...none ? [['', none]] : [], ...list.map((track, place) => [String(place), name(track, place)])],
-			String(list.findIndex(isOn)), {'aria-label': label, on: {change: event => list.forEach((track, place) => turn(track, String(place) === event.target.value))}});
-		tracks.replaceChildren();
-		if (audio.length > 1) tracks.append(offer(audio, t('audio'), track => track.enabled, (track, on) => { track.enabled = on; }));
-		if (texts.length) tracks.append(offer(texts, t('subtitles'), track => track.mode === 'showing',
-			(track, on) => { track.mode = on ? 'showing' : 'disabled'; }, t('noSubtitles')));
-	}
-	video.textTracks.addEventListener('addtrack', listTracks, {signal});
+	// ---- Sound and subtitles
+	const choices = trackChoices(video, kind, {place: tracks, signal, reopen: () => again(goOnAt ?? video.currentTime, !video.paused || goOn).catch(fail),
+		says: text => { trackWords.textContent = text; trackWords.hidden = !text; }});
 
 	// ---- The screen, the keys, and what comes next
 	async function swapPicture() {

@@ -80,6 +80,9 @@ speed|Speed|Tempo
 audio|Sound track|Tonspur
 subtitles|Subtitles|Untertitel
 noSubtitles|No subtitles|Keine Untertitel
+subtitlesNotHeld|These subtitles are not held here, and their origin does not give them now.|Diese Untertitel sind nicht da, und die Quelle gibt sie jetzt nicht her.
+subtitlesUnread|These subtitles cannot be shown: they are not in WebVTT.|Diese Untertitel lassen sich nicht zeigen: sie sind nicht in WebVTT.
+subtitlesCut|These subtitles are too long: only their beginning is shown.|Diese Untertitel sind zu lang: nur ihr Anfang wird gezeigt.
 picture|Picture in picture|Bild im Bild
 full|Full screen|Vollbild
 next|Next title|Nächster Titel

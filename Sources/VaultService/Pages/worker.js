@@ -4,7 +4,7 @@
 const FOLDER = new URL('.', self.location).pathname;  // that of this version
 const SHELL = `shell ${FOLDER}`;
 const FILES = ['/', ...[
-	'style.css', 'icon.svg', 'manifest.webmanifest', 'app.js', 'api.js', 'ui.js', 'covers.js', 'positions.js', 'qr.js', 'viewers.js', 'texts.js', 'shelf.js', 'player.js',
+	'style.css', 'icon.svg', 'manifest.webmanifest', 'app.js', 'api.js', 'ui.js', 'covers.js', 'positions.js', 'qr.js', 'viewers.js', 'texts.js', 'shelf.js', 'player.js', 'tracks.js', 'renditions.js', 'subtitles.js',
 	'titles.js', 'title.js', 'downloads.js', 'feeds.js', 'storage.js', 'keys.js', 'access.js', 'health.js', 'settings.js',
 ].map(name => FOLDER + name)];
 
