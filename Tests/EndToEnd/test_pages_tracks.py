@@ -1,4 +1,4 @@
-"""Sound and subtitles of HLS titles in the player: what can be chosen, and what comes when."""
+"""Sound and subtitles of HLS titles in the player: what can be chosen, what comes when, and what hostile ones do not do."""
 
 import glob
 import os
@@ -17,6 +17,36 @@ _MASTER = """#EXTM3U
 #EXT-X-MEDIA:TYPE=SUBTITLES,GROUP-ID="text",NAME="<b>Hostile</b>",LANGUAGE="de",DEFAULT=NO,URI="hostile.m3u8"
 #EXT-X-STREAM-INF:BANDWIDTH=500000,CODECS="avc1.42c01e,mp4a.40.2",AUDIO="sound",SUBTITLES="text"
 picture.m3u8
+"""
+
+# What subtitles could carry that is no text. `{trap}` is another host.
+_HOSTILE = """WEBVTT <script>document.title='taken'</script>
+X-TIMESTAMP-MAP=LOCAL:99999999999:00:00.000,MPEGTS:99999999999999999999999999
+Region: id=r src=url({trap}region)
+
+STYLE
+::cue {{ background: url({trap}style.png) }}
+@import url({trap}import.css);
+
+REGION
+id:r
+regionanchor:0%,url({trap}anchor)
+
+NOTE <img src={trap}note.png onerror="document.title='taken'">
+
+00:00:00.000 --> 00:01:00.000 region:r position:1e99% line:-99999999999% size:url({trap}size)% align:<script> vertical:javascript:1
+<script>document.title='taken'</script><img src={trap}cue.png onerror="document.title='taken'"> &lt;i&gt; <c.url({trap}class)>one</c>
+
+00:00:00.000 --> 00:01:00.000 align:start position:10%
+<v <script>document.title='taken'</script>>voice</v> <lang javascript:alert(1)>two</lang>
+
+99999999999999999999:00:00.000 --> 999999999999999999999:00:00.000
+never
+00:00:05.000 --> 00:00:01.000
+never
+
+00:00:00.000 --> 9999:59:59.999
+for ever
 """
 
 
@@ -143,6 +173,42 @@ class Tracks(PagesCase):
         expect(self.page.get_by_text("These subtitles are not held here")).to_be_hidden()
         self.page.get_by_label("Subtitles").select_option("English")
         self.assert_eventually(self.shown, ["part 0"], within=20)
+
+    def test_hostile(self):
+        """Subtitles with scripts, styles, regions and huge numbers run nothing, fetch nothing, and show as text"""
+        trap = self.new_scripted_origin()
+        _, url = self.title(hostile=_HOSTILE.format(trap=trap.url("")))
+        self.vault.result("fetch", url, "--audio", "all", "--subtitles", "all")
+        elsewhere = []
+        self.page.on("request", lambda request: request.url.startswith((self.address, "blob:", "data:")) or elsewhere.append(request.url))
+        self.open(url)
+        self.page.get_by_label("Subtitles").select_option("<b>Hostile</b>")
+        self.assert_eventually(lambda: len(self.cues()), 3, within=20)
+        self.assertEqual(sorted(end for _, end, _ in self.cues()), [60, 60, 600])
+        shown = self.page.evaluate("[...document.querySelector('video').textTracks[0].cues].map(cue => cue.getCueAsHTML().textContent)")
+        self.assertEqual([text.count("one") + text.count("voice") + text.count("for ever") for text in shown], [1, 1, 1])
+        names = self.page.evaluate("[...document.querySelector('video').textTracks[0].cues].flatMap(cue => [...cue.getCueAsHTML().querySelectorAll('*')].map(one => one.tagName))")
+        self.assertFalse(set(names) & {"SCRIPT", "IMG", "STYLE"})
+        regions = self.page.evaluate("[...document.querySelector('video').textTracks[0].cues].filter(cue => cue.region).length")
+        self.assertEqual(regions, 0)
+        self.page.wait_for_timeout(1000)
+        self.assertEqual((elsewhere, trap.exchanges), ([], []))
+        self.assertNotEqual(self.page.title(), "taken")
+
+    def test_endless(self):
+        """Millions of cues, endless lines and cues upon cues are cut, and the film plays on"""
+        lines = "".join(f"00:{at // 60 % 60:02}:{at % 60:02}.000 --> 00:59:59.000\n{at}\n\n" for at in range(200_000))
+        _, url = self.title(hostile="WEBVTT\n\n00:00:00.000 --> 00:00:30.000\n" + "x" * 1_000_000 + "\n\n" + lines)
+        self.vault.result("fetch", url, "--audio", "all", "--subtitles", "all")
+        self.open(url)
+        self.page.get_by_label("Subtitles").select_option("<b>Hostile</b>")
+        expect(self.page.get_by_text("These subtitles are too long")).to_be_visible()
+        before = self.seconds()
+        self.assertLessEqual(max(len(text) for _, _, text in self.cues()), 1000)
+        self.assertTrue(1 < len(self.cues()) <= 20_000)
+        self.page.keyboard.press("5")
+        self.wait_for(f"document.querySelector('video').currentTime > {before + 5}")
+        self.assertLessEqual(len(self.shown()), 100)
 
     def test_values(self):
         """Odd texts and playlists are read as what they are: bounded cues, names, and addresses of this service alone"""
