@@ -46,6 +46,43 @@ class Player(PagesCase):
         self.page.get_by_role("button", name="Play from the start").click()
         self.wait_for("document.querySelector('video').currentTime < 3 && !document.querySelector('video').paused")
 
+    def kept(self, id):
+        """The place that the vault keeps in a title."""
+        places = self.page.evaluate("""() => fetch('/api/v1/positions', {headers: {'X-Session-Proof': localStorage.getItem('mv.proof')}})
+            .then(answer => answer.json()).then(told => told.positions)""")
+        return [(place["seconds"], place["duration"]) for place in places if place["id"] == id]
+
+    def test_only_opened(self):
+        """A title that is opened and not played gets no place, and keeps the one that it has"""
+        url = self.hold(f"{FILM}?opened")
+        id, sent = self.vault.info(url)["id"], []
+        self.page.on("request", lambda request: request.method == "PUT" and request.url.endswith("/position") and sent.append(request.post_data_json))
+
+        def open_and_leave(second):
+            for leave in (lambda: None, self.page.reload):
+                self.go(f"play/{id}")
+                self.wait_for("document.querySelector('video').readyState > 1")
+                self.wait_for(f"Math.abs(document.querySelector('video').currentTime - {second}) < 1")
+                self.page.wait_for_timeout(500)
+                leave()
+                expect(self.page.locator("video")).to_be_attached()
+                self.go("")
+
+        open_and_leave(0)
+        self.assertEqual((sent, self.kept(id)), ([], []))
+        self.go(f"play/{id}")
+        self.page.keyboard.press(" ")
+        self.wait_for("document.querySelector('video').currentTime > 0.5")
+        self.page.keyboard.press("6")
+        self.wait_for("document.querySelector('video').currentTime > 12.5")
+        self.page.keyboard.press(" ")
+        self.assert_eventually(lambda: len(self.kept(id)) and self.kept(id)[0][0] > 12, True)
+        self.go("")
+        place = self.kept(id)
+        sent.clear()
+        open_and_leave(place[0][0])
+        self.assertEqual((sent, self.kept(id)), ([], place))
+
     def test_next(self):
         """The next title of the shelf follows by its button, by its key and by its link"""
         self.go(f"play/{self.id_of(FILM)}")

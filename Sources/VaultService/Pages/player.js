@@ -113,15 +113,15 @@ export async function show(main, id, signal) {
 	on('removed', change => { if (change.id === id) say(t('wasRemoved')); }, signal);
 	on('many', async () => { item = await get(`resources/${id}`, signal).catch(() => item); tellHeld(); }, signal);
 
-	// ---- Where one was
+	// ---- Where one was. Only what has played is kept, and nothing while the place is still to be found again.
 	function keep() {
-		if (!isKnown()) return;
+		if (!isKnown() || !hasPlayed || goOnAt !== null) return;
 		const now = video.currentTime, isAway = now > 5 && now < video.duration - 5;
 		keepPosition(id, isAway ? Math.floor(now * 10) / 10 : 0, Math.round(video.duration));
 	}
 
 	// ---- Playing
-	let goOnAt = null, goOn = false, waitsAt = null, failures = 0, lastKept = 0, hideTimer = null;
+	let goOnAt = null, goOn = false, hasPlayed = false, waitsAt = null, failures = 0, lastKept = 0, hideTimer = null;
 	let link = null;  // the path that plays the title
 
 	function say(text, ...acts) {
@@ -209,7 +209,7 @@ export async function show(main, id, signal) {
 		if (event.type !== 'play') keep();
 		wake();
 	});
-	hear('playing', () => { failures = 0; say(''); });
+	hear('playing', () => { failures = 0; hasPlayed = true; say(''); });
 	hear('waiting', () => { if (!video.error) say(t('waits')); });
 	hear('seeked canplay', () => { if (says.textContent === t('waits') && video.readyState > 2) say(''); });
 	hear('timeupdate', () => {
