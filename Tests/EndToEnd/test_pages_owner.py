@@ -1,5 +1,6 @@
 """The pages with which the owner runs the box: titles, downloads, health, access, settings, keys."""
 
+import hashlib
 import os
 import re
 import subprocess
@@ -65,6 +66,34 @@ class Owner(PagesCase):
         self.assert_eventually(lambda: self.vault.info(url)["mode"], None)
         self.page.get_by_role("button", name="Fetch the rest").click()
         expect(self.page.locator("main")).to_contain_text("held whole")
+
+    def test_copy(self):
+        """A whole title is saved as the file that its origin has, after it has asked; what cannot be is said in words"""
+        url = self.origin.url(f"{FILM}?copy")
+        self.vault.result("cat", url, "--range", "0-99999")
+        self.vault.result("rename", url, "../A film: „1/2“")
+        self.go(f"titles/{self.vault.info(url)['id']}")
+        copy = self.page.get_by_role("button", name="Save a copy…")
+        expect(copy).to_be_disabled()
+        expect(self.page.get_by_text("A copy can be saved once all of the title is held.")).to_be_visible()
+        self.vault.result("fetch", url)
+        expect(copy).to_be_enabled()
+        expect(self.page.get_by_text("A copy can be saved once")).to_be_hidden()
+        copy.click()
+        with self.page.expect_download() as download:
+            self.confirm("Save", "Save a copy of “../A film: „1/2“”?", "The copy is not encrypted")
+        self.assertEqual(download.value.suggested_filename, "_A film_ „1_2“.mp4")
+        with open(download.value.path(), "rb") as file:
+            self.assertEqual(hashlib.file_digest(file, "sha256").hexdigest(), self.media.sha256(FILM))
+        origin = self.new_scripted_origin()
+        origin.add("show/a.ts", size=50_000, type="video/mp2t")
+        series = origin.add("show/series.m3u8", type="application/vnd.apple.mpegurl",
+                            content=b"#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXTINF:4,\na.ts\n#EXT-X-ENDLIST\n")
+        self.vault.result("fetch", series)
+        self.go(f"titles/{self.vault.info(series)['id']}")
+        copy.click()
+        expect(self.page.locator("dialog")).to_contain_text("“mediavault export” copies them into a folder")
+        self.assertEqual(self.page.locator("dialog button").all_inner_texts(), ["Close"])
 
     def test_shred(self):
         """Shredding says that no one can undo it, and leaves a receipt"""

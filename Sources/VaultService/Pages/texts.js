@@ -219,6 +219,12 @@ coverWords|JPEG, PNG or WebP, at most 1 MB|JPEG, PNG oder WebP, höchstens 1 MB
 removeCover|Take the given cover away|Das gegebene Titelbild wegnehmen
 byteMap|Held bytes|Bytes, die da sind
 ranges|Bytes {words}|Bytes {words}
+saveCopy|Save a copy…|Eine Kopie speichern…
+saveCopyOf|Save a copy of “{name}”?|Eine Kopie von „{name}“ speichern?
+saveCopyAct|Save|Speichern
+saveCopyWords|The copy is not encrypted: who can read the file can play it. It stays when the vault is locked, and when the title is removed.|Die Kopie ist nicht verschlüsselt: wer die Datei lesen kann, kann sie spielen. Sie bleibt, wenn der Tresor gesperrt ist, und wenn der Titel entfernt wird.
+saveCopyFolder|This title has several files, and a browser saves one. The command “mediavault export” copies them into a folder that plays; the copy is not encrypted.|Dieser Titel hat mehrere Dateien, und ein Browser speichert eine. Der Befehl „mediavault export“ kopiert sie in einen Ordner, der spielt; die Kopie ist nicht verschlüsselt.
+saveCopyHole|A copy can be saved once all of the title is held.|Eine Kopie lässt sich speichern, sobald der ganze Titel da ist.
 mapOfFiles|This title has several files. {held} of them are held.|Dieser Titel hat mehrere Dateien. {held} davon sind da.
 cameFrom|Where the last bytes came from|Woher die letzten Bytes kamen
 source.vault|the vault|dem Tresor

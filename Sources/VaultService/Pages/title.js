@@ -11,6 +11,13 @@ const MODES = ['', 'online', 'prefer-vault', 'offline', 'no-store'];
 const SOURCES = ['vault', 'origin', 'unstored'];
 const SHOWN = 20;  // ranges in words
 
+// The name of a title as that of a file, with the suffix that its address has.
+function fileName(item) {
+	const suffix = /\.[a-z0-9]{1,5}$/i.exec(item.url.split(/[?#]/)[0])?.[0] || '';
+	const name = nameOf(item).replace(/[/\\:*?"<>|\p{Cc}]/gu, '_').replace(/^[. ]+/, '').slice(0, 150) || 'title';
+	return name.toLowerCase().endsWith(suffix.toLowerCase()) ? name : name + suffix;
+}
+
 export async function show(main, id, signal) {
 	let item = await get(`resources/${encodeURIComponent(id)}`, signal);
 	const heading = h('h1', {dir: 'auto'}), figures = h('dl.facts.panel'), map = h('div'), origins = h('div'), receipts = h('div'), cover = h('span.cover', {hidden: true});
@@ -23,11 +30,12 @@ export async function show(main, id, signal) {
 		await request('POST', 'downloads', {downloads: [{id}]});
 		note(many('queued', 1));
 	});
+	const copyHole = h('p.soft', {id: 'copyhole'}, t('saveCopyHole')), copy = button(t('saveCopy'), saveCopy, {'aria-describedby': copyHole.id});
 	main.append(h('p', h('a', {href: '#/titles'}, t('allTitles'))), heading,
 		h('div.acts', h('a', {href: `#/play/${id}`}, t('play')), pin, whole, button(t('rename'), () => rename(item).then(refresh)),
-			button(t('makeLink'), () => makeLink(item)), button(t('setCover'), chooseCover), button(t('share'), () => share(item)), mode, button(t('remove'), () => remove(item).then(leave), {class: 'danger'}),
+			button(t('makeLink'), () => makeLink(item)), button(t('setCover'), chooseCover), button(t('share'), () => share(item)), copy, mode, button(t('remove'), () => remove(item).then(leave), {class: 'danger'}),
 			button(t('shred'), () => shred(item).then(leave), {class: 'danger'})),
-		cover, figures, h('h2', t('byteMap')), map,
+		copyHole, cover, figures, h('h2', t('byteMap')), map,
 		h('h2', t('cameFrom')), h('p.legend.soft', SOURCES.map(source => h('span', h('span', {class: `key ${source === 'vault' ? 'held' : source}`}), t(`source.${source}`)))), origins,
 		h('h2', t('receipts')), receipts);
 
@@ -37,6 +45,8 @@ export async function show(main, id, signal) {
 		drawCover();
 		pin.textContent = t(item.class === 'pinned' ? 'unpin' : 'pin');
 		whole.hidden = share === 1;
+		copy.disabled = share !== 1;
+		copyHole.hidden = share === 1;
 		facts(figures, [['held', heldText(item)], ['size', size === null ? '?' : bytes(size)], ['class', t(`class.${item.class}`)],
 			['id', item.id], ['type', item.type || '?'], ['added', moment(item.added)], ['played', moment(item.accessed)],
 			['generation', number(item.generation)], ['url', item.url], item.title && ['files', number(item.title.resources)]]);
@@ -67,6 +77,16 @@ export async function show(main, id, signal) {
 			await request('PUT', `resources/${id}/cover`, {image: btoa(parts.join(''))});
 		}
 		await refresh();
+	}
+
+	// Saves the bytes as the origin sent them. A folder of several files is for the command: a browser saves one file.
+	async function saveCopy() {
+		const isManifest = item.kind || item.title || /mpegurl|dash\+xml/i.test(item.type || '');
+		if (isManifest) return void await ask(t('saveCopyOf', {name: nameOf(item)}), [t('saveCopyFolder')], null, {cancel: t('close')});
+		if (!await ask(t('saveCopyOf', {name: nameOf(item)}), [t('saveCopyWords')], t('saveCopyAct'))) return;
+		const {path} = await request('POST', 'links', {id}, signal);
+		if (!path.startsWith('/media/')) throw new Error(t('failed'));
+		h('a', {href: path, download: fileName(item)}).click();
 	}
 
 	async function drawOrigins() {
