@@ -74,6 +74,17 @@ package enum Manifest: Sendable {
         }
     }
 
+    /// Returns the manifest with nothing but what a player needs: no comments, no tags, elements and attributes that are
+    /// not of its format, and no text that names a place.
+    ///
+    /// - Parameter traces: what would show where the manifest came from.
+    package func withoutRemarks(_ traces: OriginTraces) -> Manifest {
+        switch self {
+        case .hls(let playlist): .hls(playlist.withoutRemarks(traces))
+        case .dash(let manifest): .dash(manifest.withoutRemarks(traces))
+        }
+    }
+
     /// Returns the manifest as it plays from a folder, with names of files in place of all URIs.
     ///
     /// It must not be live. What a player does not need leads nowhere.

@@ -144,6 +144,67 @@ class Viewers(PagesCase):
             self.assertEqual(client.get(f"{folder}/{name}").status, 404, name)
         self.assertEqual((len(origin.gets("show/secret.mp4")), origin.gets("show/never.mp4")), (asked, []), "the origin is not asked")
 
+    def test_hostile_manifest(self):
+        """A hostile manifest tells a viewer neither its origin's host, port or folder, nor any other place, and plays"""
+        origin = self.new_scripted_origin()
+        folder = "Private-Folder/of-the-owner"
+        trace, other = origin.url(f"{folder}/film"), f"//elsewhere.example:7777/{folder}/"
+        for name in ("start.mp4", "part-1.m4s"):
+            origin.add(f"{folder}/{name}", size=50_000, seed=len(name), type="video/mp4")
+        for kind, type, write in (("m3u8", "application/vnd.apple.mpegurl", self.hostile_playlist), ("mpd", "application/dash+xml", self.hostile_mpd)):
+            url = origin.add(f"{folder}/film.{kind}", type=type, content=write(trace).replace("OTHER", other).encode())
+            self.vault.result("fetch", url)
+            self.vault.result("share", url, "--with", "Anna")
+            self.addCleanup(self.vault.result, "unshare", url, "--with", "Anna")
+            anna, _ = self.enter("Anna")
+            expect(anna.locator("h1")).to_have_text("Shelf")
+            path = anna.evaluate("""id => fetch('/api/v1/links', {method: 'POST', body: JSON.stringify({id}), headers:
+                {'Content-Type': 'application/json', 'X-Session-Proof': localStorage.getItem('mv.proof')}})
+                .then(answer => answer.json()).then(link => link.path)""", self.vault.info(url)["id"])
+            answer = client.get(self.address + path)
+            self.assertEqual(answer.status, 200)
+            told = answer.body.decode().lower().replace(self.address.lower(), "")
+            for secret in (origin.url("").split("/")[2].partition(":")[0], str(origin.port), "private-folder", "of-the-owner", "elsewhere", "7777", "remark"):
+                self.assertNotIn(secret, told, kind)
+            if kind == "m3u8":
+                self.assertIn("/media/v/", told)
+                segment = next(line for line in answer.body.decode().splitlines() if line and not line.startswith("#"))
+            else:
+                segment = path.rpartition("/")[0] + "/part-1.m4s"
+            self.assertEqual(client.get(self.address + segment).status, 200, "premise: it plays")
+
+    @staticmethod
+    def hostile_playlist(trace):
+        return f"""#EXTM3U x-guide="{trace}"
+# remark {trace} OTHER
+#EXT-X-VERSION:6
+#EXT-X-DEFINE:NAME="remark",VALUE="OTHER"
+#EXT-X-TARGETDURATION:4
+#EXT-X-PLAYLIST-TYPE:VOD
+#EXT-X-REMARK:{trace}
+#EXT-X-SESSION-DATA:DATA-ID="remark",VALUE="{trace}"
+#EXT-X-DATERANGE:ID="a",START-DATE="2026-01-01T00:00:00Z",X-REMARK="{trace}",CLASS="OTHER"
+#EXT-X-MAP:URI="start.mp4",REMARK="{trace}"
+#REMARK:OTHER
+#EXTINF:4,remark {trace}
+part-1.m4s
+#EXT-X-ENDLIST
+# {trace}
+"""
+
+    @staticmethod
+    def hostile_mpd(trace):
+        return f"""<?xml version="1.0"?><?remark {trace}?><!-- remark {trace} -->
+<MPD xmlns="urn:mpeg:dash:schema:mpd:2011" xmlns:remark="{trace}" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"
+ xsi:schemaLocation="a OTHER" type="static" mediaPresentationDuration="PT4S" minBufferTime="PT1S" remark:from="{trace}" remark="OTHER"
+ profiles="urn:mpeg:dash:profile:isoff-live:2011,{trace}"><ProgramInformation moreInformationURL="{trace}"><Source>{trace}</Source></ProgramInformation>
+<remark:block><BaseURL>{trace}</BaseURL></remark:block><Metrics metrics="remark"/><Period><AssetIdentifier schemeIdUri="urn:a" value="{trace}"/>
+<EventStream schemeIdUri="urn:a" value="OTHER"><Event messageData="{trace}">remark {trace}</Event></EventStream>
+<AdaptationSet mimeType="video/mp4"><Label>{trace}</Label><SupplementalProperty schemeIdUri="{trace}"/>
+<ContentProtection schemeIdUri="urn:uuid:a"><remark:licence>OTHER</remark:licence></ContentProtection>
+<Representation id="a" bandwidth="1000" codecs="OTHER"><SegmentTemplate media="part-$Number$.m4s" initialization="start.mp4" duration="4" timescale="1"/>
+</Representation></AdaptationSet></Period></MPD><!-- {trace} -->"""
+
     def test_wrong_pin(self):
         """A wrong PIN is said to be wrong, as is a name that no viewer has"""
         self.expected = ("401",)

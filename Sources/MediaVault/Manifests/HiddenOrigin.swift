@@ -1,8 +1,9 @@
 import VaultModel
 
-/// Takes the hosts of origins out of what a manifest says beside its links, such as comments and a packager's own tags.
+/// Takes the hosts of origins out of what is left of a manifest beside its links, such as the names of files in templates.
 ///
-/// No player requests what is left of them: every link was rewritten.
+/// What names a place otherwise was removed before (`Manifest.withoutRemarks`). No player requests what is left of a
+/// host: every link was rewritten.
 enum HiddenOrigin {
     /// What is written in place of a host.
     private static let replacement = Array("hidden.invalid".utf8)

@@ -261,10 +261,10 @@ struct ManifestOpening: Sendable {
         let prefix = manifest.kind == .dash ? service : ""
         let (text, names) = try await BlockingPool.manifests.run {
             var writer = try ManifestLinkWriter(linker, tokens, service: prefix)
-            var bytes = manifest.rewritten { writer.text(for: $0) }
-            if linker.scope.hidden != nil {
-                bytes = HiddenOrigin.removing([linker.scope.url.host, linker.base.host], from: bytes)
-            }
+            let isHidden = linker.scope.hidden != nil
+            let traces = isHidden ? OriginTraces([linker.scope.url, linker.base]) : nil
+            var bytes = (traces.map(manifest.withoutRemarks) ?? manifest).rewritten { writer.text(for: $0) }
+            if isHidden { bytes = HiddenOrigin.removing([linker.scope.url.host, linker.base.host], from: bytes) }
             let text = RewrittenManifest(kind: manifest.kind, bytes: bytes)
             // Templates name more than what stands in the text, and players round the number of segments.
             if manifest.kind == .dash { for reference in manifest.references { writer.noteFolder(of: reference) } }

@@ -92,6 +92,11 @@ package struct DASHManifest: Sendable {
         return String(decoding: title.utf8.prefix(512), as: UTF8.self)
     }
 
+    /// Returns the MPD without what no player needs; see ``Manifest/withoutRemarks(_:)``.
+    func withoutRemarks(_ traces: OriginTraces) -> DASHManifest {
+        DASHManifest(DASHRemarks.removed(from: root, traces), url: url, byteCount: byteCount)
+    }
+
     /// Returns the MPD with other URIs, and without what would make a player ask around the vault.
     ///
     /// - Parameter link: returns the URI to write for a reference, or nil to keep what stands there.

@@ -85,6 +85,11 @@ package struct HLSPlaylist: Sendable {
         return result
     }
 
+    /// Returns the playlist without what no player needs; see ``Manifest/withoutRemarks(_:)``.
+    func withoutRemarks(_ traces: OriginTraces) -> HLSPlaylist {
+        keeping(entries, without: HLSRemarks(bytes, written: edits.lazy.map(\.span), traces).cuts)
+    }
+
     /// Returns the playlist without these entries and these bytes.
     func keeping(_ kept: [HLSEntry], without cuts: [Range<Int>]) -> HLSPlaylist {
         var playlist = self
@@ -99,6 +104,8 @@ package struct HLSPlaylist: Sendable {
             // A cut replaces what would have been written within it.
             if let cut = cuts.first, cut.contains(edit.span.lowerBound) { continue }
             playlist.edits.append(edit)
+            // What is written in place of a line replaces what would have been cut within it.
+            while let cut = cuts.first, cut.lowerBound < edit.span.upperBound { cuts.removeFirst() }
         }
         playlist.edits += cuts.map { HLSEdit($0, .text("")) }
         return playlist

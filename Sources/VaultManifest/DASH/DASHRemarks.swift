@@ -1,0 +1,146 @@
+/// Removes what an MPD says beside what a player needs: what it tells about the title, elements and attributes that are
+/// not of DASH, and whatever names a place and is no reference.
+///
+/// Of other namespaces, those of Common Encryption and SCTE 35 stay.
+struct DASHRemarks {
+    private let traces: OriginTraces
+    /// What the root's namespace is called: a parser of DASH goes by names alone, so any does.
+    private let own: String?
+
+    /// Returns an MPD without its remarks.
+    static func removed(from root: MarkupElement, _ traces: OriginTraces) -> MarkupElement {
+        let own = spaces(of: root, within: [:])[prefix(of: root.name)]
+        return DASHRemarks(traces: traces, own: own).removed(from: root, within: [:], isForeign: false)
+    }
+
+    /// - Parameters:
+    ///   - outer: what the prefixes around the element stand for; "" is that of names without one.
+    ///   - isForeign: whether the element is of another namespace that stays.
+    private func removed(
+        from element: MarkupElement, within outer: [Substring: String], isForeign: Bool
+    ) -> MarkupElement {
+        let spaces = Self.spaces(of: element, within: outer)
+        var result = element
+        result.removeAttributes { attribute in
+            !isKept(attribute, of: element, within: spaces, isForeign: isForeign)
+        }
+        if let profiles = result["profiles"] {
+            let kept = profiles.split(separator: ",").filter { isIdentifier(String($0).trimmingSpace()) }
+            result["profiles"] = kept.isEmpty ? nil : kept.joined(separator: ",")
+        }
+        result.children = element.children.compactMap { child(of: $0, in: element, within: spaces, isForeign) }
+        return result
+    }
+
+    private func child(
+        of node: MarkupNode, in element: MarkupElement, within spaces: [Substring: String], _ isForeign: Bool
+    ) -> MarkupNode? {
+        switch node {
+        case .text(let text):
+            if !isForeign, Self.references.contains(element.localName) { return node }
+            let isText = isForeign || Self.texts.contains(element.localName)
+            return isText && !traces.isPlace(text) ? node : nil
+        case .element(let child):
+            let prefix = Self.prefix(of: child.name), space = Self.spaces(of: child, within: spaces)[prefix]
+            let isOfDASH = space.map { $0 == own || Self.isDASH($0) } ?? (prefix.isEmpty && own == nil)
+            guard isOfDASH ? Self.elements.contains(child.localName) : space.map(Self.isKept) ?? false else {
+                return nil
+            }
+            // A descriptor says nothing without its scheme.
+            if isOfDASH, let scheme = child["schemeIdUri"], !isIdentifier(scheme.trimmingSpace()) { return nil }
+            return .element(removed(from: child, within: spaces, isForeign: !isOfDASH))
+        }
+    }
+
+    private func isKept(
+        _ attribute: MarkupAttribute, of element: MarkupElement, within spaces: [Substring: String], isForeign: Bool
+    ) -> Bool {
+        let prefix = Self.prefix(of: attribute.name)
+        if attribute.name == "xmlns" || prefix == "xmlns" {
+            return Self.isDASH(attribute.value) || Self.isKept(attribute.value)
+        }
+        if !prefix.isEmpty, attribute.name != "xml:lang" {
+            guard let space = spaces[prefix], Self.isKept(space) else { return false }
+            return !traces.isPlace(attribute.value)
+        }
+        if isForeign || attribute.name == "xml:lang" { return !traces.isPlace(attribute.value) }
+        if isReference(attribute.name, of: element) { return true }
+        if attribute.name == "profiles" || attribute.name == "schemeIdUri" { return true }
+        return Self.attributes.contains(attribute.name) && !traces.isPlace(attribute.value)
+    }
+
+    /// Returns whether an attribute is led through the vault.
+    private func isReference(_ name: String, of element: MarkupElement) -> Bool {
+        switch element.localName {
+        case "SegmentTemplate": ["media", "index", "initialization", "bitstreamSwitching"].contains(name)
+        case "Initialization", "RepresentationIndex", "BitstreamSwitching": name == "sourceURL"
+        case "SegmentURL": name == "media" || name == "index"
+        case "InitializationSet": name == "initialization"
+        case "EssentialProperty", "SupplementalProperty":
+            name == "value" && DASHRequests.manifestSchemes.contains(element["schemeIdUri"]?.trimmingSpace() ?? "")
+        default: false
+        }
+    }
+
+    // MARK: Names
+
+    /// Returns whether a text is the name of a scheme: those of the industry forum look like URLs.
+    private func isIdentifier(_ text: String) -> Bool {
+        guard let start = ["urn:", "tag:", "http://dashif.org/", "https://dashif.org/"].first(where: text.hasPrefix)
+        else { return false }
+        return !traces.isPlace(String(text.dropFirst(start.count)))
+    }
+
+    /// Returns what prefixes stand for in an element.
+    private static func spaces(of element: MarkupElement, within outer: [Substring: String]) -> [Substring: String] {
+        var spaces = outer
+        for attribute in element.attributes where attribute.name.utf8.starts(with: "xmlns".utf8) {
+            spaces[attribute.name == "xmlns" ? "" : attribute.localName] = attribute.value
+        }
+        return spaces
+    }
+
+    private static func prefix(of name: String) -> Substring {
+        name.utf8.firstIndex(of: UInt8(ascii: ":")).map { name[..<$0] } ?? ""
+    }
+
+    private static func isDASH(_ space: String) -> Bool { space.lowercased() == "urn:mpeg:dash:schema:mpd:2011" }
+
+    private static func isKept(_ space: String) -> Bool {
+        ["urn:mpeg:cenc:2013", "urn:scte:scte35:2013:xml", "urn:scte:scte35:2014:xml+bin"].contains(space)
+    }
+
+    // MARK: What players need (ISO/IEC 23009-1 §5)
+
+    /// The elements whose text is led through the vault.
+    private static let references: Set<Substring> = ["BaseURL", "Location"]
+    private static let texts: Set<Substring> = ["Label", "GroupLabel"]
+
+    private static let elements: Set<Substring> = [
+        "Accessibility", "AdaptationSet", "AudioChannelConfiguration", "BaseURL", "BitstreamSwitching",
+        "ContentComponent", "ContentProtection", "EssentialProperty", "Event", "EventStream", "FailoverContent", "FCS",
+        "FramePacking", "GroupLabel", "InbandEventStream", "Initialization", "InitializationSet", "Label", "Latency",
+        "Location", "OutputProtection", "Period", "PlaybackRate", "Preselection", "ProducerReferenceTime",
+        "RandomAccess", "Rating", "Representation", "RepresentationIndex", "Resync", "Role", "S", "SegmentBase",
+        "SegmentList", "SegmentTemplate", "SegmentTimeline", "SegmentURL", "ServiceDescription", "SubRepresentation",
+        "Subset", "SupplementalProperty", "Switching", "UTCTiming", "Viewpoint",
+    ]
+
+    private static let attributes: Set<String> = [
+        "applicationScheme", "associationId", "associationType", "audioSamplingRate", "availabilityEndTime",
+        "availabilityStartTime", "availabilityTimeComplete", "availabilityTimeOffset", "bandwidth",
+        "bitstreamSwitching", "byteRange", "codecs", "codingDependency", "containerProfiles", "contains",
+        "contentComponent", "contentEncoding", "contentType", "d", "dImax", "dImin", "dT", "dependencyId",
+        "dependencyLevel", "duration", "endNumber", "eptDelta", "frameRate", "group", "height", "id", "inAllPeriods",
+        "inband", "indexRange", "indexRangeExact", "initializationPrincipal", "initializationSetRef", "interval", "k",
+        "lang", "level", "marker", "max", "maxBandwidth", "maxFrameRate", "maxHeight", "maxPlayoutRate",
+        "maxSegmentDuration", "maxSubsegmentDuration", "maxWidth", "maximumSAPPeriod", "mediaPresentationDuration",
+        "mediaRange", "mediaStreamStructureId", "mimeType", "min", "minBandwidth", "minBufferTime", "minFrameRate",
+        "minHeight", "minWidth", "minimumUpdatePeriod", "n", "order", "par", "pdDelta", "preselectionComponents",
+        "presentationDuration", "presentationTime", "presentationTimeOffset", "publishTime", "qualityRanking", "r",
+        "range", "rangeAccess", "ref", "refId", "referenceId", "robustness", "sar", "scanType", "segmentAlignment",
+        "segmentProfiles", "selectionPriority", "serviceLocation", "start", "startNumber", "startWithSAP",
+        "subsegmentAlignment", "subsegmentStartsWithSAP", "suggestedPresentationDelay", "t", "tag", "target",
+        "timeShiftBufferDepth", "timescale", "type", "value", "wallClockTime", "width",
+    ]
+}

@@ -1,0 +1,92 @@
+/// Finds what a playlist says beside what a player needs: comments, unknown tags and attributes, titles of segments,
+/// definitions of variables, and whatever names a place and is no reference.
+struct HLSRemarks {
+    private let bytes: [UInt8]
+    /// Where something else will be written: references begin there.
+    private let written: Set<Int>
+    private let traces: OriginTraces
+    /// What to remove, in order.
+    private(set) var cuts: [Range<Int>] = []
+
+    init(_ bytes: [UInt8], written: some Sequence<Range<Int>>, _ traces: OriginTraces) {
+        self.bytes = bytes
+        self.written = Set(written.lazy.map(\.lowerBound))
+        self.traces = traces
+        var start = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+        while start < bytes.count {
+            let end = bytes[start...].firstIndex { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }
+            let whole = start..<(end.map { $0 + 1 } ?? bytes.count)
+            read(bytes.trimmingBlanks(start..<(end ?? bytes.count)), whole)
+            start = whole.upperBound
+        }
+    }
+
+    private mutating func read(_ content: Range<Int>, _ whole: Range<Int>) {
+        // The lines of references are written elsewhere.
+        guard let first = bytes[content].first, first == UInt8(ascii: "#") else { return }
+        if bytes[content].starts(with: "#EXTM3U".utf8) { return cut((content.lowerBound + 7)..<content.upperBound) }
+        let colon = bytes[content].firstIndex(of: UInt8(ascii: ":")) ?? content.upperBound
+        let value = min(colon + 1, content.upperBound)..<content.upperBound
+        let name = String(decoding: bytes[content.lowerBound..<colon], as: UTF8.self)
+        if name == "#EXTINF" {
+            cutTitle(value)
+        } else if Self.lists.contains(name) {
+            cutAttributes(value, whole)
+        } else if Self.plain.contains(name) {
+            let isWritten = written.contains(bytes.trimmingBlanks(value).lowerBound)
+            if !isWritten, traces.isPlace(bytes[value]) { cut(whole) }
+        } else {
+            cut(whole)
+        }
+    }
+
+    private mutating func cut(_ range: Range<Int>) { if !range.isEmpty { cuts.append(range) } }
+
+    /// Leaves the length of a segment, and the comma behind it.
+    private mutating func cutTitle(_ value: Range<Int>) {
+        let end = bytes[value].firstIndex { !"0123456789.-".utf8.contains($0) } ?? value.upperBound
+        let comma = bytes[end..<value.upperBound].lastIndex(of: UInt8(ascii: ","))
+        cut(end..<(comma ?? value.upperBound))
+        if let comma { cut((comma + 1)..<value.upperBound) }
+    }
+
+    private mutating func cutAttributes(_ value: Range<Int>, _ whole: Range<Int>) {
+        let attributes = HLSAttributes(bytes, value)
+        // Players differ in what such a list says.
+        guard attributes.isClear else { return traces.isPlace(bytes[value]) ? cut(whole) : () }
+        let unneeded = attributes.list.indices.filter { index in
+            let attribute = attributes.list[index]
+            guard Self.attributes.contains(attributes.name(of: attribute)) else { return true }
+            return !written.contains(attribute.value.lowerBound) && traces.isPlace(bytes[attribute.value])
+        }
+        for range in attributes.cuts(without: Set(unneeded)) { cut(range) }
+    }
+
+    // MARK: What players need (draft-pantos-hls-rfc8216bis §4.4)
+
+    private static let lists = tags([
+        "DATERANGE", "I-FRAME-STREAM-INF", "IMAGE-STREAM-INF", "KEY", "MAP", "MEDIA", "PART", "PART-INF",
+        "PRELOAD-HINT", "RENDITION-REPORT", "SERVER-CONTROL", "SESSION-KEY", "SKIP", "START", "STREAM-INF", "TILES",
+    ])
+
+    private static let plain = tags([
+        "BITRATE", "BYTERANGE", "DISCONTINUITY", "DISCONTINUITY-SEQUENCE", "ENDLIST", "GAP", "I-FRAMES-ONLY",
+        "IMAGES-ONLY", "INDEPENDENT-SEGMENTS", "MEDIA-SEQUENCE", "PLAYLIST-TYPE", "PREFETCH", "PROGRAM-DATE-TIME",
+        "TARGETDURATION", "TWITCH-PREFETCH", "VERSION",
+    ])
+
+    private static func tags(_ names: [String]) -> Set<String> { Set(names.map { "#EXT-X-\($0)" }) }
+
+    private static let attributes: Set<String> = [
+        "ALLOWED-CPC", "ASSOC-LANGUAGE", "AUDIO", "AUTOSELECT", "AVERAGE-BANDWIDTH", "BANDWIDTH", "BIT-DEPTH",
+        "BYTERANGE", "BYTERANGE-LENGTH", "BYTERANGE-START", "CAN-BLOCK-RELOAD", "CAN-SKIP-DATERANGES",
+        "CAN-SKIP-UNTIL", "CHANNELS", "CHARACTERISTICS", "CLASS", "CLOSED-CAPTIONS", "CODECS", "CUE", "DEFAULT",
+        "DURATION", "END-DATE", "END-ON-NEXT", "FORCED", "FRAME-RATE", "GAP", "GROUP-ID", "HDCP-LEVEL", "HOLD-BACK",
+        "ID", "INDEPENDENT", "INSTREAM-ID", "IV", "KEYFORMAT", "KEYFORMATVERSIONS", "LANGUAGE", "LAST-MSN",
+        "LAST-PART", "LAYOUT", "METHOD", "NAME", "PART-HOLD-BACK", "PART-TARGET", "PATHWAY-ID", "PLANNED-DURATION",
+        "PRECISE", "PROGRAM-ID", "RECENTLY-REMOVED-DATERANGES", "REQ-VIDEO-LAYOUT", "RESOLUTION", "SAMPLE-RATE",
+        "SCORE", "SCTE35-CMD", "SCTE35-IN", "SCTE35-OUT", "SKIPPED-SEGMENTS", "STABLE-RENDITION-ID",
+        "STABLE-VARIANT-ID", "START-DATE", "SUBTITLES", "SUPPLEMENTAL-CODECS", "TIME-OFFSET", "TYPE", "URI", "VIDEO",
+        "VIDEO-RANGE", "X-ASSET-URI", "X-PLAYOUT-LIMIT", "X-RESTRICT", "X-RESUME-OFFSET", "X-SNAP",
+    ]
+}

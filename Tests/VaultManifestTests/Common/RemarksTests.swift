@@ -1,0 +1,136 @@
+import Testing
+import VaultModel
+
+@testable import VaultManifest
+
+@Suite("Manifests without remarks")
+struct RemarksTests {
+    /// Both, and in each of them two files of one folder.
+    private static let url = "https://cdn.secret.example:8443/private/films/index"
+    private static let traces = [
+        "secret.example", "SECRET.example", ":8443", "/private/films/", "elsewhere.example", "remark", "7777",
+    ]
+
+    private static func text(_ text: String, _ kind: ManifestKind) throws -> String {
+        let url = try MediaURL(url)
+        let manifest = try Manifest(Array(text.utf8), kind: kind, url: url).withoutRemarks(OriginTraces([url]))
+        return LedManifest(manifest).text
+    }
+
+    // MARK: HLS
+
+    @Test(
+        "Of a playlist, what players need stays",
+        arguments: [
+            (
+                "#EXTM3U url-tvg=\"http://elsewhere.example/\"\n#EXTINF:4.5,a remark\na.ts\n",
+                "#EXTM3U\n#EXTINF:4.5,\n/media/led/1\n"
+            ),
+            (
+                "#EXTM3U\n# a remark\n#EXTINF:-1 group=\"remark\",Remark, and more\na.ts",
+                "#EXTM3U\n#EXTINF:-1,\n/media/led/1"
+            ),
+            ("#EXTM3U\r\n#EXT-X-OWN:remark\r\n#EXT-X-VERSION:3\r\n", "#EXTM3U\r\n\n#EXT-X-VERSION:3\r\n"),
+            ("#EXTM3U\n#PLAYLIST:remark\n#EXT-OWN:remark\n#EXT\n#EXT-X-ENDLIST", "#EXTM3U\n#EXT-X-ENDLIST"),
+            (
+                "#EXTM3U\n#EXT-X-MEDIA:TYPE=AUDIO,X-OWN=\"remark\",GROUP-ID=\"a\",NAME=\"A b\",URI=\"//elsewhere.example/a\"",
+                "#EXTM3U\n#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"a\",NAME=\"A b\",URI=\"/media/led/1\""
+            ),
+            (
+                "#EXTM3U\n#EXT-X-MEDIA:TYPE=AUDIO,NAME=\"from CDN.secret.example\",LANGUAGE=\"x:8443\",GROUP-ID=\"/private/films/a\"",
+                "#EXTM3U\n#EXT-X-MEDIA:TYPE=AUDIO"
+            ),
+            (
+                "#EXTM3U\n#EXT-X-DEFINE:NAME=\"h\",VALUE=\"elsewhere.example\"\n#EXT-X-MEDIA:TYPE=AUDIO,NAME=\"{$h}\",URI=\"http://{$h}/a\"",
+                "#EXTM3U\n#EXT-X-MEDIA:TYPE=AUDIO,URI=\"/media/led/1\""
+            ),
+            ("#EXTM3U\n#EXT-X-SESSION-DATA:DATA-ID=\"remark\",VALUE=\"http://elsewhere.example\"\n", "#EXTM3U\n"),
+            (
+                "#EXTM3U\n#EXT-X-PLAYLIST-TYPE://elsewhere.example\n#EXT-X-PLAYLIST-TYPE:VOD",
+                "#EXTM3U\n#EXT-X-PLAYLIST-TYPE:VOD"
+            ),
+            (
+                "#EXTM3U\n#EXT-X-DATERANGE:ID=\"a\",X-LINK=\"http://elsewhere.example\",X-ASSET-URI=\"//elsewhere.example/a\",CLASS=\"b\"",
+                "#EXTM3U\n#EXT-X-DATERANGE:ID=\"a\",X-ASSET-URI=\"/media/led/1\",CLASS=\"b\""
+            ),
+            (
+                "#EXTM3U\n#EXT-X-KEY:METHOD=SAMPLE-AES,URI=\"skd://elsewhere.example/k\",KEYFORMAT=\"com.apple.streamingkeydelivery\"",
+                "#EXTM3U\n#EXT-X-KEY:METHOD=SAMPLE-AES,KEYFORMAT=\"com.apple.streamingkeydelivery\""
+            ),
+        ])
+    func playlist(text: String, expected: String) throws {
+        #expect(try Self.text(text, .hls) == expected)
+    }
+
+    // MARK: DASH
+
+    private static func mpd(_ content: String, _ attributes: String = "") -> String {
+        "<MPD xmlns=\"urn:mpeg:dash:schema:mpd:2011\" type=\"static\" \(attributes)><Period><AdaptationSet>\(content)</AdaptationSet></Period></MPD>"
+    }
+
+    @Test(
+        "Of an MPD, what players need stays",
+        arguments: [
+            ("<!-- a remark --><?own remark?><Label lang=\"en\">A b</Label>", "<Label lang=\"en\">A b</Label>"),
+            (
+                "<Label>at http://elsewhere.example</Label><Role schemeIdUri=\"urn:a\" value=\"main\"/>",
+                "<Label/><Role schemeIdUri=\"urn:a\" value=\"main\"/>"
+            ),
+            (
+                "remark<Remark a=\"b\"/><own:x xmlns:own=\"urn:own\">remark</own:x><Role own=\"remark\" id=\"1\"/>",
+                "<Role id=\"1\"/>"
+            ),
+            ("<Role xmlns=\"urn:own\" id=\"remark\"/><Role schemeIdUri=\"https://elsewhere.example/x\"/>", ""),
+            (
+                "<EssentialProperty schemeIdUri=\"http://dashif.org/guidelines/thumbnail_tile\" value=\"10x1\"/>",
+                "<EssentialProperty schemeIdUri=\"http://dashif.org/guidelines/thumbnail_tile\" value=\"10x1\"/>"
+            ),
+            (
+                "<EssentialProperty schemeIdUri=\"urn:a\" value=\"//elsewhere.example/\"/>",
+                "<EssentialProperty schemeIdUri=\"urn:a\"/>"
+            ),
+            (
+                "<ContentProtection schemeIdUri=\"urn:uuid:a\" xmlns:cenc=\"urn:mpeg:cenc:2013\" cenc:default_KID=\"1\"><cenc:pssh>AAAA</cenc:pssh><own:laurl xmlns:own=\"urn:own\">http://elsewhere.example</own:laurl></ContentProtection>",
+                "<ContentProtection cenc:default_KID=\"1\" schemeIdUri=\"urn:uuid:a\" xmlns:cenc=\"urn:mpeg:cenc:2013\"><cenc:pssh>AAAA</cenc:pssh></ContentProtection>"
+            ),
+            (
+                "<Representation id=\"a\" bandwidth=\"1\" xml:lang=\"de\" xml:base=\"//elsewhere.example\" codecs=\"x:8443\"><BaseURL serviceLocation=\"cdn.secret.example\">a.mp4</BaseURL></Representation>",
+                "<Representation bandwidth=\"1\" id=\"a\" xml:lang=\"de\"><BaseURL>a.mp4</BaseURL></Representation>"
+            ),
+        ])
+    func description(content: String, expected: String) throws {
+        let text = try Self.text(Self.mpd(content), .dash)
+        let set = expected.isEmpty ? "<AdaptationSet/>" : "<AdaptationSet>\(expected)</AdaptationSet>"
+        #expect(text.contains("<Period>\(set)</Period>"), "\(text)")
+    }
+
+    @Test("Of the root of an MPD, schemes and places go")
+    func root() throws {
+        let attributes = """
+            profiles="urn:mpeg:dash:profile:isoff-live:2011,http://elsewhere.example/x" xmlns:own="http://elsewhere.example/ns"
+            xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="a http://elsewhere.example/x.xsd" own:a="remark" minBufferTime="PT1S"
+            """
+        let text = try Self.text(Self.mpd("", attributes), .dash)
+        #expect(
+            text.contains(
+                "<MPD minBufferTime=\"PT1S\" profiles=\"urn:mpeg:dash:profile:isoff-live:2011\" type=\"static\" xmlns=\"urn:mpeg:dash:schema:mpd:2011\">"
+            ))
+    }
+
+    // MARK: Both
+
+    @Test(
+        "Whatever plays of the manifests of the corpus plays without their remarks",
+        arguments: [ManifestKind.hls, .dash])
+    func corpus(kind: ManifestKind) throws {
+        let url = try MediaURL(Self.url)
+        for file in CorpusFile.all(in: kind == .hls ? "HLS" : "DASH") where !file.isRefused {
+            let manifest = try Manifest(file.bytes, kind: kind, url: url)
+            let bare = manifest.withoutRemarks(OriginTraces([url]))
+            let plays = { (manifest: Manifest) in manifest.references.filter { $0.role != .data }.map(\.url) }
+            #expect(plays(bare) == plays(manifest), "\(file.name)")
+            let text = LedManifest(bare).text.lowercased()
+            for trace in Self.traces.prefix(4) { #expect(!text.contains(trace.lowercased()), "\(file.name)") }
+        }
+    }
+}
