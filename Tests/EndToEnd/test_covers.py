@@ -144,6 +144,40 @@ class Covers(VaultCase):
         vault.result("cover", title, "--remove")
         self.assertTrue(self.asked(vault, title).body == content(self.picture("within.jpg")))
 
+    @each("alone", "service")
+    def test_feed(self, kind):
+        """The pictures of a feed are the covers of its titles, unless a file has its own, and lie nowhere readable: {}"""
+        vault = self.served_vault() if kind == "service" else self.new_vault()
+        environment = KEYLESS if kind == "service" else {}
+        show = self.origin.add(f"show-{kind}.png", content=content(self.picture("given.png")), type="text/plain")
+        own = self.origin.add(f"own-{kind}.webp", content=content(self.picture("other.webp")))
+        names = [f"{kind}-{number}.mp3" for number in range(4)]
+        for name in names:
+            file = "song.mp3" if name == names[3] else "plain.mp3"
+            self.origin.add(name, content=content(self.picture(file)), type="audio/mpeg")
+        items = [f"<item><enclosure url='{name}' type='audio/mpeg'/></item>" for name in names]
+        items[1] = items[1].replace("</item>", f"<itunes:image href='{own}'/></item>")
+        feed = self.origin.add(f"feed-{kind}.xml", type="application/rss+xml", content=(
+            "<rss xmlns:itunes='http://www.itunes.com/dtds/podcast-1.0.dtd'><channel><title>The show</title>"
+            f"<itunes:image href='/show-{kind}.png'/>{''.join(items)}</channel></rss>").encode())
+        vault.result("sync", feed, **environment)
+
+        def covers():
+            listed = json.loads(vault.result("list", "--json"))
+            return {title["url"].rsplit("/", 1)[1]: title["id"] for title in listed if title["cover"]}
+        self.assert_eventually(lambda: sorted(covers()), names)
+        self.assertEqual(len(self.origin.gets(show.rsplit("/", 1)[1])), 1)
+        vault.result("sync", feed, **environment)
+        self.assertEqual(len(self.origin.gets(show.rsplit("/", 1)[1])), 1)
+        if kind == "alone":
+            vault.serve()
+        for name, picture in zip(names, ("given.png", "other.webp", "given.png", "within.jpg")):
+            answer = self.asked(vault, covers()[name])
+            self.assertEqual(answer.status, 200)
+            self.assertTrue(answer.body == content(self.picture(picture)), name)
+        vault.stop()
+        self.assert_nowhere(vault, content(self.picture("given.png")), content(self.picture("other.webp")))
+
     def test_keys(self):
         """A cover outlives new keys and another locator, as the independent reader reads it; and goes with its title"""
         vault = self.new_vault()

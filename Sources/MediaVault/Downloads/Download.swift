@@ -14,6 +14,8 @@ public struct DownloadOptions: Hashable, Sendable {
     public var name: String?
     /// Whether to refuse what is not media, such as a web page.
     public var requiresMedia = false
+    /// The picture that a feed names for the title, which is its cover if it has no other.
+    package var picture: MediaReference?
 
     /// The most connections of one download: more gain nothing and burden the origin.
     public static let maxConnections = 16

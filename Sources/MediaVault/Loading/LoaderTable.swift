@@ -26,6 +26,8 @@ final class LoaderTable: Sendable {
     let answers: AnswerLog
     /// The pictures that were found in what is held.
     let pictures = PictureCache()
+    /// The pictures of feeds that were asked for lately.
+    let feedPictures = FeedPictures()
     private let state = Locked(State())
     /// Whether the vault is closed, or being closed.
     private let isClosed = Atomic(false)

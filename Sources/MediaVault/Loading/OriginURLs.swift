@@ -60,7 +60,7 @@ final class OriginURLs: Sendable {
 
 extension MediaReference {
     /// Which network addresses its URL may lead to.
-    fileprivate var reach: NetworkReach { isDerived ? .publicOnly : .anywhere }
+    var reach: NetworkReach { isDerived ? .publicOnly : .anywhere }
 }
 
 /// The URLs that were given for one resource, and the request fields that go with them: a value.

@@ -227,11 +227,27 @@ final class ResourceRecord: Sendable {
 
     /// Gives the resource a picture in place of the one before, or takes it away, if the vault has it.
     ///
-    /// - Throws: as ``VaultStore/setCover(_:of:)``.
+    /// - Throws: as ``VaultStore/setCover(_:isOfFeed:of:)``.
     func setCover(_ picture: [UInt8]?) throws {
         try stored.withLock { stored in
             guard var resource = stored else { return }
             try store.setCover(picture, of: &resource)
+            stored = resource
+        }
+    }
+
+    /// Whether a picture that a feed names is of use: the resource has none, and rows of its own.
+    var lacksCover: Bool {
+        stored.withLock { stored in stored.map { $0.coverTag == nil && $0.place == nil } ?? false }
+    }
+
+    /// Gives the resource a picture that a feed names, unless it got one meanwhile.
+    ///
+    /// - Throws: as ``VaultStore/setCover(_:isOfFeed:of:)``.
+    func setFeedCover(_ picture: [UInt8]) throws {
+        try stored.withLock { stored in
+            guard var resource = stored, resource.coverTag == nil else { return }
+            try store.setCover(picture, isOfFeed: true, of: &resource)
             stored = resource
         }
     }

@@ -21,6 +21,10 @@ extension DownloadOrder {
         subtitles = options.selection?.subtitles.rawValue
         name = options.name
         requiresMedia = options.requiresMedia
+        picture = options.picture.map {
+            ListedPicture(
+                url: $0.url.absoluteString, fields: OriginFields($0.fields, for: $0.url), isDerived: $0.isDerived)
+        }
     }
 
     /// The options of the download. A choice that this version does not know is the usual one.
@@ -36,6 +40,7 @@ extension DownloadOrder {
         var options = DownloadOptions(
             connections: connections.map { Int(clamping: $0) }, bytesPerSecond: rate, selection: selection, name: name)
         options.requiresMedia = requiresMedia
+        options.picture = picture.flatMap(MediaReference.init)
         return options
     }
 
@@ -62,5 +67,14 @@ extension DownloadOrder {
         } catch let error as VaultError where error.code == .notHeld {
             return plain
         }
+    }
+}
+
+extension MediaReference {
+    /// Creates the reference of a picture; nil if its URL is none.
+    fileprivate init?(_ picture: ListedPicture) {
+        guard let url = try? MediaURL(picture.url) else { return nil }
+        self.init(url, fields: picture.fields?.sent(to: url) ?? HeaderFields())
+        isDerived = picture.isDerived
     }
 }

@@ -8,6 +8,8 @@ package struct SyncEntry: Sendable {
     package var reference: MediaReference
     /// The name for people; nil if the list states none.
     package var name: String?
+    /// The picture that the list names for it; nil if it names none.
+    package var picture: MediaReference?
 
     /// Creates an entry.
     package init(_ reference: MediaReference, name: String? = nil) { (self.reference, self.name) = (reference, name) }
@@ -73,6 +75,7 @@ extension SyncEntry {
     ///   - place: what tells the feed from others; nil if the URL of the entry is its identity.
     init(_ entry: FeedEntry, reach: TitleReach, namedWithin place: String?) {
         self.init(reach.reference(to: entry.url), name: entry.title)
+        picture = entry.picture.map(reach.reference)
         // Two feeds may have the same names for other things.
         guard let place, let guid = entry.guid else { return }
         let name = "\(place)#\(guid)"

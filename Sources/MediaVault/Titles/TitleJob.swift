@@ -72,8 +72,8 @@ final class TitleJob: Sendable {
         guard let selection = options.selection else { return }
         let store = loader.store
         guard let held = try await loader.pool.run({ try HeldManifest(resource, in: store) }) else {
-            return try await describe(
-                resource, loader, hasChanged: loader.record.representation != representation)
+            try await describe(resource, loader, hasChanged: loader.record.representation != representation)
+            return try await takeCover(loader)
         }
         do {
             try await fetch(held, selection, TitleOwner(resource: resource, loader: loader))
@@ -82,6 +82,13 @@ final class TitleJob: Sendable {
             if isNew { _ = try? await loaders.remove(resource) { store, id in try store.remove(id) } }
             throw error.vaultError
         }
+        try await takeCover(loader)
+    }
+
+    /// Gives the title the picture that its feed names, if it has no other.
+    private func takeCover(_ loader: ResourceLoader) async throws {
+        guard let picture = options.picture else { return }
+        try await FeedCover(loaders: loaders, picture: picture).give(to: loader)
     }
 
     /// Records the name of media: the given one, else the one that it has, else the one in the media; how long the media

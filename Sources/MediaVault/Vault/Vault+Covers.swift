@@ -37,8 +37,8 @@ public struct Cover: Hashable, Sendable {
 
 // Covers: pictures that stand for titles.
 extension Vault {
-    /// Returns the cover of a title: the picture that was given for it, else the one within its media; nil if there is
-    /// neither.
+    /// Returns the cover of a title: the picture that was given for it, else the one within its media, else the one that
+    /// its feed named; nil if there is none of these.
     ///
     /// Nothing is requested from the origin: if the bytes in which the picture would be are not held, there is none.
     ///
@@ -51,11 +51,11 @@ extension Vault {
         let (store, pictures, id) = (store, loaders.pictures, loader.record.id)
         return try await pool.run {
             guard let resource = try store.index.resource(id), resource.place == nil else { return nil }
-            if let given = try store.index.cover(of: resource) {
-                return Cover(resource.metadata.cover, Picture(given))
+            let kept = try store.index.cover(of: resource).flatMap {
+                Cover(resource.metadata.cover, Picture($0))
             }
-            guard let serving = resource.serving else { return nil }
-            return Cover(serving.coverTag, try Self.picture(in: serving, of: resource, store, pictures))
+            guard kept == nil || resource.metadata.hasFeedCover, let serving = resource.serving else { return kept }
+            return try Cover(serving.coverTag, Self.picture(in: serving, of: resource, store, pictures)) ?? kept
         }
     }
 

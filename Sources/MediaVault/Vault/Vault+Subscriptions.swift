@@ -338,6 +338,7 @@ extension Vault {
         }.map { _, entry in
             var options = report.subscription.choices.options
             options.name = entry.name.flatMap(MediaName.cleaned)
+            options.picture = entry.picture
             return (reference: entry.reference, options: options)
         }
         if !orders.isEmpty { try await downloads.add(orders, resumes: false) }

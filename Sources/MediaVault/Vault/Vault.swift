@@ -163,6 +163,7 @@ public final class Vault: Sendable {
         quota.end()
         manifests.end()
         loaders.pictures.end()
+        loaders.feedPictures.end()
         await ownOrigin?.shutdown()
     }
 

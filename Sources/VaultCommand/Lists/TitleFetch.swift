@@ -117,12 +117,11 @@ struct TitleFetch: Sendable {
 }
 
 extension DownloadOptions {
-    /// Returns the options with the name that a list states for the title, unless they have one.
+    /// Returns the options with the name that a list states for the title, unless they have one, and its picture.
     func naming(_ content: FetchOrder.Content) -> DownloadOptions {
-        guard name == nil, let title = content.title else { return self }
-        var options = DownloadOptions(
-            connections: connections, bytesPerSecond: bytesPerSecond, selection: selection, name: title)
-        options.requiresMedia = requiresMedia
+        var options = self
+        options.name = name ?? content.title.map { String($0.prefix(Self.maxNameLength)) }
+        options.picture = content.picture
         return options
     }
 }

@@ -22,6 +22,8 @@ struct FetchOrder: Sendable {
         var fields = HeaderFields()
         /// The reference, if more is known of it than a name and fields say.
         var reference: MediaReference?
+        /// The picture that a feed names for it; nil if none is named.
+        var picture: MediaReference?
     }
 
     /// The title as it was given; of a line that is not understood, what is safe to print.
@@ -43,7 +45,8 @@ struct FetchOrder: Sendable {
 
     /// A title that a subscription is to fetch.
     init(_ entry: SyncEntry) {
-        let content = Content(name: .url(entry.reference.url), title: entry.name, reference: entry.reference)
+        let content = Content(
+            name: .url(entry.reference.url), title: entry.name, reference: entry.reference, picture: entry.picture)
         (text, place, self.content) = (entry.reference.url.absoluteString, nil, .success(content))
     }
 

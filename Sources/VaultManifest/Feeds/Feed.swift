@@ -4,6 +4,8 @@ package import VaultModel
 package struct Feed: Hashable, Sendable {
     /// The name for people; nil if it states none.
     package var title: String?
+    /// The picture that stands for every entry without one of its own; nil if none can be fetched.
+    package var picture: MediaURL?
     /// What has a media file, in the order of the feed.
     package var entries: [FeedEntry] = []
     /// How many entries name a file that cannot be fetched.
@@ -34,9 +36,10 @@ package struct Feed: Hashable, Sendable {
     ///
     /// - Parameter address: the reference to its file, which counts as unusable if it is empty; nil if the entry names
     ///   no file: a text to read.
+    /// - Parameter pictures: the references to its pictures, the best first.
     /// - Throws: ``FeedError/tooManyEntries``.
     mutating func add(
-        _ address: String?, guid: String?, title: String?, date: String?, at base: MediaURL?
+        _ address: String?, guid: String?, title: String?, date: String?, pictures: [String?] = [], at base: MediaURL?
     ) throws(FeedError) {
         guard let address = address?.trimmingSpace() else { return }
         guard entries.count + unusable < Self.maxEntries else { throw .tooManyEntries }
@@ -44,15 +47,23 @@ package struct Feed: Hashable, Sendable {
             unusable += 1
             return
         }
-        let url = base.map { try? URLReference.resolve(address, at: $0) } ?? (try? MediaURL(address))
-        guard let url else {
+        guard let url = Self.url(address, at: base) else {
             unusable += 1
             return
         }
         entries.append(
             FeedEntry(
-                url: url.withoutCredentials, guid: guid?.trimmingSpace().nonEmpty,
-                title: title?.trimmingSpace().nonEmpty, date: date.flatMap(FeedDate.seconds)))
+                url: url, guid: guid?.trimmingSpace().nonEmpty, title: title?.trimmingSpace().nonEmpty,
+                date: date.flatMap(FeedDate.seconds), picture: Self.picture(pictures, at: base) ?? picture))
+    }
+
+    /// Returns the first of some references to pictures that can be fetched.
+    static func picture(_ references: [String?], at base: MediaURL?) -> MediaURL? {
+        references.lazy.compactMap { $0?.trimmingSpace().nonEmpty }.compactMap { url($0, at: base) }.first
+    }
+
+    private static func url(_ reference: String, at base: MediaURL?) -> MediaURL? {
+        (base.map { try? URLReference.resolve(reference, at: $0) } ?? (try? MediaURL(reference)))?.withoutCredentials
     }
 }
 
@@ -66,10 +77,14 @@ package struct FeedEntry: Hashable, Sendable {
     package let title: String?
     /// When it was published, in seconds since 1970; nil if that is not stated.
     package let date: Int64?
+    /// The picture that stands for it, its own or that of the feed; nil if none can be fetched.
+    package let picture: MediaURL?
 
     /// Creates an entry.
-    package init(url: MediaURL, guid: String? = nil, title: String? = nil, date: Int64? = nil) {
-        (self.url, self.guid, self.title, self.date) = (url, guid, title, date)
+    package init(
+        url: MediaURL, guid: String? = nil, title: String? = nil, date: Int64? = nil, picture: MediaURL? = nil
+    ) {
+        (self.url, self.guid, self.title, self.date, self.picture) = (url, guid, title, date, picture)
     }
 }
 

@@ -65,10 +65,11 @@ enum RSSFeed {
     static func read(_ root: MarkupElement, at base: MediaURL?) throws(FeedError) -> Feed {
         guard let channel = root.first("channel") else { throw .notAFeed }
         var feed = Feed(title: channel.plain("title"))
+        feed.picture = Feed.picture(channel.pictures + root.pictures, at: base)
         for item in channel.elements("item") + root.elements("item") {
             try feed.add(
                 address(of: item), guid: item.plain("guid"), title: item.plain("title"),
-                date: item.plain("pubDate") ?? item.first("date")?.text, at: base)
+                date: item.plain("pubDate") ?? item.first("date")?.text, pictures: item.pictures, at: base)
         }
         return feed
     }
@@ -89,13 +90,14 @@ enum AtomFeed {
     static func read(_ root: MarkupElement, at base: MediaURL?) throws(FeedError) -> Feed {
         var feed = Feed(title: root.plain("title"))
         let base = root.base(at: base)
+        feed.picture = Feed.picture(root.pictures + [root.plain("logo"), root.plain("icon")], at: base)
         for entry in root.elements("entry") {
             let links = entry.elements("link").filter { $0["rel"] == "enclosure" }
             let media = links.first { FeedMedia.isMedia(type: $0["type"], medium: nil) }
             try feed.add(
                 media.map { $0["href"] ?? "" }, guid: entry.plain("id"),
                 title: entry.plain("title"), date: entry.plain("published") ?? entry.plain("updated"),
-                at: entry.base(at: base))
+                pictures: entry.pictures, at: entry.base(at: base))
         }
         return feed
     }
@@ -115,6 +117,16 @@ extension MarkupElement {
     /// The text of the first child with this name and no prefix; of any, if there is none without.
     fileprivate func plain(_ name: String) -> String? {
         (elements.first { $0.name == name } ?? first(name))?.text.nonEmpty
+    }
+
+    /// The references to the pictures that stand for it, the best first: `itunes:image`, `media:thumbnail`, also within
+    /// `media:group` and `media:content`, and the `image` of RSS.
+    fileprivate var pictures: [String] {
+        let images = elements("image")
+        let groups = [self] + elements("group")
+        let media = groups + groups.flatMap { $0.elements("content") }
+        return images.compactMap { $0["href"] } + media.flatMap { $0.elements("thumbnail") }.compactMap { $0["url"] }
+            + images.compactMap { $0.plain("url") }
     }
 
     /// Returns the URL that references in it are relative to.

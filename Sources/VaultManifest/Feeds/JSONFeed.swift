@@ -15,6 +15,7 @@ enum JSONFeed {
         }
         guard let entries = document.entries else { throw .notAFeed }
         var feed = Feed(title: document.title)
+        feed.picture = Feed.picture([document.icon], at: base)
         for entry in entries {
             guard let entry = entry.value else {
                 feed.unusable += 1
@@ -22,7 +23,9 @@ enum JSONFeed {
             }
             // An item of a feed names its page as url.
             let address = document.isFeed ? entry.attachment : entry.attachment ?? entry.url ?? ""
-            try feed.add(address, guid: entry.id, title: entry.title, date: entry.date, at: base)
+            try feed.add(
+                address, guid: entry.id, title: entry.title, date: entry.date,
+                pictures: [entry.image], at: base)
         }
         return feed
     }
@@ -38,20 +41,22 @@ enum JSONFeed {
 
     private struct Document: Decodable {
         let title: String?
+        let icon: String?
         /// Nil if it has none.
         let entries: [Lenient]?
         /// Whether it is JSON Feed.
         let isFeed: Bool
 
-        private enum CodingKeys: CodingKey { case version, title, items, entries }
+        private enum CodingKeys: CodingKey { case version, title, icon, items, entries }
 
         init(from decoder: any Decoder) throws {
             if var list = try? decoder.unkeyedContainer() {
-                (title, entries, isFeed) = (nil, try Self.entries(of: &list), false)
+                (title, icon, entries, isFeed) = (nil, nil, try Self.entries(of: &list), false)
                 return
             }
             let members = try decoder.container(keyedBy: CodingKeys.self)
             title = try? members.decodeIfPresent(String.self, forKey: .title)
+            icon = try? members.decodeIfPresent(String.self, forKey: .icon)
             isFeed = members.contains(.items)
             let key = isFeed ? CodingKeys.items : .entries
             guard members.contains(key) else {
@@ -78,9 +83,10 @@ enum JSONFeed {
         var id: String?
         var title: String?
         var date: String?
+        var image: String?
 
         private enum CodingKeys: String, CodingKey {
-            case url, id, guid, title, date, attachments
+            case url, id, guid, title, date, image, attachments
             case published = "date_published"
             case modified = "date_modified"
         }
@@ -95,6 +101,7 @@ enum JSONFeed {
             // The names of others may be numbers.
             id = Self.text(.id, members) ?? Self.text(.guid, members)
             title = Self.text(.title, members)
+            image = try? members.decode(String.self, forKey: .image)
             date = Self.text(.date, members) ?? Self.text(.published, members) ?? Self.text(.modified, members)
             guard (try? members.decodeNil(forKey: .attachments)) == false else { return }
             var attachments = try members.nestedUnkeyedContainer(forKey: .attachments)

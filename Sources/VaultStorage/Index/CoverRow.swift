@@ -10,6 +10,8 @@ import VaultModel
 enum CoverRow {
     /// The sealed pictures of all titles together, in bytes: `catalog.backup` copies all of them.
     static let maxTotal: Int64 = 256 << 20
+    /// The same with a picture of a feed: half of it, so that feeds leave room for what people give.
+    static let maxTotalWithFeeds = maxTotal / 2
     /// A picture is sealed with zeros after it up to a multiple of so many bytes, so that lengths reveal little.
     private static let step = 16 << 10
     /// The bytes of the length before a picture.
@@ -62,12 +64,13 @@ enum CoverRow {
 
     /// Requires that the pictures of all titles are not too large together.
     ///
+    /// - Parameter limit: their most bytes.
     /// - Throws: ``VaultError`` with code `invalidArgument`.
-    static func checkTotal(_ db: Database) throws {
-        guard try Int64.fetchOne(db, sql: "SELECT total(length(picture)) FROM cover") ?? 0 > maxTotal else { return }
+    static func checkTotal(upTo limit: Int64, _ db: Database) throws {
+        guard try Int64.fetchOne(db, sql: "SELECT total(length(picture)) FROM cover") ?? 0 > limit else { return }
         throw VaultError(
             .invalidArgument,
-            "the covers of all titles would take more than \(Quantity.readable(bytes: maxTotal)); give a smaller "
+            "the covers of all titles would take more than \(Quantity.readable(bytes: limit)); give a smaller "
                 + "picture, or remove other covers")
     }
 

@@ -129,12 +129,14 @@ package struct DownloadOrder: Hashable, Sendable {
     package var name: String?
     /// Whether what is not media is refused.
     package var requiresMedia = false
+    /// The picture that a feed names for the title; nil if it names none.
+    package var picture: ListedPicture?
 
     package init(url: String) { self.url = url }
 
     static let members = [
         "url", "contentID", "name", "connections", "rate", "video", "audio", "subtitles", "derived", "byID",
-        "mediaOnly", "fields", "fieldsOrigin",
+        "mediaOnly", "fields", "fieldsOrigin", "picture",
     ]
 
     /// Reads the members of a record; nil if one is missing or impossible.
@@ -156,6 +158,7 @@ package struct DownloadOrder: Hashable, Sendable {
                 guard let fields = OriginFields(object) else { return nil }
                 self.fields = fields
             }
+            picture = try object["picture"].map { try ListedPicture(JSONObject($0, name: "picture")) }
         } catch {
             return nil
         }
@@ -177,6 +180,33 @@ package struct DownloadOrder: Hashable, Sendable {
             object[member] = isSet ? .bool(true) : nil
         }
         OriginFields.write(fields, to: &object)
+        object["picture"] = picture.map { $0.value }
+    }
+}
+
+/// A picture that a feed names for a title, and how it is requested.
+package struct ListedPicture: Hashable, Sendable {
+    /// The URL, without user info.
+    package let url: String
+    /// The request fields, and the only origin that gets them.
+    package let fields: OriginFields?
+    /// Whether it is requested at public addresses only.
+    package let isDerived: Bool
+
+    package init(url: String, fields: OriginFields?, isDerived: Bool) {
+        (self.url, self.fields, self.isDerived) = (url, fields, isDerived)
+    }
+
+    fileprivate init(_ object: JSONObject) throws {
+        self.init(
+            url: try object.string("url"), fields: OriginFields(object), isDerived: object["derived"] == .bool(true))
+    }
+
+    fileprivate var value: JSONValue {
+        var object = JSONObject(["url": .string(url)])
+        if isDerived { object["derived"] = .bool(true) }
+        OriginFields.write(fields, to: &object)
+        return .object(object.members)
     }
 }
 

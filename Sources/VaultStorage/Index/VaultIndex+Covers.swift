@@ -16,10 +16,17 @@ extension ResourceMetadata {
     /// The largest picture that can be given for a title, in bytes.
     package static let maxCoverBytes = 1 << 20
 
-    /// The tag of the picture that was given for it; nil if none was. An invalid member counts as absent.
+    /// The tag of the picture that was given for it, by a person or a feed; nil if none was. An invalid member counts as
+    /// absent.
     package var cover: CoverTag? {
         get { if case .string(let hex)? = members["cover"] { CoverTag(hex: hex) } else { nil } }
         set { members["cover"] = newValue.map { .string($0.hex) } }
+    }
+
+    /// Whether that picture is one that a feed named, so that one in the media comes before it.
+    package var hasFeedCover: Bool {
+        get { members["coverFromFeed"] == .bool(true) }
+        set { members["coverFromFeed"] = newValue ? .bool(true) : nil }
     }
 
     /// The representation in whose bytes a picture was found; nil if none was looked for, or found. An invalid member
@@ -31,11 +38,11 @@ extension ResourceMetadata {
 }
 
 extension StoredResource {
-    /// The tag of its cover as far as that is known without looking into its bytes: that of the picture that was given,
-    /// else that of a picture in its bytes.
+    /// The tag of its cover as far as that is known without looking into its bytes: that of the picture that a person
+    /// gave, else that of a picture in its bytes, else that of the picture of a feed.
     package var coverTag: CoverTag? {
-        if let given = metadata.cover { return given }
-        guard let serving, metadata.pictured == serving.id else { return nil }
+        let kept = metadata.cover
+        guard kept == nil || metadata.hasFeedCover, let serving, metadata.pictured == serving.id else { return kept }
         return serving.coverTag
     }
 }
@@ -71,7 +78,8 @@ extension VaultIndex {
             if resource.metadata.cover != nil { try PendingErasure.record(db) }
             guard let picture, let tag = metadata.cover else { return try CoverRow.delete(of: resource.id, db) }
             try CoverRow.write(picture, tag, of: resource.id, under: key, db)
-            try CoverRow.checkTotal(db)
+            try CoverRow.checkTotal(
+                upTo: metadata.hasFeedCover ? CoverRow.maxTotalWithFeeds : CoverRow.maxTotal, db)
         }
     }
 

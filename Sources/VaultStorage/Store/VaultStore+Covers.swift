@@ -8,13 +8,16 @@ extension VaultStore {
     /// A picture that is taken away or replaced is also erased from the index's log and from `catalog.backup` within a
     /// minute.
     ///
-    /// - Parameter picture: at most ``ResourceMetadata/maxCoverBytes`` and not empty; nil for none.
+    /// - Parameters:
+    ///   - picture: at most ``ResourceMetadata/maxCoverBytes`` and not empty; nil for none.
+    ///   - isOfFeed: whether a feed named it, and no person: then one in the media comes before it.
     /// - Throws: ``VaultError`` with code `invalidArgument` if it is empty or too large, or the pictures of all titles
     ///   would be; `removed` if the title is gone.
-    package func setCover(_ picture: [UInt8]?, of resource: inout StoredResource) throws {
+    package func setCover(_ picture: [UInt8]?, isOfFeed: Bool = false, of resource: inout StoredResource) throws {
         if let picture { try Self.check(coverBytes: Int64(picture.count)) }
         var metadata = resource.metadata
         metadata.cover = try picture.map { _ in try SecureRandom.identifier("cover tag") }
+        metadata.hasFeedCover = picture != nil && isOfFeed
         noteChange()
         let changed = metadata
         try withDiskSpace(orReserve: picture == nil) { [resource] in

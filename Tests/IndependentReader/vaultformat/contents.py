@@ -231,7 +231,7 @@ class Contents:
         self._members(resource.metadata, f"the metadata of resource {name}",
                       {"url": str, "cacheKey": str, "created": int},
                       {"serving": str, "partOf": list, "fields": list, "fieldsOrigin": str, "mode": str, "id": str,
-                       "duration": int, "cover": str, "pictured": str})
+                       "duration": int, "cover": str, "coverFromFeed": bool, "pictured": str})
         if resource.metadata.get("id") is not None and not is_title_id(resource.metadata["id"]):
             self._fault(f"Resource {name} keeps an id that is none.")
         try:
@@ -333,7 +333,7 @@ class Contents:
                       {"url": str, "title": str, "state": str, "position": int, "added": int},
                       {"contentID": str, "fields": list, "fieldsOrigin": str, "derived": bool, "byID": bool,
                        "name": str, "video": str, "audio": str, "subtitles": str, "connections": int, "rate": int,
-                       "mediaOnly": bool, "attempts": int, "notBefore": int, "failure": dict})
+                       "mediaOnly": bool, "picture": dict, "attempts": int, "notBefore": int, "failure": dict})
         if record.get("state") not in ("waiting", "paused", "failed"):
             self._fault(f"The state of download {name} is none.")
         if not is_title_id(record.get("title")):

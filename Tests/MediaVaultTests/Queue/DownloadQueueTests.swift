@@ -208,6 +208,9 @@ struct DownloadQueueTests {
         options.requiresMedia = true
         var reference = MediaReference(try MediaURL("http://a.example/film?b=c"), contentID: "d")
         reference.isDerived = true
+        options.picture = reference
+        options.picture?.contentID = nil
+        options.picture?.fields = HeaderFields(["Authorization": "Bearer one"])
         let order = DownloadOrder(reference, options, isByID: false)
         #expect(order.options == options && order.video == "480" && order.audio == "en,de")
         #expect(try order.reference() == reference)

@@ -5,6 +5,24 @@ import VaultModel
 
 @testable import VaultManifest
 
+/// Feeds with one entry that has a file, and elements of the feed and of the entry.
+private enum FeedText {
+    /// Returns a feed of RSS with one item, whose own elements and those of whose channel are these.
+    static func rss(channel: String = "", item: String = "") -> String {
+        "<rss xmlns:itunes='i' xmlns:media='m'><channel>\(channel)<item>\(item)<enclosure url='1.mp3'/></item></channel></rss>"
+    }
+
+    /// The same in Atom.
+    static func atom(feed: String = "", entry: String = "") -> String {
+        "<feed xmlns:media='m'>\(feed)<entry>\(entry)<link rel='enclosure' href='1.mp3'/></entry></feed>"
+    }
+
+    /// The same in JSON Feed.
+    static func json(feed: String = "", item: String = "") -> String {
+        #"{"title": "a"\#(feed), "items": [{"attachments": [{"url": "1.mp3"}]\#(item)}]}"#
+    }
+}
+
 @Suite("Feeds")
 struct FeedTests {
     private static let base = "https://feeds.example/show/feed.xml?token=1"
@@ -106,6 +124,89 @@ struct FeedTests {
     func withoutAddress(text: String, count: Int) throws {
         let feed = try Self.feed(text)
         #expect(feed.unusable == count && feed.entries.isEmpty)
+    }
+
+    @Test(
+        "An entry has its own picture, else that of the feed",
+        arguments: [
+            (FeedText.rss(item: "<itunes:image href='a.jpg'/>"), "/show/a.jpg"),
+            (
+                FeedText.rss(channel: "<itunes:image href='/b.jpg'/>", item: "<itunes:image href='a.jpg'/>"),
+                "/show/a.jpg"
+            ),
+            (FeedText.rss(channel: "<itunes:image href=' /b.jpg&#10;'/>"), "/b.jpg"),
+            (FeedText.rss(channel: "<image><url>c.png</url><title>a</title></image>"), "/show/c.png"),
+            (FeedText.rss(channel: "<image><url>c.png</url></image><itunes:image href='/b.jpg'/>"), "/b.jpg"),
+            (FeedText.rss(channel: "<image><url><![CDATA[ c.png?a=1&b=2 ]]></url></image>"), "/show/c.png?a=1&b=2"),
+            (FeedText.rss(item: "<media:thumbnail url='//feeds.example/d.jpg'/>"), "/d.jpg"),
+            (FeedText.rss(item: "<media:group><media:thumbnail url='?d'/></media:group>"), "/show/feed.xml?d"),
+            (
+                FeedText.rss(item: "<media:content url='1.mp3'><media:thumbnail url='d.jpg'/></media:content>"),
+                "/show/d.jpg"
+            ),
+            (FeedText.rss(item: "<media:thumbnail url='d.jpg'/><itunes:image href='a.jpg'/>"), "/show/a.jpg"),
+            (FeedText.atom(feed: "<logo>e.png</logo><icon>f.ico</icon>"), "/show/e.png"),
+            (FeedText.atom(feed: "<icon>f.png</icon>"), "/show/f.png"),
+            (FeedText.atom(feed: "<logo>e.png</logo>", entry: "<media:thumbnail url='d.jpg'/>"), "/show/d.jpg"),
+            (
+                "<feed xml:base='/g/'><logo>e.png</logo><entry><link rel='enclosure' href='1'/></entry></feed>",
+                "/g/e.png"
+            ),
+            (FeedText.json(feed: #", "icon": "h.png""#), "/show/h.png"),
+            (FeedText.json(feed: #", "icon": "h.png""#, item: #", "image": "/i.png""#), "/i.png"),
+        ])
+    func pictures(text: String, path: String) throws {
+        let feed = try Self.feed(text)
+        #expect(feed.unusable == 0)
+        #expect(feed.entries.map { $0.picture?.absoluteString } == ["https://feeds.example" + path])
+    }
+
+    @Test(
+        "A picture that cannot be fetched is none, and the next one stands for it; the entry stays",
+        arguments: [
+            "javascript:alert(1)", "file:///etc/passwd", "data:image/png;base64,AAAA", "ftp://a.example/a.jpg",
+            "http:a",
+            "gopher://a.example/", "http://", "https://a.example:0/", "http://[::1", "a\\b", "a\u{7}b", "", "  ",
+            String(repeating: "a", count: 9000),
+        ])
+    func hostilePictures(reference: String) throws {
+        // XML has no bell, and JSON escapes it.
+        let isText = !reference.unicodeScalars.contains { $0.value < 0x20 }
+        let escaped = reference.replacing("\\", with: #"\\"#).replacing("\u{7}", with: #"\u0007"#)
+        var texts = [
+            FeedText.json(item: #", "image": "\#(escaped)""#), FeedText.json(feed: #", "icon": "\#(escaped)""#),
+            FeedText.json(feed: #", "icon": 7"#, item: #", "image": {"a": [1]}"#),
+        ]
+        if isText {
+            texts += [
+                FeedText.rss(item: "<itunes:image href='\(reference)'/>"),
+                FeedText.rss(channel: "<image><url>\(reference)</url></image>"),
+                FeedText.atom(feed: "<logo>\(reference)</logo>", entry: "<media:thumbnail url='\(reference)'/>"),
+            ]
+        }
+        for text in texts {
+            let feed = try Self.feed(text)
+            #expect(feed.entries.count == 1 && feed.unusable == 0)
+            #expect(feed.entries.allSatisfy { $0.picture == nil }, "\(text.prefix(200))")
+        }
+        guard isText else { return }
+        let item = "<itunes:image href='\(reference)'/><media:thumbnail url='d.jpg'/>"
+        #expect(try Self.feed(FeedText.rss(item: item)).entries.first?.picture?.path == "/show/d.jpg")
+        let feed = try Self.feed(
+            FeedText.rss(channel: "<image><url>c.jpg</url></image>", item: "<itunes:image href='\(reference)'/>"))
+        #expect(feed.entries.first?.picture?.path == "/show/c.jpg")
+    }
+
+    @Test("A feed without a base has pictures with absolute URLs alone, and no picture has a user name")
+    func absolutePictures() throws {
+        let text = #"{"items": [{"image": "%", "attachments": [{"url": "https://a.example/1.mp3"}]}]}"#
+        for (picture, expected) in [
+            ("/a.jpg", nil), ("https://user:secret@a.example/a.jpg", "https://a.example/a.jpg"),
+        ] {
+            let feed = try Feed(Array(text.replacing("%", with: picture).utf8), at: nil)
+            #expect(feed.entries.map { $0.picture?.absoluteString } == [expected])
+            #expect(feed.entries.first?.picture?.hasCredentials != true)
+        }
     }
 
     @Test("The user name and password of an entry are dropped")

@@ -154,6 +154,25 @@ struct CoverRowTests {
         try store.close()
     }
 
+    @Test("Pictures of feeds leave half of the room to those that people give")
+    func roomOfFeeds() throws {
+        var film = try film()
+        let others = try store.addMedia("others", length: 9).id
+        try store.index.write { db in
+            try db.execute(
+                sql: """
+                    WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 128)
+                    INSERT INTO cover SELECT ?, zeroblob(1048576) FROM number
+                    """, arguments: [others.data])
+        }
+        try store.setCover(nil, of: &film)
+        let error = #expect(throws: VaultError.self) { try store.setCover(Self.other, isOfFeed: true, of: &film) }
+        #expect(error?.code == .invalidArgument && film.metadata.cover == nil && !film.metadata.hasFeedCover)
+        try store.setCover(Self.other, of: &film)
+        #expect(try cover() == Self.other)
+        try store.close()
+    }
+
     // MARK: What becomes of it
 
     @Test("A reseal seals the cover under the new key, once")

@@ -24,6 +24,9 @@ struct QueuedDownloadTests {
             origin: "https://media.example", fields: HeaderFields(["Authorization": "Bearer hunter3"]))
         (order.connections, order.rate, order.name, order.requiresMedia) = (4, 9, "A secret name", true)
         (order.video, order.audio, order.subtitles, order.isDerived, order.isByID) = ("480", "en", "none", true, true)
+        order.picture = ListedPicture(
+            url: "https://media.example/secret.jpg?token=hunter2", fields: number == 1 ? order.fields : nil,
+            isDerived: number == 2)
         let id: DownloadID = try SecureRandom.identifier("download id")
         var download = QueuedDownload(
             id, order, title: try #require(TitleID("k3v7q2ma")), added: 1_700_000_000, position: number)

@@ -1,0 +1,51 @@
+import VaultFetch
+import VaultModel
+
+/// A small answer of an origin, read whole into memory. Nothing of it is stored.
+struct WholeAnswer: Sendable {
+    let bytes: [UInt8]
+    /// The URL that answered.
+    let location: MediaURL
+
+    /// Why an answer is not read, although the origin sends one.
+    enum Refusal: Error {
+        case tooLarge
+        case tooSlow
+    }
+
+    /// Sends a request, and reads its answer.
+    ///
+    /// - Parameters:
+    ///   - limit: the most bytes of the answer.
+    ///   - time: the longest that it may take, however slowly its bytes come.
+    /// - Throws: ``Refusal``, `OriginFailure`, `CancellationError`.
+    static func read(
+        _ request: OriginRequest, upTo limit: Int, within time: Duration, from origin: any Origin
+    ) async throws -> WholeAnswer {
+        try await withThrowingTaskGroup(of: WholeAnswer?.self) { group in
+            group.addTask { try await read(request, upTo: limit, from: origin) }
+            group.addTask {
+                try await Task.sleep(for: time)
+                return nil
+            }
+            defer { group.cancelAll() }
+            guard let answer = try await group.next() ?? nil else { throw Refusal.tooSlow }
+            return answer
+        }
+    }
+
+    private static func read(
+        _ request: OriginRequest, upTo limit: Int, from origin: any Origin
+    ) async throws -> WholeAnswer {
+        let response = try await origin.send(request)
+        defer { response.cancel() }
+        let content = try ResponseCheck.judge(response.head, asked: request).content
+        guard content.length ?? 0 <= Int64(limit) else { throw Refusal.tooLarge }
+        var bytes: [UInt8] = []
+        while let more = try await response.nextBytes() {
+            bytes += more
+            guard bytes.count <= limit else { throw Refusal.tooLarge }
+        }
+        return WholeAnswer(bytes: bytes, location: response.head.location ?? request.url)
+    }
+}

@@ -1,0 +1,90 @@
+import VaultModel
+
+/// The pictures of feeds that were asked for lately, in memory: at most 8 MiB of them.
+///
+/// One that many titles share is asked for once, also if it could not be had.
+final class FeedPictures: Sendable {
+    private struct Entry {
+        /// Held while the picture is asked for.
+        let asking = AsyncLock()
+        let since: ContinuousClock.Instant
+        /// Nil until it was asked for; an inner nil if it could not be had.
+        var found: Picture??
+        /// Its place in the order of use.
+        var used = 0
+    }
+
+    private struct State {
+        var entries: [MediaReference: Entry] = [:]
+        var bytes = 0
+        var uses = 0
+        var isEnded = false
+
+        /// Returns the entry of a picture, a new one if it is too old.
+        mutating func entry(of reference: MediaReference, now: ContinuousClock.Instant) -> Entry {
+            if let known = entries[reference], now - known.since >= lifetime { remove(reference) }
+            uses += 1
+            var entry = entries[reference] ?? Entry(since: now)
+            entry.used = uses
+            entries[reference] = entry
+            trim()
+            return entry
+        }
+
+        mutating func keep(_ picture: Picture?, of reference: MediaReference) {
+            // Another picture may have taken its place meanwhile, and a closed vault keeps none.
+            guard !isEnded, entries[reference] != nil else { return }
+            entries[reference]?.found = .some(picture)
+            bytes += picture?.bytes.count ?? 0
+            trim()
+        }
+
+        /// Forgets what was used least recently.
+        private mutating func trim() {
+            while bytes > maxBytes || entries.count > maxCount,
+                let oldest = entries.min(by: { $0.value.used < $1.value.used })?.key
+            {
+                remove(oldest)
+            }
+        }
+
+        private mutating func remove(_ reference: MediaReference) {
+            guard case .some(.some(let picture)) = entries.removeValue(forKey: reference)?.found else { return }
+            bytes -= picture.bytes.count
+        }
+    }
+
+    private let state = Locked(State())
+
+    private static let maxBytes = 8 << 20
+    /// The most pictures, those that could not be had included.
+    private static let maxCount = 256
+    /// How long a picture is kept: while the titles of one check of a feed are downloaded.
+    private static let lifetime: Duration = .seconds(3600)
+
+    /// Returns a picture; nil if it cannot be had.
+    ///
+    /// - Parameters:
+    ///   - reference: where it is, and how it is requested: one that is requested otherwise counts as another.
+    ///   - fetch: asks for it; called unless that was done.
+    /// - Throws: the error of `fetch`: then it may be asked for again.
+    func picture(
+        at reference: MediaReference, now: ContinuousClock.Instant = .now, fetch: () async throws -> Picture?
+    ) async throws -> Picture? {
+        let asking = state.withLock { $0.entry(of: reference, now: now).asking }
+        return try await asking.exclusively {
+            if let known = state.withLock({ $0.entries[reference]?.found }) { return known }
+            let picture = try await fetch()
+            state.withLock { $0.keep(picture, of: reference) }
+            return picture
+        }
+    }
+
+    /// Forgets everything, and keeps nothing any more.
+    func end() {
+        state.withLock { state in
+            state = State()
+            state.isEnded = true
+        }
+    }
+}
