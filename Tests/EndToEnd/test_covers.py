@@ -124,6 +124,27 @@ class Covers(VaultCase):
         self.assertEqual(vault.run("cover", title).returncode, 2)
         self.assertEqual(vault.run("cover", title, other, "--remove").returncode, 2)
 
+    @each("alone", "service")
+    def test_detached(self, kind):
+        """fetch --detach --cover gives the title its cover at once, before a byte of it is held: {}"""
+        vault = self.served_vault() if kind == "service" else self.new_vault()
+        environment = KEYLESS if kind == "service" else {}
+        given, url = self.picture("given.png"), self.origin.add(
+            f"detached-{kind}.m4a", content=content(self.picture("song.m4a")), hold_at=-1)
+        done = vault.run("fetch", "--detach", "--cover", self.picture("song.mp3"), url, **environment)
+        self.assertEqual((done.returncode, done.stdout), (2, b""), done.stderr)
+        self.assertEqual(json.loads(vault.result("downloads", "--json", **environment))["downloads"], [])
+        title = json.loads(vault.result("fetch", "--detach", "--json", "--cover", given, url, **environment))["id"]
+        self.assertRegex(vault.info(title)["cover"], "^[0-9a-f]{16}$")
+        self.assertEqual(vault.info(title)["bytes"], 0)
+        self.origin.film(f"detached-{kind}.m4a").release.set()
+        if kind == "alone":
+            vault.serve()
+        self.assertTrue(self.asked(vault, title).body == content(given))
+        self.assert_eventually(lambda: vault.info(title)["bytes"], os.path.getsize(self.picture("song.m4a")))
+        self.assertTrue(self.asked(vault, title).body == content(given))
+        self.assertEqual(self.asked(vault, title).headers["content-type"], "image/png")
+
     def svg(self):
         """Returns a file with the name of a picture, in which there is a script."""
         path = self.picture("script.png")

@@ -227,10 +227,13 @@ final class ResourceRecord: Sendable {
 
     /// Gives the resource a picture in place of the one before, or takes it away, if the vault has it.
     ///
+    /// - Parameter source: where to fetch it from, if it is to be added unless the vault has it; else nil.
     /// - Throws: as ``VaultStore/setCover(_:isOfFeed:of:)``.
-    func setCover(_ picture: [UInt8]?) throws {
+    func setCover(_ picture: [UInt8]?, adding source: OriginURLs.Source? = nil) throws {
         try stored.withLock { stored in
-            guard var resource = stored else { return }
+            guard source == nil || !isRetired.withLock({ $0 }) else { throw Self.removed }
+            guard var resource = try stored ?? source.map({ try add($0) }) else { return }
+            stored = resource
             try store.setCover(picture, of: &resource)
             stored = resource
         }

@@ -109,6 +109,14 @@ extension DownloadQueue {
         return try await pool.run { try download.order.reference(to: download.title, in: names) }
     }
 
+    /// Returns the reference that a title of the queue is fetched by; nil if it is not in the queue.
+    func reference(ofQueued title: TitleID) async throws -> MediaReference? {
+        try await load()
+        let entries = state.withLock { $0.list?.entries(of: title) ?? [] }
+        guard let entry = entries.first, entries.count == 1 else { return nil }
+        return try await reference(of: entry.download)
+    }
+
     /// Does something with entries of the queue.
     ///
     /// - Returns: how many were changed.

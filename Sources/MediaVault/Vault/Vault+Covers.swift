@@ -94,10 +94,37 @@ extension Vault {
         if let picture { try Cover.check(picture) }
         let resource = try await name(reference)
         try await loaders.requireOwnRows(of: resource)
+        try await keep(picture, of: resource, isQueued: false)
+    }
+
+    /// Gives a title of the download queue a cover before its bytes are fetched, or a title that the vault has.
+    ///
+    /// The vault has the title from then on, also if its download is cancelled.
+    ///
+    /// - Throws: as ``setCover(_:of:)``; with code `notHeld` if the title is in neither.
+    package func setCover(_ picture: [UInt8], ofQueued title: TitleID) async throws {
+        // What has left the queue meanwhile is in the vault.
+        guard let queued = try await downloads.reference(ofQueued: title) else {
+            return try await setCover(picture, of: reference(of: title))
+        }
+        try requireOwner(to: "changes covers")
+        try Cover.check(picture)
+        let resource = try await name(queued)
+        do {
+            try await loaders.requireOwnRows(of: resource)
+        } catch let error as VaultError where error.code == .notHeld {
+            // It is added.
+        }
+        try await keep(picture, of: resource, isQueued: true)
+    }
+
+    /// - Parameter isQueued: whether the resource is added if the vault does not have it.
+    private func keep(_ picture: [UInt8]?, of resource: NamedResource, isQueued: Bool) async throws {
         let (loader, lease) = try loaders.use(resource)
         defer { withExtendedLifetime(lease) {} }
         try await loader.ready()
         let record = loader.record
-        try await pool.run { try record.setCover(picture) }
+        let source = isQueued ? loader.addresses.current : nil
+        try await pool.run { try record.setCover(picture, adding: source) }
     }
 }

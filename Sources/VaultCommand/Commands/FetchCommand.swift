@@ -73,13 +73,8 @@ struct FetchCommand: AsyncParsableCommand {
         if renditions.title != nil, titles.count != 1 || readsInput || !lists.isEmpty {
             throw ValidationError("--title names one title; give one")
         }
-        if picture.cover != nil {
-            guard titles.count == 1, !readsInput, lists.isEmpty else {
-                throw ValidationError("--cover is for one title; give one")
-            }
-            guard !detach else {
-                throw ValidationError("--cover needs a fetch that runs here; with --detach, use mediavault cover later")
-            }
+        if picture.cover != nil, titles.count != 1 || readsInput || !lists.isEmpty {
+            throw ValidationError("--cover is for one title; give one")
         }
         guard FetchSchedule.range.contains(parallel ?? 1) else {
             throw ValidationError("--parallel must be between 1 and \(FetchSchedule.range.upperBound)")
@@ -91,15 +86,16 @@ struct FetchCommand: AsyncParsableCommand {
         let naming = try await naming.naming(
             of: orders.compactMap { try? $0.content.get().name }, access.unlocking)
         let (options, limits) = (renditions.applied(to: pace.options), try room.limits())
+        let cover = try await picture.bytes()
         if detach {
             guard limits == nil else {
                 throw UsageError("limits apply to a fetch that runs here; with --detach use mediavault config set")
             }
             return try await DetachedFetch(
-                orders: orders, naming: naming, options: options, isFirst: first, isQuiet: quiet, isJSON: json
+                orders: orders, naming: naming, options: options, cover: cover, isFirst: first, isQuiet: quiet,
+                isJSON: json
             ).run(try await access.finder(waiting))
         }
-        let cover = try await picture.bytes()
         let finder = try await access.finder(waiting, limits: limits)
         let fetch = ListFetch(
             orders: orders, naming: naming, options: options, cover: cover, parallel: parallel, isQuiet: quiet,

@@ -6,6 +6,8 @@ struct DetachedFetch: Sendable {
     let orders: [FetchOrder]
     let naming: TitleNaming
     let options: DownloadOptions
+    /// The picture that the title gets as its cover, if there is only one title; nil for none.
+    var cover: [UInt8]?
     /// Whether they run before all others.
     let isFirst: Bool
     /// Whether nothing but errors is shown.
@@ -52,6 +54,7 @@ struct DetachedFetch: Sendable {
             }
         }
         let queued = failed == nil ? try await vault.queue(downloads, first: isFirst) : []
+        if let cover, let title = queued.first?.id { try await vault.setCover(cover, ofQueued: title) }
         return (queued, failed, vault is RemoteVault)
     }
 }

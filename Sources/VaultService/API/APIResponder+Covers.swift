@@ -8,12 +8,13 @@ import VaultModel
 extension APIResponder {
     /// Gives the cover of the title that the path names, or sets or removes it.
     func cover(_ asked: APIRequest, _ request: Request, _ context: ServiceContext) async throws -> Response {
+        if request.method == .put, let title = asked.pathID {
+            let order: CoverDetails = try await asked.body(upTo: CoverDetails.maxBodyBytes)
+            try await vault.setCover(order.picture, ofQueued: title)
+            return Response(try .json(EmptyDocument()), context: context)
+        }
         let reference = try await asked.reference(in: vault.vault)
         switch request.method {
-        case .put:
-            let order: CoverDetails = try await asked.body(upTo: CoverDetails.maxBodyBytes)
-            try await vault.setCover(order.picture, of: reference)
-            return Response(try .json(EmptyDocument()), context: context)
         case .delete:
             try await vault.setCover(nil, of: reference)
             return Response(try .json(EmptyDocument()), context: context)

@@ -221,9 +221,13 @@ extension RemoteVault {
         guard let id = try await resource(reference)?.id else {
             throw VaultError(.notHeld, "the vault has no record of \(reference); fetch it first")
         }
-        let body = try picture.map { try JSONText.bytes(of: CoverDetails($0)) }
-        let _: EmptyDocument = try await document(
-            ControlRequest(picture == nil ? .DELETE : .PUT, .coverByID, of: id, body: body ?? []))
+        if let picture { return try await setCover(picture, ofQueued: id) }
+        let _: EmptyDocument = try await document(ControlRequest(.DELETE, .coverByID, of: id, body: []))
+    }
+
+    package func setCover(_ picture: [UInt8], ofQueued title: TitleID) async throws {
+        let body = try JSONText.bytes(of: CoverDetails(picture))
+        let _: EmptyDocument = try await document(ControlRequest(.PUT, .coverByID, of: title, body: body))
     }
 
     package func prune(_ limits: LimitsDocument) async throws -> PruneReport {

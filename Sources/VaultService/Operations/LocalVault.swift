@@ -216,6 +216,10 @@ extension LocalVault {
         try await vault.setCover(picture, of: reference)
     }
 
+    package func setCover(_ picture: [UInt8], ofQueued title: TitleID) async throws {
+        try await vault.setCover(picture, ofQueued: title)
+    }
+
     package func prune(_ limits: LimitsDocument) async throws -> PruneReport {
         try limits.check()
         return try await vault.prune(limits.namesAny ? limits.applied() : nil, isDryRun: limits.dryRun ?? false)

@@ -94,6 +94,9 @@ package protocol VaultClient: Sendable {
     /// Gives a resource a picture as its cover, or takes the given one away if the picture is nil.
     func setCover(_ picture: [UInt8]?, of reference: MediaReference) async throws
 
+    /// Gives a title of the download queue, or one that the vault has, a picture as its cover.
+    func setCover(_ picture: [UInt8], ofQueued title: TitleID) async throws
+
     /// Evicts once what exceeds the given limits, or the vault's own if none are given.
     func prune(_ limits: LimitsDocument) async throws -> PruneReport
 

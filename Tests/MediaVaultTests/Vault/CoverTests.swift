@@ -172,6 +172,30 @@ struct CoverTests {
         await reader.close()
     }
 
+    @Test("A title of the download queue gets a cover before a byte of it is held, and keeps it when it is fetched")
+    func queued() async throws {
+        let fixture = try await fixture(Media.film(Media.jpeg()))
+        let film = MediaReference(fixture.url)
+        var vault = try await fixture.open()
+        let title = try #require(try await vault.downloads.add([(film, DownloadOptions())]).first?.title)
+        let other = try await vault.titleID(of: MediaReference(fixture.origin.url("/other.mp4")))
+        #expect(await code { try await vault.setCover(Media.png, ofQueued: other) } == .notHeld)
+        #expect(await code { try await vault.setCover(Media.svg, ofQueued: title) } == .invalidArgument)
+        #expect(try await vault.summary(of: film) == nil)
+        try await vault.setCover(Media.png, ofQueued: title)
+        #expect(try await vault.cover(of: film)?.bytes == Media.png && fixture.origin.exchanges.isEmpty)
+        await vault.close()
+        vault = try await fixture.open()
+        vault.downloads.start()
+        try await vault.downloads.wait { try await $0.counts() == DownloadCounts() }
+        let summary = try #require(try await vault.summary(of: film))
+        #expect(summary.isWhole && summary.id == title)
+        #expect(try await vault.cover(of: film)?.bytes == Media.png)
+        try await vault.setCover(Media.webp, ofQueued: title)
+        #expect(try await vault.cover(of: film)?.bytes == Media.webp, "it has left the queue")
+        await vault.close()
+    }
+
     @Test("A cover survives a reseal and another locator; one whose row is damaged is found by a check, and is none")
     func keys() async throws {
         let fixture = try await fixture(Media.film(Media.jpeg()))
