@@ -5,6 +5,7 @@ import glob
 import hashlib
 import json
 import os
+import struct
 import subprocess
 import sys
 
@@ -17,6 +18,8 @@ FILES = {
     "song-v4.mp3": ("-map", "0:a", "-map", "1:v", "-c:a", "libmp3lame", "-c:v", "copy", "-id3v2_version", "4"),
     "song.m4a": ("-map", "0:a", "-map", "1:v", "-c:a", "aac", "-c:v", "copy", "-disposition:v", "attached_pic"),
     "song.flac": ("-map", "0:a", "-map", "1:v", "-c:a", "flac", "-c:v", "copy", "-disposition:v", "attached_pic"),
+    "song.opus": ("-map", "0:a", "-map_metadata", "2", "-c:a", "libopus"),
+    "song.ogg": ("-map", "0:a", "-map_metadata", "2", "-c:a", "libvorbis"),
     "plain.mp3": ("-map", "0:a", "-c:a", "libmp3lame"),
 }
 
@@ -42,8 +45,18 @@ class Covers(VaultCase):
         for name, options in FILES.items():
             path = cls.picture(name)
             ffmpeg("-f", "lavfi", "-i", "anoisesrc=c=pink:r=48000:d=3:seed=7", "-i", cls.picture("within.jpg"),
-                   *options, path)
+                   "-i", cls.comments(), *options, path)
             cls.origin.add(name, content=content(path))
+
+    @classmethod
+    def comments(cls):
+        """Returns a file with the picture as Ogg files have it: a picture block of FLAC in base64."""
+        path, jpeg, kind = os.path.join(cls.folder, "comments.txt"), content(cls.picture("within.jpg")), b"image/jpeg"
+        block = struct.pack(">II", 3, len(kind)) + kind + struct.pack(">6I", 0, 320, 320, 24, 0, len(jpeg)) + jpeg
+        text = base64.b64encode(block).decode("ascii").replace("=", "\\=")
+        with open(path, "w", encoding="ascii") as file:
+            file.write(f";FFMETADATA1\nMETADATA_BLOCK_PICTURE={text}\n")
+        return path
 
     @classmethod
     def picture(cls, name):
@@ -71,7 +84,7 @@ class Covers(VaultCase):
                 for first in range(0, len(picture) - 16, 512):
                     self.assertNotIn(picture[first:first + 16], held, f"{name} has byte {first} of a picture")
 
-    @each("song.mp3", "song-v4.mp3", "song.m4a", "song.flac")
+    @each("song.mp3", "song-v4.mp3", "song.m4a", "song.flac", "song.opus", "song.ogg")
     def test_within(self, name):
         """The picture that ffmpeg put into a file is its cover, as lists tell, and the origin is not asked for it: {}"""
         vault = self.served_vault()

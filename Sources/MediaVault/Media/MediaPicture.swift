@@ -1,7 +1,7 @@
 import VaultModel
 
 /// Finds the picture within media that stands for them: `APIC` of an ID3 tag (`PIC` in ID3v2.2), `covr` in the `moov`
-/// box of MP4, or the picture block of FLAC (RFC 9639 §8.8).
+/// box of MP4, or the picture block of FLAC (RFC 9639 §8.8), which in Ogg is the comment `METADATA_BLOCK_PICTURE`.
 ///
 /// If there are several, it is the first that is said to be the front cover, else the first.
 struct MediaPicture {
@@ -13,6 +13,8 @@ struct MediaPicture {
     private static let maxTagBytes = maxBytes + maxTextBytes
     /// The most bytes of what is said of a picture, and of the texts of a tag.
     private static let maxTextBytes = 256 << 10
+    /// How much of the comments of an Ogg file is read: a picture in base64, and the texts beside it.
+    private static let maxCommentBytes = (maxBytes + maxTextBytes) / 3 * 4 + maxTextBytes
     /// The most blocks of a FLAC file that are looked at.
     private static let maxBlocks = 128
     /// The number that stands for a front cover, in ID3 and in FLAC.
@@ -25,7 +27,9 @@ struct MediaPicture {
         if let tag = try ID3Tag(of: media, upTo: Self.maxTagBytes) {
             return Self.choice(tag.lazy.compactMap(Self.picture))
         }
-        if try media.read(0, 4).elementsEqual("fLaC".utf8) { return try pictureInFLAC() }
+        let start = try media.read(0, 4)
+        if start.elementsEqual("fLaC".utf8) { return try pictureInFLAC() }
+        if start.elementsEqual("OggS".utf8) { return try pictureInOgg() }
         guard let data = try media.box("moov", "udta", "meta", "ilst", "covr", "data"),
             // Four bytes of type, which need not be right, and four of locale.
             (1...Int64(Self.maxBytes)).contains(data.body.length - 8)
@@ -114,5 +118,21 @@ struct MediaPicture {
             count <= block.upperBound - position, let picture = Picture(try media.read(position, Int(count)))
         else { return nil }
         return (use, picture)
+    }
+
+    // MARK: Ogg
+
+    private func pictureInOgg() throws -> Picture? {
+        guard let comments = try OggComments(of: media, upTo: Self.maxCommentBytes) else { return nil }
+        return Self.choice(comments.values("METADATA_BLOCK_PICTURE").lazy.compactMap(Self.picture(inComment:)))
+    }
+
+    /// Returns the picture in a block of FLAC that is written in base64.
+    private static func picture(inComment value: ArraySlice<UInt8>) -> Labelled? {
+        guard let block = Base64.decode(String(decoding: value, as: UTF8.self)) else { return nil }
+        let bytes = MediaBytes(length: Int64(block.count)) { position, count in
+            position < block.count ? Array(block[Int(position)...].prefix(count)) : []
+        }
+        return (try? MediaPicture(bytes).picture(inBlock: 0..<bytes.length)) ?? nil
     }
 }

@@ -9,7 +9,7 @@ struct CoverCommand: AsyncParsableCommand {
         discussion: """
             FILE is a JPEG, PNG or WebP picture of at most 1 MiB, which is sealed like everything else about the title, \
             and goes when the title goes. Without a picture of its own, a title has the one within its media, if there \
-            is one: the cover of an MP4, an MP3 or a FLAC file.
+            is one: the cover of an MP4, an MP3, a FLAC, an Opus or a Vorbis file.
             """)
 
     @Argument(help: ArgumentHelp("Id or URL of the title.", valueName: "title"), completion: ServiceCompletion.titles)

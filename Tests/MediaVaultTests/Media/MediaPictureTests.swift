@@ -133,6 +133,65 @@ struct MediaPictureTests {
         #expect(try Self.picture(in: Media.tag(4, after)) == Media.jpeg())
     }
 
+    // MARK: Ogg
+
+    @Test("The picture of an Opus or Vorbis file is in a comment, on as many pages as it takes")
+    func ogg() throws {
+        let (head, sound) = (Array("OpusHead".utf8), [UInt8](repeating: 9, count: 600))
+        let comments = ["TITLE=a", Media.oggPicture(Media.jpeg(3000))]
+        let other = Media.oggPage([3], [1, 2, 3], stream: 8)
+        for partsOnPage in [1, 2, 3, 255] {
+            let packets = [head, Media.comments(comments), sound]
+            #expect(try Self.picture(in: Media.ogg(packets, partsOnPage: partsOnPage)) == Media.jpeg(3000))
+            let mixed = Media.ogg(packets, partsOnPage: partsOnPage, other: other)
+            #expect(try Self.picture(in: mixed) == Media.jpeg(3000))
+        }
+        let vorbis = Media.comments(
+            [Media.oggPicture(Media.webp, name: "metadata_block_picture")], kind: [3] + Array("vorbis".utf8))
+        #expect(try Self.picture(in: Media.ogg([[1], vorbis])) == Media.webp)
+        let two = Media.comments([Media.oggPicture(Media.png, use: 0), Media.oggPicture(Media.jpeg())])
+        #expect(try Self.picture(in: Media.ogg([head, two])) == Media.jpeg())
+        // A packet of a multiple of 255 bytes ends with an empty part.
+        var exact = Media.comments(comments)
+        exact += [UInt8](repeating: 0, count: 255 - exact.count % 255)
+        #expect(try Self.picture(in: Media.ogg([head, exact, sound])) == Media.jpeg(3000))
+        let largest = Media.ogg([head, Media.comments([Media.oggPicture(Media.jpeg(MediaPicture.maxBytes))])])
+        #expect(try Self.picture(in: largest)?.count == MediaPicture.maxBytes)
+    }
+
+    @Test("A picture of an Ogg file that is none, or whose sizes lie, is not given")
+    func hostileOgg() throws {
+        let head = Array("OpusHead".utf8)
+        let comment = Media.oggPicture(Media.jpeg())
+        let whole = Media.ogg([head, Media.comments([comment]), [1]])
+        let packets: [[UInt8]] = [
+            Media.comments([]), Media.comments([Media.oggPicture(Media.svg)]), Media.comments([comment], count: 0),
+            Media.comments([comment + "="]), Media.comments(["METADATA_BLOCK_PICTURE=", "METADATA_BLOCK_PICTURE"]),
+            Media.comments(["METADATA_BLOCK_PICTURE=AAAA"]), Media.comments([comment], kind: Array("OpusHead".utf8)),
+            Array("OpusTags".utf8), Array("OpusTags".utf8) + [255, 255, 255, 255, 1],
+            Array(Media.comments([comment]).dropLast(1)),
+            Media.comments([Media.oggPicture(Media.jpeg(MediaPicture.maxBytes + 1))]),
+            Media.comments([String(repeating: "a", count: 9 << 20), comment]),
+        ]
+        for packet in packets { #expect(try Self.picture(in: Media.ogg([head, packet])) == nil) }
+        #expect(try Self.picture(in: whole) == Media.jpeg())
+        for bytes in [
+            Array("OggS".utf8), Array(whole.prefix(40)), Media.ogg([Media.comments([comment])]),
+            Media.oggPage([8, 255, 255], head), Media.oggPage([8], head) + Array("Ogg!".utf8) + whole.dropFirst(4),
+        ] { #expect(try Self.picture(in: bytes) == nil) }
+        // A number of comments that is too large ends where they end.
+        #expect(try Self.picture(in: Media.ogg([head, Media.comments([comment], count: 1 << 31)])) == Media.jpeg())
+        // No more pages than 1024 are looked at, also if there is no end of them.
+        var asked = 0
+        let page = Media.oggPage([], [])
+        let endless = MediaBytes(length: 1 << 50) { position, count in
+            asked += 1
+            return Array(page[Int(position) % page.count..<page.count].prefix(count))
+        }
+        #expect(try MediaPicture(endless).find() == nil)
+        #expect((1000...3000).contains(asked))
+    }
+
     // MARK: FLAC
 
     @Test("The picture of a FLAC file is in its picture block")

@@ -1,3 +1,5 @@
+import Foundation
+
 @testable import MediaVault
 
 /// Media with pictures in them, as tables of tests need them: right, and wrong in one place.
@@ -104,5 +106,47 @@ enum PicturedMedia {
     static func flac(_ blocks: [UInt8]...) -> [UInt8] {
         let first: [[UInt8]] = [Array("fLaC".utf8), block(0, big(0, 34))]
         return (first + blocks + [block(0x81, [0, 0])]).flatMap { $0 }
+    }
+
+    // MARK: Ogg
+
+    /// Returns a page.
+    ///
+    /// - Parameters:
+    ///   - sizes: those of the parts of packets on it.
+    ///   - stream: the number of its stream.
+    static func oggPage(_ sizes: [UInt8], _ body: [UInt8], stream: Int = 7) -> [UInt8] {
+        let parts: [[UInt8]] = [
+            Array("OggS".utf8), [0, 0], big(0, 8), big(stream, 4), big(0, 8), [UInt8(sizes.count)], sizes, body,
+        ]
+        return parts.flatMap { $0 }
+    }
+
+    /// Returns the pages of a stream.
+    ///
+    /// - Parameter other: a page of another stream, which lies after each.
+    static func ogg(_ packets: [[UInt8]], partsOnPage: Int = 255, other: [UInt8] = []) -> [UInt8] {
+        let sizes = packets.flatMap { [UInt8](repeating: 255, count: $0.count / 255) + [UInt8($0.count % 255)] }
+        var (pages, rest): ([UInt8], ArraySlice<UInt8>) = ([], packets.flatMap { $0 }[...])
+        for first in stride(from: 0, to: sizes.count, by: partsOnPage) {
+            let parts = Array(sizes[first...].prefix(partsOnPage))
+            let count = parts.reduce(0) { $0 + Int($1) }
+            pages += oggPage(parts, Array(rest.prefix(count))) + other
+            rest = rest.dropFirst(count)
+        }
+        return pages
+    }
+
+    /// Returns the packet with comments.
+    ///
+    /// - Parameter count: how many it states; nil for as many as there are.
+    static func comments(_ texts: [String], kind: [UInt8] = Array("OpusTags".utf8), count: Int? = nil) -> [UInt8] {
+        let text = { (text: String) in Array(big(text.utf8.count, 4).reversed()) + Array(text.utf8) }
+        return kind + text("encoder") + big(count ?? texts.count, 4).reversed() + texts.flatMap(text)
+    }
+
+    /// Returns the comment with a picture.
+    static func oggPicture(_ picture: [UInt8], use: Int = 3, name: String = "METADATA_BLOCK_PICTURE") -> String {
+        name + "=" + Data(flacPicture(picture, use: use)).base64EncodedString()
     }
 }
