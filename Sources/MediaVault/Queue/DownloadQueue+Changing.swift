@@ -110,7 +110,7 @@ extension DownloadQueue {
     }
 
     /// Returns the reference that a title of the queue is fetched by; nil if it is not in the queue.
-    func reference(ofQueued title: TitleID) async throws -> MediaReference? {
+    package func reference(ofQueued title: TitleID) async throws -> MediaReference? {
         try await load()
         let entries = state.withLock { $0.list?.entries(of: title) ?? [] }
         guard let entry = entries.first, entries.count == 1 else { return nil }

@@ -9,6 +9,10 @@ extension APIResponder {
     /// Gives the cover of the title that the path names, or sets or removes it.
     func cover(_ asked: APIRequest, _ request: Request, _ context: ServiceContext) async throws -> Response {
         if request.method == .put, let title = asked.pathID {
+            if try await vault.vault.downloads.reference(ofQueued: title) == nil {
+                // Without such a title, the picture does not matter.
+                _ = try await asked.reference(in: vault.vault)
+            }
             let order: CoverDetails = try await asked.body(upTo: CoverDetails.maxBodyBytes)
             try await vault.setCover(order.picture, ofQueued: title)
             return Response(try .json(EmptyDocument()), context: context)

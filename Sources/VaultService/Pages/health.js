@@ -40,7 +40,7 @@ export async function show(main, _, signal) {
 			until: Number(until.value) ? `${new Date(Date.now() + Number(until.value)).toISOString().slice(0, 19)}Z` : '', titles: which.value}), signal);
 		verdict.replaceChildren(
 			h('p', {class: told.ready ? 'good-text' : 'bad-text'}, h('strong', told.ready ? t('ready', {titles: many('titles', told.titles), bytes: bytes(told.bytes)})
-				: t('notReady', {unready: number(told.unreadyTitles), titles: many('titles', told.titles)}))),
+				: t(told.unreadyTitles ? 'notReady' : 'notReadyYet', {unready: number(told.unreadyTitles), titles: many('titles', told.titles)}))),
 			told.findings.length ? h('ul', told.findings.map(finding => h('li', finding.message))) : '',
 			told.unready.length ? h('ul', told.unready.map(title => h('li', title.id ? h('a', {href: `#/titles/${title.id}`, dir: 'auto'}, nameOf(title)) : nameOf(title),
 				': ', title.findings.map(finding => finding.message).join('; ')))) : '');

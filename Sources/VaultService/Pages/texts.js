@@ -107,7 +107,7 @@ noDash|Browsers cannot play DASH titles. mpv and VLC can: see “mediavault url�
 wasRemoved|This title was removed from the vault.|Dieser Titel wurde aus dem Tresor entfernt.
 keyWords|Keys: Space plays and pauses, ← → jump, 0 to 9 go to a tenth, < > change the speed, M mutes, F fills the screen, P is picture in picture, N is next.|Tasten: Leertaste spielt und hält an, ← → springen, 0 bis 9 gehen zu einem Zehntel, < > ändern das Tempo, M Ton, F Vollbild, P Bild im Bild, N nächster Titel.
 # Words of several pages
-acts|Acts|Aktionen
+acts|Actions|Aktionen
 more|Show more|Mehr zeigen
 held|Held|Da
 remove|Remove|Entfernen
@@ -393,6 +393,7 @@ readyTitles|Which titles|Welche Titel
 onlyPinned|pinned titles|angeheftete Titel
 pinnedAndDownloaded|pinned and downloaded titles|angeheftete und heruntergeladene Titel
 ready|Ready: {titles}, {bytes}.|Bereit: {titles}, {bytes}.
+notReadyYet|Not ready.|Nicht bereit.
 notReady|Not ready. With gaps: {unready} of {titles}.|Nicht bereit. Mit Lücken: {unready} von {titles}.
 verify|Check every block|Jeden Block prüfen
 verifyWords|The service opens every block of every title. Titles play meanwhile.|Der Dienst öffnet jeden Block jedes Titels. Titel spielen weiter.
