@@ -212,7 +212,7 @@ class Owner(PagesCase):
         self.assert_eventually(lambda: self.vault.info(self.origin.url(played))["bytes"], self.media.size(OTHER))
         self.go("")
         self.go("storage")
-        expect(self.page.locator("main li", has_text="last played")).to_contain_text(OTHER)
+        expect(self.page.locator("main li", has_text="last used")).to_contain_text(OTHER)
         expect(self.page.locator("main")).to_contain_text("no limit")
 
     def test_access(self):
@@ -258,7 +258,7 @@ class Owner(PagesCase):
         expect(rows.filter(has_text="Browser of the owner: ").filter(has_text=FILM)).to_have_count(1)
         self.vault.result("links", "revoke", "The hall")
         self.go("health")
-        expect(self.page.locator("figure", has_text="Titles being played")).to_contain_text(re.compile(r"played: [2-9] now"), timeout=40_000)
+        expect(self.page.locator("figure", has_text="Titles that players ask for")).to_contain_text(re.compile(r"ask for: [2-9] now"), timeout=40_000)
         expect(self.page.locator("figure", has_text="Sent to players")).to_contain_text("at most")
         page.close()
 

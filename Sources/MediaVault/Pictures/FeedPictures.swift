@@ -19,6 +19,8 @@ final class FeedPictures: Sendable {
         var bytes = 0
         var uses = 0
         var isEnded = false
+        /// Hosts that took too long, and when they did.
+        var slow: [String: ContinuousClock.Instant] = [:]
 
         /// Returns the entry of a picture, a new one if it is too old.
         mutating func entry(of reference: MediaReference, now: ContinuousClock.Instant) -> Entry {
@@ -77,6 +79,20 @@ final class FeedPictures: Sendable {
             let picture = try await fetch()
             state.withLock { $0.keep(picture, of: reference) }
             return picture
+        }
+    }
+
+    /// Returns whether a host has taken too long for a picture lately: a download must not wait for the next one.
+    func isSlow(_ host: String, now: ContinuousClock.Instant = .now) -> Bool {
+        state.withLock { $0.slow[host].map { now - $0 < Self.lifetime } ?? false }
+    }
+
+    /// Notes that a host has taken too long.
+    func noteSlow(_ host: String, now: ContinuousClock.Instant = .now) {
+        state.withLock { state in
+            // If there are very many, all get another chance.
+            if state.slow.count >= Self.maxCount { state.slow = [:] }
+            if !state.isEnded { state.slow[host] = now }
         }
     }
 

@@ -20,6 +20,7 @@ struct FeedCover: Sendable {
         guard loader.store.isOwner, record.lacksCover,
             loader.look({ $0.mode.allowsRequests && $0.mode.stores })
         else { return }
+        guard !loaders.feedPictures.isSlow(picture.url.authority) else { return }
         guard let found = try await loaders.feedPictures.picture(at: picture, fetch: { try await fetch() }) else {
             return
         }
@@ -36,7 +37,8 @@ struct FeedCover: Sendable {
         } catch let failure as OriginFailure {
             environment.originErrors.count(failure)
             return nil
-        } catch is WholeAnswer.Refusal {
+        } catch let refusal as WholeAnswer.Refusal {
+            if refusal == .tooSlow { loaders.feedPictures.noteSlow(picture.url.authority) }
             return nil
         }
     }

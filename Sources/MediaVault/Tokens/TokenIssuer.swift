@@ -271,7 +271,7 @@ package struct LinkScope: Hashable, Sendable {
     /// The URL that the link names.
     let url: MediaURL
     /// The capability that opens ``folder``; nil if there is no folder.
-    let capability: String?
+    package let capability: String?
     /// The folder that it opens; nil if it opens a single target, or leads to another link.
     let folder: String?
     /// What the manifest that named the link defines for the playlists that it names.

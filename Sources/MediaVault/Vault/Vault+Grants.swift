@@ -105,6 +105,11 @@ extension Vault {
             let secret = SessionSecret(
                 cookie: tokens.token(of: grant, .cookie), proof: tokens.token(of: grant, .proof))
             try Self.requireInForce(grant, grants, tokens)
+            // What let the browser in may have been revoked since its ticket was taken back.
+            if let holder, !tokens.isValid(holder, now: now) {
+                _ = try grants.revoke([grant.id])
+                throw VaultError(.busy, "what the ticket was created with was revoked meanwhile; get another ticket")
+            }
             if let former { _ = try grants.revoke([former]) }
             return BegunSession(grant: grant, secret: secret)
         }

@@ -31,14 +31,15 @@ final class SignInQueue: Sendable {
     /// Waits for a turn; returns false if too many wait.
     private func enter(from address: [UInt8]?) async -> Bool {
         await withCheckedContinuation { waiter in
-            let isAdmitted: Bool? = state.withLock { state in
+            let (isAdmitted, refused): (Bool, CheckedContinuation<Bool, Never>?) = state.withLock { state in
                 guard state.isTaken else {
                     state.isTaken = true
-                    return true
+                    return (true, nil)
                 }
-                return state.turns.add(waiter, from: address) ? nil : false
+                return (false, state.turns.add(waiter, from: address))
             }
-            if let isAdmitted { waiter.resume(returning: isAdmitted) }
+            if isAdmitted { waiter.resume(returning: true) }
+            refused?.resume(returning: false)
         }
     }
 
@@ -67,15 +68,24 @@ struct Turns<Waiter> {
 
     /// Adds one who waits from an address, or the owner if it is nil.
     ///
-    /// - Returns: false if too many wait.
-    mutating func add(_ waiter: Waiter, from address: [UInt8]?) -> Bool {
+    /// - Returns: the one who is refused for it; nil if there is space. If too many wait in all, that is the last one of
+    ///   the address from which the most wait, so that a few addresses do not shut out the others.
+    mutating func add(_ waiter: Waiter, from address: [UInt8]?) -> Waiter? {
         let own = waiting[address]?.count ?? 0
+        guard own < Self.maxOfAddress else { return waiter }
+        var refused: Waiter?
         // The owner can always set a PIN.
-        let isFull = address != nil && count >= Self.maxCount
-        guard own < Self.maxOfAddress, !isFull else { return false }
+        if address != nil, count >= Self.maxCount {
+            let others = waiting.filter { $0.key != nil }
+            guard let fullest = others.max(by: { $0.value.count < $1.value.count }), fullest.value.count > own + 1
+            else {
+                return waiter
+            }
+            refused = waiting[fullest.key]?.popLast()
+        }
         if own == 0 { order.insert(address, at: address == nil ? 0 : order.endIndex) }
         waiting[address, default: []].append(waiter)
-        return true
+        return refused
     }
 
     /// Takes the next one: the longest waiting of the address whose turn it is; nil if there is none.

@@ -245,7 +245,8 @@ struct QueueArguments: ParsableArguments {
                 queue = known
                 guard
                     let found = known.downloads.first(where: {
-                        $0.queued && $0.url == url.absoluteString && (contentID == nil || $0.contentID == contentID)
+                        $0.queued && $0.state != .ended && $0.url == url.absoluteString
+                            && (contentID == nil || $0.contentID == contentID)
                     })
                 else {
                     throw VaultError(.notHeld, "no download of \(url) is in the queue; list the downloads")
@@ -259,7 +260,8 @@ struct QueueArguments: ParsableArguments {
     /// Returns the ids of the titles in the queue whose URL begins with a prefix.
     private static func ids(beginning prefix: String, in vault: any VaultClient) async throws -> [TitleID] {
         let ids = try await vault.allDownloads().downloads.filter {
-            $0.queued && $0.state != .done && (try? MediaURL($0.url))?.canonical.hasPrefix(prefix) == true
+            $0.queued && ![.done, .ended].contains($0.state)
+                && (try? MediaURL($0.url))?.canonical.hasPrefix(prefix) == true
         }.map(\.id)
         guard !ids.isEmpty else {
             throw VaultError(.notHeld, "no download in the queue has a URL that begins with that prefix; give another")

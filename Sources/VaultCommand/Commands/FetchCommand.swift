@@ -70,6 +70,7 @@ struct FetchCommand: AsyncParsableCommand {
             throw ValidationError("the list and the header file cannot both come from standard input; use a file")
         }
         if first, !detach { throw ValidationError("--first orders the download queue; give --detach, too") }
+        if renditions.title == "" { throw ValidationError("the name is empty; give another, or none") }
         if renditions.title != nil, titles.count != 1 || readsInput || !lists.isEmpty {
             throw ValidationError("--title names one title; give one")
         }

@@ -17,7 +17,7 @@ enum AuditText {
     private static func line(_ receipt: Receipt) -> String {
         var facts = ["\(receipt.sequence)", time(receipt.time), receipt.act.rawValue, receipt.outcome.rawValue]
         facts.append("generation \(receipt.generation)")
-        if let resources = receipt.resources { facts.append(Count.of(resources, "title")) }
+        if let resources = receipt.resources { facts.append(Count.of(resources, "key")) }
         if let subject = receipt.subject { facts.append("title \(subject)") }
         return facts.joined(separator: "  ") + "\n"
     }

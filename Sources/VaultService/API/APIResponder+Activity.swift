@@ -5,17 +5,18 @@ import VaultModel
 
 // What is played at the moment, and what the service has done in the last hour.
 extension APIResponder {
-    /// Returns what is played; the parts of a title are one playback.
+    /// Returns what is played of what the vault has; the parts of a title are one playback.
     func showPlaybacks() async throws -> PlaybacksDocument {
         let found = try await playbacksByTitle()
         var documents: [PlaybackDocument] = []
         for (place, playback) in found {
-            let summary = try? await vault.vault.summary(of: place.title)
+            // A title that was removed meanwhile is not named any more.
+            guard let summary = try? await vault.vault.summary(of: place.title) else { continue }
             let (holder, name) = describe(place.holder)
             documents.append(
                 PlaybackDocument(
-                    id: summary?.id, name: summary?.name,
-                    url: summary?.url ?? playback.resource.reference.url.absoluteString, holder: holder,
+                    id: summary.id, name: summary.name,
+                    url: summary.url, holder: holder,
                     holderName: name, began: Timestamp(seconds: playback.began),
                     last: Timestamp(seconds: playback.last), open: playback.open))
         }

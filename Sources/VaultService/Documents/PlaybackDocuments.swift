@@ -6,7 +6,7 @@ struct PlaybackDocument: Codable, Hashable, Sendable {
     /// What the link that the player uses was created for.
     enum Holder: String, Codable, CaseIterable, Sendable { case viewer, session, link, token, unknown }
 
-    /// The title; null if the vault keeps nothing of it.
+    /// The title; null if it has no id.
     @OrNull var id: TitleID?
     @OrNull var name: String?
     let url: String

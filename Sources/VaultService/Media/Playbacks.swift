@@ -18,10 +18,11 @@ final class Playbacks: Sendable {
         }
     }
 
-    /// One resource that one holder plays.
+    /// What one holder plays through one link.
     struct Playback: Sendable {
         let holder: Holder
-        let resource: NamedResource
+        /// What was requested last: the title, or a part of it.
+        var resource: NamedResource
         /// The title of a viewer's link.
         let title: TitleID?
         /// When it began, and when it was last requested, in seconds since 1970.
@@ -31,8 +32,21 @@ final class Playbacks: Sendable {
     }
 
     fileprivate struct Key: Hashable {
+        /// What tells one title from another without asking the index: the parts of a title have its link.
+        enum Subject: Hashable {
+            case title(TitleID)
+            case link(String)
+            case resource(ResourceID)
+        }
+
         let holder: Holder
-        let resource: ResourceID
+        let subject: Subject
+
+        init(_ link: LinkScope, _ resource: NamedResource) {
+            holder = Holder(link)
+            subject =
+                link.hidden.map { .title($0.title) } ?? link.capability.map { .link($0) } ?? .resource(resource.id)
+        }
     }
 
     private let known = Locked<[Key: Playback]>([:])
@@ -69,12 +83,13 @@ final class Playbacks: Sendable {
     }
 
     private func note(_ resource: NamedResource, _ link: LinkScope, at now: Int64, isOpen: Bool) -> Key {
-        let key = Key(holder: Holder(link), resource: resource.id)
+        let key = Key(link, resource)
         known.withLock { known in
             var playback =
                 known[key].take().flatMap { $0.lasts(at: now) ? $0 : nil }
                 ?? Playback(
                     holder: key.holder, resource: resource, title: link.hidden?.title, began: now, last: now)
+            playback.resource = resource
             playback.last = max(playback.last, now)
             if isOpen { playback.open += 1 }
             known[key] = playback

@@ -53,10 +53,10 @@ export async function show(main, _, signal) {
 			h('td', session.viewer || t('owner'), ', ', session.browser || session.id, session.id === mine.id && ` (${t('thisOne')})`), moment(session.created), moment(session.expires), session.lastUsed ? moment(session.lastUsed) : t('never'),
 			session.id === mine.id ? '' : revoke('sessions', session, session.browser || session.id))), ''));
 		tokens.replaceChildren(table(t('tokens'), [t('sort.name'), t('tokenScope'), t('expires'), t('lastUsed'), t('acts')], held.tokens.map(token => row(
-			token.name || token.id, t(`scope.${token.scope}`), token.expires ? moment(token.expires) : t('never'), token.lastUsed || t('never'),
+			token.name || token.id, t(`scope.${token.scope}`), token.expires ? moment(token.expires) : t('never'), token.lastUsed ? moment(token.lastUsed, null) : t('never'),
 			revoke('tokens', token, token.name || token.id))), t('noTokens')));
-		links.replaceChildren(table(t('links'), [t('sort.name'), t('page.titles'), t('expires'), t('lastUsed'), t('acts')], named.links.map(link => row(
-			link.name, h('td.wide-text', link.count > 1 ? many('titles', link.count) : nameOf({url: link.url})), link.expires ? moment(link.expires) : t('never'), link.lastUsed || t('never'),
+		links.replaceChildren(table(t('links'), [t('sort.name'), t('leadsTo'), t('expires'), t('lastUsed'), t('acts')], named.links.map(link => row(
+			link.name, h('td.wide-text', link.count > 1 ? many('titles', link.count) : nameOf({url: link.url})), link.expires ? moment(link.expires) : t('never'), link.lastUsed ? moment(link.lastUsed, null) : t('never'),
 			revoke('links', link, link.name))), t('noLinks')));
 		// Each list has the number of all records.
 		if (held.damaged) links.append(h('p.bad-text', t('damagedGrants', {count: number(held.damaged)})));
@@ -64,7 +64,7 @@ export async function show(main, _, signal) {
 
 	async function refreshPlaying() {
 		const {playbacks} = await get('playbacks', signal);
-		playing.replaceChildren(table(t('playing'), [t('page.titles'), t('plays'), t('began'), t('lastAsked')], playbacks.map(one => row(
+		playing.replaceChildren(table(t('playing'), [t('aTitle'), t('plays'), t('began'), t('lastAsked')], playbacks.map(one => row(
 			h('td.wide-text', {dir: 'auto'}, one.id ? h('a', {href: `#/titles/${one.id}`}, nameOf(one)) : nameOf(one)),
 			h('td', {dir: 'auto'}, [t(`holder.${one.holder}`), one.holderName].filter(Boolean).join(': ')),
 			moment(one.began), one.open ? t('now') : moment(one.last))), t('nonePlays')));

@@ -41,6 +41,7 @@ async function show(moved) {
 	if (!api.currentSession()) return;
 	const {name, argument} = place();
 	if (OWNERS.includes(name) && !api.isOwner()) return location.replace('#/');
+	for (const old of document.querySelectorAll('#notes .bad')) old.remove();  // of the page before
 	life?.abort();
 	const mine = life = new AbortController();
 	document.body.dataset.page = name || 'shelf';
@@ -92,7 +93,7 @@ function frame() {
 		})] : []);
 }
 
-function welcome() {
+function welcome(isSpent = false) {
 	life?.abort();
 	document.body.dataset.page = 'welcome';
 	document.title = 'MediaVault';
@@ -100,7 +101,7 @@ function welcome() {
 	const name = h('input', {required: true, maxlength: 100, autocomplete: 'username', autocapitalize: 'none'});
 	const pin = h('input', {type: 'password', required: true, minlength: 4, maxlength: 64, autocomplete: 'current-password', inputmode: 'numeric'});
 	const send = h('button', {type: 'submit', class: 'main'}, t('signIn')), says = h('p.bad-text', {role: 'alert'});
-	main.replaceChildren(h('h1', t('welcome')),
+	main.replaceChildren(h('h1', t('welcome')), isSpent ? h('p.bad-text', {role: 'alert'}, t('spentTicket')) : '',
 		h('form.panel', {on: {submit: event => {
 			event.preventDefault();
 			busy(send, async () => {
@@ -147,7 +148,7 @@ async function begin() {
 			const signedIn = await api.start(ticket);
 			lost.replaceChildren();
 			frame();
-			return signedIn ? show() : welcome();
+			return signedIn ? show() : welcome(Boolean(ticket));
 		} catch (error) {
 			main.replaceChildren(h('h1', 'MediaVault'), h('p', t('away')));
 			let now;
@@ -161,7 +162,7 @@ async function begin() {
 api.on('connection', tellConnection);
 addEventListener('hashchange', () => {
 	const ticket = takeTicket();
-	if (ticket) return api.start(ticket).then(signedIn => { frame(); return signedIn ? show() : welcome(); }).catch(fail);
+	if (ticket) return api.start(ticket).then(signedIn => { frame(); return signedIn ? show() : welcome(true); }).catch(fail);
 	if (location.hash.startsWith('#/') || !location.hash) show(true);
 });
 addEventListener('keydown', moveFocus);

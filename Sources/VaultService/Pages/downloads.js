@@ -93,7 +93,7 @@ function newCard(changed) {
 		}
 		const text = nameOf(entry), share = entry.size ? entry.held / entry.size : entry.state === 'done' ? 1 : 0;
 		name.textContent = text;
-		name.setAttribute('href', `#/play/${entry.id}`);
+		if (entry.held || entry.state === 'done') name.setAttribute('href', `#/play/${entry.id}`); else name.removeAttribute('href');
 		tag.textContent = t(`state.${entry.state}`);
 		tag.className = `tag ${{failed: 'bad', done: 'good'}[entry.state] || ''}`;
 		progress.show(share);
@@ -101,7 +101,7 @@ function newCard(changed) {
 		says.textContent = [
 			entry.size ? t('ofSize', {held: bytes(entry.held), size: bytes(entry.size), share: percent(share)}) : bytes(entry.held),
 			rate && `${bytes(rate)}/s`, rate && entry.size && t('left', {time: clock((entry.size - entry.held) / rate)}),
-			entry.nextAttempt && t('nextAttempt', {time: moment(entry.nextAttempt, 'medium')}), !entry.queued && isRunning && t('byClient')]
+			entry.state === 'waiting' && entry.nextAttempt && t('nextAttempt', {time: moment(entry.nextAttempt, 'medium')}), !entry.queued && isRunning && t('byClient')]
 			.filter(Boolean).join(' · ');
 		const why = entry.problem?.detail || entry.problem?.title;
 		problem.hidden = !why;

@@ -1,7 +1,7 @@
 // The feeds that the vault follows; they fill the download queue.
 
-import {get, query, request} from './api.js';
-import {ask, busy, button, check, choice, field, h, many, moment, note, t} from './ui.js';
+import {get, on, query, request} from './api.js';
+import {ask, busy, button, check, choice, field, h, many, moment, note, t, waiting} from './ui.js';
 
 const PERIODS = [['', 'never'], ['3600', 'hourly'], ['86400', 'daily'], ['604800', 'weekly']];
 
@@ -44,5 +44,7 @@ export async function feeds(main, signal, changed) {
 		await refresh();
 	}
 
+	const later = waiting(1500, () => refresh().catch(() => {}), signal, true);
+	for (const event of ['download', 'many']) on(event, later, signal);
 	await refresh();
 }

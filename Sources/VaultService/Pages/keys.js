@@ -59,10 +59,10 @@ export async function show(main, _, signal) {
 	async function refresh() {
 		const [keys, audit, status, keyring] = await Promise.all(['keys', 'audit', 'status', 'keyring'].map(path => get(path, signal)));
 		facts(figures, [['current', number(keys.current)], ['runningAct', keys.act || '–'],
-			['unlockedBy', status.unlock.restsWithVault ? t('unlockedHere', {method: status.unlock.method}) : status.unlock.method],
+			['unlockedBy', status.unlock.restsWithVault ? t('unlockedHere', {method: t(`method.${status.unlock.method}`)}) : t(`method.${status.unlock.method}`)],
 			['memory', t(status.keysLocked ? 'memoryLocked' : 'memoryLoose')]]);
 		generations.replaceChildren(table(t('generations'), [t('number'), t('stateOf'), t('created'), t('titlesOnIt'), t('bytesOnIt'), t('backups'), t('acts')],
-			keys.generations.map(one => row(number(one.number), t(`generation.${one.state}`), moment(one.created), number(one.resources),
+			keys.generations.map(one => row(number(one.number), t(`generation.${one.state}`), moment(one.created), number(one.titles),
 				bytes(one.bytes), number(one.backups), one.state === 'active' && !one.resources ? retire(one) : one.resources ? t('stillNeeded') : '–')), t('none')));
 		slots.replaceChildren(table(t('slots'), [t('number'), t('sort.name'), t('method')], keyring.slots.map(slot => row(
 			number(slot.number), slot.label, t(`method.${slot.method}`))), t('none')));
@@ -71,7 +71,7 @@ export async function show(main, _, signal) {
 			h('p', {class: audit.sound ? 'good-text' : 'bad-text'}, !audit.receipts.length && audit.sound ? t('noReceipts')
 				: audit.sound ? t(audit.anchored ? 'auditSound' : 'auditLoose', {count: number(audit.receipts.length)})
 					: t('auditBad', {faults: audit.faults.map(fault => `${fault.line}: ${fault.kind}`).join(', ')})),
-			last.length ? table(t('receipts'), [t('number'), t('time'), t('act'), t('outcome'), t('generation'), t('titlesOnIt')], last.map(receipt => row(
+			last.length ? table(t('receipts'), [t('number'), t('time'), t('act'), t('outcome'), t('generation'), t('keysChanged')], last.map(receipt => row(
 				number(receipt.sequence), moment(receipt.time, 'medium'), receipt.act, receipt.outcome, number(receipt.generation),
 				receipt.resources === undefined ? '–' : number(receipt.resources))), '') : '');
 	}

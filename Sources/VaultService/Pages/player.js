@@ -1,6 +1,6 @@
 // The player: plays a title, draws what is held of it, and says before what will not play without the network.
 
-import {get, on, request} from './api.js';
+import {get, isOwner, on, request} from './api.js';
 import {amounts, button, choice, clock, fail, h, heldText, holes, nameOf, number, percent, ranges, svg, t}
 	from './ui.js';
 import {coverOf, showCover} from './covers.js';
@@ -109,8 +109,10 @@ export async function show(main, id, signal) {
 		seek.setAttribute('aria-valuetext', t(isHole ? 'placeHole' : 'place', {now: clock(now), length: clock(length)}));
 	}
 
-	on('resource', change => { if (change.id === id) { item = change.resource; tellHeld(); } }, signal);
-	on('removed', change => { if (change.id === id) say(t('wasRemoved')); }, signal);
+	let isGone = false;
+	on('resource', change => { if (change.id === id) { isGone = false; item = change.resource; tellHeld(); } }, signal);
+	const gone = () => t(isOwner() ? 'wasRemoved' : 'notShared');
+	on('removed', change => { if (change.id === id) { isGone = true; held.textContent = ''; say(gone()); } }, signal);
 	on('many', async () => { item = await get(`resources/${id}`, signal).catch(() => item); tellHeld(); }, signal);
 
 	// ---- Where one was. Only what has played is kept, and nothing while the place is still to be found again.
@@ -179,6 +181,7 @@ export async function show(main, id, signal) {
 			}
 			return say(kind && !isWhole() ? t('notHeldHere') : t('cannotPlay', {type: item.type || '?'}), button(t('tryAgain'), () => again(place)));
 		}
+		if ([401, 403, 404].includes(answer.status) && (isGone || !isOwner())) return say(gone());
 		const problem = await answer.json().catch(() => ({}));
 		const after = gap && at(gap[1]) !== null && gap[1] < item.size ? at(gap[1]) + 1 : null;
 		say(h('span', t('notHeldHere'), ' ', h('small', problem.detail || '')),

@@ -21,7 +21,7 @@ export async function show(main, _, signal) {
 	const text = options => h('input', {autocomplete: 'off', ...options}), count = options => text({type: 'number', ...options});
 	// Each control: how it shows a setting, and what it sends if it was changed.
 	const controls = {
-		mode: [choice(['default', 'online', 'prefer-vault', 'offline', 'no-store'].map(key => [key, t(`mode.${key}`)])), value => value || 'default', value => value],
+		mode: [choice(['default', 'online', 'prefer-vault', 'offline', 'no-store'].map(key => [key, t(key === 'default' ? 'set.modeDefault' : `mode.${key}`)])), value => value || 'default', value => value],
 		maxSize: [text(), exact, value => value || 0],
 		maxAge: [count({min: 0, step: 'any'}), value => value ? String(value / DAY) : '', value => Math.round(Number(value) * DAY)],
 		minFree: [text(), value => value === null ? '' : value === 0 ? '0' : exact(value), value => value === '' ? 'default' : value === '0' ? 0 : value],

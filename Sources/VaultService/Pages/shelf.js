@@ -1,6 +1,6 @@
 // The shelf: a card for each title. Only the cards near the window exist, so ten thousand titles cost no more than fifty.
 
-import {get, on, query} from './api.js';
+import {get, isOwner, on, query} from './api.js';
 import {showCover} from './covers.js';
 import {positions} from './positions.js';
 import {amounts, bytes, chooser, choice, clock, fail, h, heldText, many, nameOf, remember, t, waiting} from './ui.js';
@@ -51,7 +51,7 @@ export async function show(main, _, signal) {
 				listed.items = items;
 				view.show(items);
 				count.textContent = items.length ? `${many('titles', items.length)}${after ? ' …' : ''}`
-					: search || filter ? t('nothingFound') : t('emptyShelf');
+					: search || filter ? t('nothingFound') : t(isOwner() ? 'emptyShelf' : 'nothingShared');
 			}
 			await new Promise(done => setTimeout(done, 30));
 		} while (after && !signal.aborted);

@@ -35,6 +35,7 @@ export async function show(main, _, signal) {
 		const top = amounts(items[0] || {bytes: 0}).held || 1;
 		largest.replaceChildren(...items.map(item => {
 			const name = nameOf(item), show = bar(amounts(item).held / top, name);
+			show.classList.add('sum');
 			return h('li', h('div.line', h('a.name', {href: `#/titles/${item.id || ''}`, dir: 'auto'}, name), h('span.soft', bytes(amounts(item).held), ', ', heldText(item))), show);
 		}));
 	}

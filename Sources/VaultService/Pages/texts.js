@@ -19,6 +19,7 @@ page.settings|Settings|Einstellungen
 signedInAs|Signed in as {name}|Angemeldet als {name}
 owner|the owner|Eigentümer
 signOut|Sign out|Abmelden
+spentTicket|This link was used, or is older than a minute. Make another one.|Dieser Link wurde schon genutzt, oder ist älter als eine Minute. Machen Sie einen neuen.
 welcome|Open the vault|Den Tresor öffnen
 signIn|Sign in|Anmelden
 viewerName|Name|Name
@@ -52,12 +53,13 @@ filter.partial|Held in part|Teilweise da
 filter.pinned|Pinned|Angeheftet
 sort|Sort by|Ordnen nach
 sort.name|Name|Name
-sort.played|Last played|Zuletzt gespielt
+sort.played|Last used|Zuletzt genutzt
 sort.added|Last added|Zuletzt hinzugefügt
 sort.size|Size|Größe
 titles|{count} titles|{count} Titel
 titles1|1 title|1 Titel
 nothingFound|No title matches.|Kein Titel passt.
+nothingShared|Nothing is shared with you yet.|Noch wird nichts mit Ihnen geteilt.
 emptyShelf|The vault is empty. Add a title on the page Downloads.|Der Tresor ist leer. Fügen Sie auf der Seite Downloads einen Titel hinzu.
 heldWhole|held whole|ganz da
 heldShare|{share} held|{share} da
@@ -104,6 +106,7 @@ jumpHeld|Go on at {time}|Bei {time} weiter
 cannotPlay|This browser cannot play this title ({type}). Another player may: see “mediavault url”.|Dieser Browser kann den Titel nicht abspielen ({type}). Vielleicht ein anderer: siehe „mediavault url“.
 noHls|This browser cannot play HLS titles. Safari, a newer Chrome and mpv can: see “mediavault url”.|Dieser Browser kann keine HLS-Titel abspielen. Safari, ein neueres Chrome und mpv können es: siehe „mediavault url“.
 noDash|Browsers cannot play DASH titles. mpv and VLC can: see “mediavault url”.|Browser können keine DASH-Titel abspielen. mpv und VLC können es: siehe „mediavault url“.
+notShared|This title is not shared with you any more.|Dieser Titel wird nicht mehr mit Ihnen geteilt.
 wasRemoved|This title was removed from the vault.|Dieser Titel wurde aus dem Tresor entfernt.
 keyWords|Keys: Space plays and pauses, ← → jump, 0 to 9 go to a tenth, < > change the speed, M mutes, F fills the screen, P is picture in picture, N is next.|Tasten: Leertaste spielt und hält an, ← → springen, 0 bis 9 gehen zu einem Zehntel, < > ändern das Tempo, M Ton, F Vollbild, P Bild im Bild, N nächster Titel.
 # Words of several pages
@@ -209,6 +212,7 @@ allTitles|All titles|Alle Titel
 fetchRest|Fetch the rest|Den Rest holen
 mode|Mode|Modus
 mode.default|As the vault|Wie der Tresor
+set.modeDefault|As the service was started|Wie der Dienst gestartet wurde
 mode.online|Online|Online
 mode.prefer-vault|Vault first|Erst der Tresor
 mode.offline|Offline|Offline
@@ -241,7 +245,7 @@ fact.class|Kept as|Gehalten als
 fact.id|Id|Kennung
 fact.type|Type|Art
 fact.added|Added|Hinzugefügt
-fact.played|Last played|Zuletzt gespielt
+fact.played|Last used|Zuletzt genutzt
 fact.generation|Generation of keys|Schlüsselgeneration
 fact.url|Address|Adresse
 fact.files|Files|Dateien
@@ -262,7 +266,7 @@ goesNext|What goes first when space is needed|Was zuerst geht, wenn Platz fehlt
 goesNextWords|What was only played goes before downloads, and what was played longest ago goes first. Pinned titles stay.|Was nur gespielt wurde, geht vor Downloads, und was am längsten nicht gespielt wurde, geht zuerst. Angeheftete Titel bleiben.
 goesNone|No limit takes anything away.|Keine Grenze nimmt etwas weg.
 goesAt|goes in any case: {time}|geht auf jeden Fall: {time}
-playedAt|last played {time}|zuletzt gespielt {time}
+playedAt|last used {time}|zuletzt genutzt {time}
 roomLeft|{bytes} are left until the limit.|Bis zur Grenze sind {bytes} übrig.
 roomNone|The limit is reached.|Die Grenze ist erreicht.
 noLimit|no limit|keine Grenze
@@ -305,6 +309,7 @@ generation.retiring|being retired|geht außer Dienst
 generation.retired|retired|außer Dienst
 stateOf|State|Stand
 created|Created|Angelegt
+keysChanged|Keys changed|Geänderte Schlüssel
 titlesOnIt|Titles|Titel
 bytesOnIt|Bytes|Bytes
 backups|Backups|Sicherungen
@@ -337,9 +342,13 @@ viewerCode|Let the camera of their device read the code, or open the address on 
 noViewers|There are no viewers. Add them on the page Access.|Es gibt keine Zuschauer. Legen Sie sie auf der Seite Zugang an.
 share|Share|Teilen
 shareTitle|Share “{name}” with|„{name}“ teilen mit
+shareUnnamed|It has no name: viewers see only its id. Rename it first.|Er hat keinen Namen: Zuschauer sehen nur seine Kennung. Benennen Sie ihn zuerst.
+seesAll|{name} (sees all titles)|{name} (sieht alle Titel)
 shareWords|They can play it at once, and no longer when you take it back.|Sie können es sofort spielen, und nicht mehr, wenn Sie es zurücknehmen.
 playing|Playing now|Wird gerade gespielt
 playingWords|What players ask the service for, and through whose links. A player that has stopped stays here for a minute and a half.|Was Abspieler vom Dienst verlangen, und durch wessen Links. Ein Abspieler, der aufgehört hat, bleibt hier anderthalb Minuten stehen.
+aTitle|Title|Titel
+leadsTo|Leads to|Führt zu
 plays|Played by|Gespielt von
 began|Since|Seit
 lastAsked|Last request|Letzte Anfrage
@@ -353,6 +362,7 @@ sessions|Signed-in browsers|Angemeldete Browser
 sessionsWords|The owner is signed out after a week, or after 12 hours without use; a viewer after 90 days, or after 14 without use.|Der Eigentümer wird nach einer Woche abgemeldet, oder nach 12 Stunden ohne Nutzung; ein Zuschauer nach 90 Tagen, oder nach 14 ohne Nutzung.
 otherDevice|Sign another device in|Ein weiteres Gerät anmelden
 otherDeviceWords|Let its camera read the code, or open the address on it. It is good once, for a minute, and the device can then do everything that you can.|Lassen Sie seine Kamera den Code lesen, oder öffnen Sie dort die Adresse. Sie gilt einmal, eine Minute lang, und das Gerät darf dann alles, was Sie dürfen.
+linkIsHere|This address leads to this machine alone. For another device, open the pages by a name that it can reach, with TLS.|Diese Adresse führt nur zu diesem Gerät. Öffnen Sie für ein anderes die Seiten unter einem Namen, den es erreicht, mit TLS.
 code|The address as a code for a camera|Die Adresse als Code für eine Kamera
 browser|Browser|Browser
 thisOne|this one|dieser
@@ -411,7 +421,7 @@ fact.downloads|Downloads|Downloads
 storeGood|stores|speichert
 chart.fetched|Fetched|Geholt
 chart.served|Sent to players|An Abspieler gesendet
-chart.playing|Titles being played|Titel, die gespielt werden
+chart.playing|Titles that players ask for|Titel, nach denen Abspieler fragen
 chart.held|Media held|Medien, die da sind
 chart.running|Downloads running|Laufende Downloads
 chartSays|{title}: {now} now, at most {top}|{title}: jetzt {now}, höchstens {top}

@@ -82,7 +82,7 @@ export async function show(main, id, signal) {
 	// Saves the bytes as the origin sent them. A folder of several files is for the command: a browser saves one file.
 	async function saveCopy() {
 		const isManifest = item.kind || item.title || /mpegurl|dash\+xml/i.test(item.type || '');
-		if (isManifest) return void await ask(t('saveCopyOf', {name: nameOf(item)}), [t('saveCopyFolder')], null, {cancel: t('close')});
+		if (isManifest) return void await ask(t('saveCopy'), [t('saveCopyFolder')], null, {cancel: t('close')});
 		if (!await ask(t('saveCopyOf', {name: nameOf(item)}), [t('saveCopyWords')], t('saveCopyAct'))) return;
 		const {path} = await request('POST', 'links', {id}, signal);
 		if (!path.startsWith('/media/')) throw new Error(t('failed'));

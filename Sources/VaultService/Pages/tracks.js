@@ -9,6 +9,7 @@ const PLAYLIST = 'application/vnd.apple.mpegurl';
 const MAX_PLAYLIST = 8 << 20, MAX_TEXT = 4 << 20, MAX_START = 1 << 16;  // bytes that are read
 const AHEAD = 60;  // seconds of subtitles that are fetched before they show
 const RETRY = 20_000;  // milliseconds
+const MOST = 40;  // segments of subtitles in that time
 
 // The languages that were chosen last, for the next title. They are forgotten with the page, and nothing stores them.
 const wanted = {audio: null, subtitles: null};
@@ -66,9 +67,9 @@ export function trackChoices(video, kind, {place, says, reopen, signal}) {
 	// ---- The choices
 
 	const named = (one, at) => one.label || one.name || one.language || number(at + 1);
-	const offer = (label, list, now, none, act) => choice(
+	const offer = (label, list, now, none, act) => h('label', h('span', label), choice(
 		[...none ? [['', none]] : [], ...list.map((one, at) => [String(at), named(one, at)])], now < 0 ? '' : String(now),
-		{'aria-label': label, on: {change: event => act(event.target.value === '' ? null : Number(event.target.value))}});
+		{'aria-label': label, on: {change: event => act(event.target.value === '' ? null : Number(event.target.value))}}));
 
 	function list() {
 		place.replaceChildren();
@@ -108,7 +109,7 @@ export function trackChoices(video, kind, {place, says, reopen, signal}) {
 		}
 		track ||= video.addTextTrack('subtitles', t('subtitles'));
 		track.mode = 'showing';
-		const begun = {key: rendition.key, address: rendition.address, isRoom: room(), list: null, waits: 0, isBusy: false};
+		const begun = {key: rendition.key, address: rendition.address, isRoom: room(), list: null, waits: 0, taken: 0, isBusy: false};
 		come(begun);
 		return begun;
 	}
@@ -119,10 +120,13 @@ export function trackChoices(video, kind, {place, says, reopen, signal}) {
 		mine.isBusy = true;
 		try {
 			mine.list ||= segments((await textOf(mine.address, MAX_PLAYLIST, signal)).text, mine.address).segments;
-			for (let next; next = nearest(mine);) {
-				await take(next, mine);
+			for (let next; mine.taken < MOST && (next = nearest(mine));) {
 				next.isTaken = true;
+				mine.taken++;
+				await take(next, mine).catch(error => { next.isTaken = false; throw error; });
 			}
+			// A playlist of very many short pieces must not keep the network busy.
+			if (mine.taken >= MOST) Object.assign(mine, {waits: Date.now() + RETRY, taken: 0});
 		} catch (error) {
 			if (signal.aborted) return;
 			mine.waits = Date.now() + RETRY;
@@ -137,8 +141,8 @@ export function trackChoices(video, kind, {place, says, reopen, signal}) {
 
 	async function take(segment, mine) {
 		const {text, isCut} = await textOf(segment.address, MAX_TEXT, signal), read = parse(text);
-		if (mine !== reading) return;
 		const later = read?.map ? shift(read.map, await begins()) : 0;
+		if (mine !== reading) return;
 		says(read ? isCut ? t('subtitlesCut') : '' : t('subtitlesUnread'));
 		for (const {start, end, text, settings} of read?.cues || []) {
 			const cue = {start: start + later, end: end + later, text};

@@ -8,7 +8,8 @@ import {ask, button, busy, check, field, h, nameOf, note, number, row, t, table}
 export async function passOn(title, words, order) {
 	const {ticket} = await request('POST', 'tickets', {use: 'session', ...order});
 	const link = `${location.origin}/#ticket=${ticket}`;
-	await ask(title, [words, code(link, t('code')), h('code.secret', {tabindex: 0}, link)].filter(Boolean), null, {cancel: t('close')});
+	const isHere = /^(127\.|localhost$|\[::1\]$)/.test(location.hostname);
+	await ask(title, [words, isHere && h('p.bad-text', t('linkIsHere')), code(link, t('code')), h('code.secret', {tabindex: 0}, link)].filter(Boolean), null, {cancel: t('close')});
 }
 
 const pinField = () => h('input', {type: 'password', minlength: 4, maxlength: 64, autocomplete: 'new-password', inputmode: 'numeric'});
@@ -56,8 +57,8 @@ export async function share(item) {
 	const [people, shared] = await Promise.all([get('viewers'), get('shares')]);
 	if (!people.viewers.length) return note(t('noViewers'));
 	const now = new Set(shared.shares.find(one => one.id === item.id)?.viewers || []);
-	const boxes = people.viewers.map(viewer => [viewer, check(viewer.name, {checked: viewer.sharesAll || now.has(viewer.id), disabled: viewer.sharesAll})]);
-	if (!await ask(t('shareTitle', {name: nameOf(item)}), [t('shareWords'), ...boxes.map(([, box]) => h('p', box.label))], t('save'))) return;
+	const boxes = people.viewers.map(viewer => [viewer, check(viewer.sharesAll ? t('seesAll', {name: viewer.name}) : viewer.name, {checked: viewer.sharesAll || now.has(viewer.id), disabled: viewer.sharesAll})]);
+	if (!await ask(t('shareTitle', {name: nameOf(item)}), [t('shareWords'), !item.name && h('p.bad-text', t('shareUnnamed')), ...boxes.map(([, box]) => h('p', box.label))], t('save'))) return;
 	for (const [viewer, {box}] of boxes)
 		if (!box.disabled && box.checked !== now.has(viewer.id))
 			await request('POST', 'shares', {resources: [item.id], viewer: viewer.id, shared: box.checked});

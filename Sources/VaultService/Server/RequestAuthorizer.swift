@@ -46,7 +46,9 @@ struct RequestAuthorizer: Sendable {
             guard !changes || gate.isFromOwnPage(admission.request) else { return ErrorAnswer.crossSitePage }
             access = found
         }
-        guard access.scope >= scope else { return ErrorAnswer.insufficientScope(scope) }
+        guard access.scope >= scope else {
+            return access.viewer == nil ? ErrorAnswer.insufficientScope(scope) : ErrorAnswer.notForViewers
+        }
         return note(access, in: &context)
     }
 

@@ -41,6 +41,16 @@ struct FeedPicturesTests {
         #expect(origin.asked.withLock(\.self) == 1)
     }
 
+    @Test("A host that was too slow counts as slow for an hour; of too many, all get another chance")
+    func slow() {
+        let (pictures, now) = (FeedPictures(), ContinuousClock.now)
+        pictures.noteSlow("a.example", now: now)
+        #expect(pictures.isSlow("a.example", now: now + .seconds(3599)) && !pictures.isSlow("b.example", now: now))
+        #expect(!pictures.isSlow("a.example", now: now + .seconds(3600)))
+        for number in 0..<256 { pictures.noteSlow("\(number).example", now: now) }
+        #expect(!pictures.isSlow("a.example", now: now) && pictures.isSlow("255.example", now: now))
+    }
+
     @Test("One that is requested otherwise, or that is an hour old, is asked for again, as is one after an error")
     func again() async throws {
         let (pictures, origin) = (FeedPictures(), Origin())

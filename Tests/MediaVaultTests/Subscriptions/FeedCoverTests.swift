@@ -75,6 +75,18 @@ struct FeedCoverTests {
         await vault.close()
     }
 
+    @Test("A host that took too long for a picture is not asked for another, so that downloads do not wait for it")
+    func slow() async throws {
+        let vault = try await fixture.open()
+        published.put("/show.jpg", Media.jpeg())
+        publish([("/a.mp4", nil)])
+        vault.loaders.feedPictures.noteSlow(fixture.origin.url("/show.jpg").authority)
+        try await sync(vault)
+        #expect(try await vault.summary(of: reference("/a.mp4"))?.isWhole == true)
+        #expect(requests("/show.jpg") == 0)
+        await vault.close()
+    }
+
     @Test("A fetch without a queue takes the picture, too, and a queue takes it after a restart")
     func ways() async throws {
         published.put("/show.jpg", Media.jpeg())

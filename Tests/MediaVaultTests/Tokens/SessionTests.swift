@@ -168,6 +168,11 @@ struct SessionTests {
         #expect(!vault.tokens.isValid(inFirst, now: now), "what is running ends, too")
         #expect(vault.issued(.sessions).map(\.id) == [other.grant.id])
         #expect(vault.tokens.access(bySession: other.secret, now: now) != nil)
+        // Its ticket was taken back just before.
+        let late = await #expect(throws: VaultError.self) {
+            try await vault.beginSession(of: nil, in: nil, by: inFirst, endingFormer: nil)
+        }
+        #expect(late?.code == .busy && vault.issued(.sessions).count == 1)
         await vault.close()
     }
 }

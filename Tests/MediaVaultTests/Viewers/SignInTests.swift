@@ -107,18 +107,30 @@ struct SignInTests {
         #expect(taken == ["a1", "owner", "b1", "a2", "c1", "a3", "a4", nil])
     }
 
-    @Test("So many callers wait from one address, and so many in all; the owner waits beside them")
+    @Test(
+        "So many callers wait from one address and in all; then the fullest address loses its last, but never the owner"
+    )
     func bounds() {
         var turns = Turns<Int>()
-        let own = (0...Turns<Int>.maxOfAddress).map { turns.add($0, from: [0]) }
-        #expect(own == Array(repeating: true, count: Turns<Int>.maxOfAddress) + [false])
-        let others = (Turns<Int>.maxOfAddress...Turns<Int>.maxCount).map { turns.add($0, from: [1, UInt8($0)]) }
-        #expect(others.last == false && others.dropLast().allSatisfy(\.self) && turns.count == Turns<Int>.maxCount)
-        let isOwnerAdmitted = turns.add(99, from: nil)
+        let (most, count) = (Turns<Int>.maxOfAddress, Turns<Int>.maxCount)
+        let own = (0...most).map { turns.add($0, from: [0]) }
+        #expect(own == Array(repeating: nil, count: most) + [most])
+        let others = (most..<count).map { turns.add($0, from: [1, UInt8($0 / most)]) }
+        #expect(others.allSatisfy { $0 == nil } && turns.count == count)
+        // Each of the first addresses is full: a newcomer takes the last place of one.
+        let displaced = turns.add(100, from: [2])
+        #expect((displaced ?? 0) % most == most - 1 && turns.count == count)
+        let owner = turns.add(99, from: nil)
         let next = [turns.next(), turns.next()]
-        #expect(isOwnerAdmitted && next == [99, 0])
-        let isAdmitted = turns.add(-1, from: [2])
-        #expect(isAdmitted, "there is space again")
+        #expect(owner == nil && next == [99, 0])
+    }
+
+    @Test("If one caller waits from each of many addresses, a newcomer is refused")
+    func crowded() {
+        var turns = Turns<Int>()
+        for number in 0..<Turns<Int>.maxCount { _ = turns.add(number, from: [1, UInt8(number)]) }
+        let refused = turns.add(-1, from: [2])
+        #expect(refused == -1 && turns.count == Turns<Int>.maxCount)
     }
 
     @Test("The owner sets a PIN before strangers who wait to sign in")

@@ -79,6 +79,25 @@ struct ActivityTests {
         }
     }
 
+    @Test(
+        "A playback begins with the first part of its title, however many follow; a title that was removed is not named"
+    )
+    func parts() async throws {
+        let origin = try Self.origin()
+        defer { origin.stop() }
+        try await RunningService.run(over: try await TestVault()) { service in
+            let show = origin.url("/show/x.m3u8")
+            for try await _ in service.vault.download(show) {}
+            let path = service.vault.tokens.playbackPath(for: show, expires: Self.end)
+            for part in try await Self.play(path, of: service) { _ = try await Self.play(part, of: service) }
+            let kept = service.server.api.playbacks.all(at: Self.end - 60)
+            #expect(kept.count == 1, "the parts have the link of their title")
+            #expect(try await Self.playbacks(of: service).map(\.url) == [show.absoluteString])
+            _ = try await service.vault.remove(MediaReference(show))
+            #expect(try await Self.playbacks(of: service) == [])
+        }
+    }
+
     @Test("A link that a program made with its token is listed under the token")
     func token() async throws {
         let origin = try Self.origin()
