@@ -115,6 +115,56 @@ struct SessionTests {
         await vault.close()
     }
 
+    @Test("The session of a viewer ends after ninety days however much it is used")
+    func viewing() async throws {
+        let fixture = try await fixture()
+        let vault = try await fixture.open()
+        let anna = try await vault.viewers.add("Anna")
+        let begun = try await vault.beginSession(of: anna.id, in: nil, endingFormer: nil)
+        let (created, end) = (begun.grant.created, begun.grant.created + 90 * AccessGrant.day)
+        for time in stride(from: created, to: end, by: Int(AccessGrant.maxIdleViewing)) {
+            #expect(vault.tokens.access(bySession: begun.secret, now: time) != nil, "\(time - created) s")
+        }
+        // It may have been written down a moment after the request.
+        #expect(vault.tokens.access(bySession: begun.secret, now: end - 60) != nil)
+        #expect(vault.tokens.access(bySession: begun.secret, now: end) == nil)
+        await vault.close()
+    }
+
+    @Test("What the vault keeps of a session has neither half of its secret")
+    func kept() async throws {
+        let fixture = try await fixture()
+        let vault = try await fixture.open()
+        let begun = try await vault.beginSession(of: nil, in: "Firefox on Linux", endingFormer: nil)
+        let kept = try vault.store.grants().grants.filter { $0.kind.family == .sessions }
+        #expect(kept.map(\.id) == [begun.grant.id])
+        let text = kept.map { String(decoding: JSONValue.object($0.record.members).canonical, as: UTF8.self) }.joined()
+        for half in [begun.secret.cookie, begun.secret.proof] {
+            let mac = try #require(AccessToken(half)).mac
+            for form in [String(half.suffix(40)), Base64.encode(mac), Base64.encodeForURL(mac)] {
+                #expect(!text.contains(form))
+            }
+        }
+        await vault.close()
+    }
+
+    @Test("The owner has 64 sessions; another one ends the one that was unused for longest, and none of a viewer")
+    func mostOfOwner() async throws {
+        let fixture = try await fixture()
+        let vault = try await fixture.open()
+        let anna = try await vault.viewers.add("Anna")
+        let viewer = try await vault.beginSession(of: anna.id, in: nil, endingFormer: nil)
+        var begun: [BegunSession] = []
+        for _ in 0..<64 { begun.append(try await vault.beginSession(of: nil, in: nil, endingFormer: nil)) }
+        #expect(vault.issued(.sessions).count == 65)
+        let later = now + 2 * begun[0].grant.usePeriod
+        for session in begun.dropFirst() { _ = vault.tokens.access(bySession: session.secret, now: later) }
+        let last = try await vault.beginSession(of: nil, in: nil, endingFormer: nil)
+        let left = Set(begun.dropFirst().map(\.grant.id) + [viewer.grant.id, last.grant.id])
+        #expect(Set(vault.issued(.sessions).map(\.id)) == left)
+        await vault.close()
+    }
+
     @Test("Of very many sessions their holder's own that was unused for longest ends, and nothing of others")
     func most() async throws {
         let fixture = try await fixture()

@@ -1,6 +1,10 @@
 import Foundation
 import HTTPTypes
+import Hummingbird
+import Logging
 import MediaVault
+import NIOCore
+import NIOEmbedded
 import Testing
 import VaultModel
 
@@ -11,8 +15,10 @@ struct SessionRouteTests {
     private static let path = "/api/v1/sessions"
 
     /// Signs in as a page does; returns the value of the cookie's field, and the proof.
-    private static func signIn(to service: RunningService) async throws -> (cookie: String, proof: String) {
-        let ticket = try service.server.api.tickets.issue(.session, for: nil).text
+    private static func signIn(
+        to service: RunningService, with ticket: String? = nil
+    ) async throws -> (cookie: String, proof: String) {
+        let ticket = try ticket ?? service.server.api.tickets.issue(.session, for: nil).text
         let answer = try #require(await begin(with: ticket, on: service))
         #expect(answer.head.status == 201)
         let begun = try JSONText.read(BegunSessionDocument.self, from: answer.body)
@@ -110,6 +116,7 @@ struct SessionRouteTests {
             #expect(try await status(["Cookie": shadowed, "X-Session-Proof": proof]) == 200)
             #expect(try await status(["Cookie": other.cookie, "X-Session-Proof": proof]) == 401)
             #expect(try await status(["Cookie": cookie, "X-Session-Proof": proof, "Authorization": "Basic a"]) == 401)
+            #expect(try await status(["Cookie": cookie, "X-Session-Proof": proof, "x-session-proof": "x"]) == 401)
             let session: KeyValuePairs = ["Cookie": cookie, "X-Session-Proof": proof]
             #expect(try await status(session, "POST", "/api/v1/revocations") == 403, "nothing says who sent it")
             for (field, value, expected) in [
@@ -121,6 +128,51 @@ struct SessionRouteTests {
                 #expect(try await status(fields, "POST", "/api/v1/tickets") == expected, "\(field): \(value)")
             }
             #expect(try await status(session, "GET", "/metrics") == 200)
+        }
+    }
+
+    @Test("Whatever changes something in a session comes from the service's own page, by any method")
+    func changes() async throws {
+        try await RunningService.run(over: try await TestVault()) { service in
+            let (cookie, proof) = try await Self.signIn(to: service)
+            for (method, path) in [
+                ("DELETE", "session"), ("DELETE", "sessions?all=true"), ("PATCH", "settings"),
+                ("PUT", "resources/aaaaaaaa/position"), ("POST", "locks"),
+            ] {
+                let answer = try await service.client().ask(
+                    method, "/api/v1/\(path)", host: service.host,
+                    fields: ["Cookie": cookie, "X-Session-Proof": proof])
+                #expect(answer?.head.status == 403, "\(method) \(path)")
+            }
+            #expect(service.vault.issued(.sessions).count == 1 && !service.vault.isLocked)
+        }
+    }
+
+    @Test("A session ends with the token whose ticket began it, and with the viewer who is signed in")
+    func endsWith() async throws {
+        try await RunningService.run(over: try await TestVault()) { service in
+            func status(_ session: (cookie: String, proof: String)) async throws -> Int? {
+                try await service.client().ask(
+                    "GET", "/api/v1/session", host: service.host,
+                    fields: ["Cookie": session.cookie, "X-Session-Proof": session.proof])?.head.status
+            }
+            let admin = try await service.vault.createToken(.admin)
+            let made = try #require(
+                await service.client().ask(
+                    "POST", "/api/v1/tickets", host: service.host,
+                    fields: ["Authorization": "Bearer \(admin.text)", "Content-Type": "application/json"],
+                    body: #"{"use":"session"}"#))
+            let ticket = try JSONText.read(TicketDocument.self, from: made.body).ticket
+            let owner = try await Self.signIn(to: service, with: ticket)
+            let anna = try await service.vault.viewers.add("Anna")
+            let viewer = try await Self.signIn(
+                to: service, with: service.server.api.tickets.issue(.session, of: anna.id, for: nil).text)
+            #expect(try await [status(owner), status(viewer)] == [200, 200])
+            try await service.vault.revoke([admin.grant])
+            #expect(try await [status(owner), status(viewer)] == [401, 200])
+            // The viewer alone: their session is not ended by itself.
+            try await service.vault.viewers.remove(anna.id)
+            #expect(try await status(viewer) == 401)
         }
     }
 
@@ -246,6 +298,20 @@ struct SessionRouteTests {
         }
     }
 
+    @Test("A viewer whose PIN is taken away is signed out, and one whose name changes is not")
+    func pinTaken() async throws {
+        try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
+            let anna = try await service.vault.viewers.add("Anna", pin: PIN("2468"))
+            let session = try await service.vault.beginSession(of: anna.id, in: nil, endingFormer: nil)
+            for (change, left) in [(#""name":"Berta""#, [session.grant.id]), (#""hasPIN":false"#, [])] {
+                let answer = try await service.control(
+                    "PATCH", "/api/v1/viewers", body: #"{"id":"\#(anna.id.hex)",\#(change)}"#)
+                #expect(answer.head.status == 200)
+                #expect(service.vault.issued(.sessions).map(\.id) == left, "\(change)")
+            }
+        }
+    }
+
     @Test("A sign-in takes no more memory than it needs")
     func longBody() async throws {
         try await RunningService.run(over: try await TestVault()) { service in
@@ -273,6 +339,35 @@ struct SessionRouteTests {
             #expect(refused.status == 429)
             #expect((1...30).contains(refused["Retry-After"].flatMap { Int($0) } ?? 0))
         }
+    }
+
+    @Test("Very many who sign in from one address leave the turns of another address")
+    func addresses() async throws {
+        let vault = try await TestVault().open()
+        let api = APIResponder(vault: vault, metrics: ServiceMetrics())
+        @Sendable func status(_ number: Int, from address: String) async throws -> Int {
+            let channel = NIOAsyncTestingChannel()
+            channel.remoteAddress = try SocketAddress(ipAddress: address, port: 1)
+            var context = ServiceContext(source: ApplicationRequestContextSource(channel: channel, logger: .silent))
+            context.cookie = SessionCookie(port: 443, isSecure: true)
+            let body = ByteBuffer(string: #"{"name":"Name \#(number)","pin":"0000"}"#)
+            var head = HTTPRequest(method: .post, scheme: nil, authority: nil, path: Self.path)
+            head.headerFields[.contentLength] = String(body.readableBytes)
+            let request = Request(head: head, body: RequestBody(buffer: body))
+            return try await api.respond(to: request, about: .sessions, context: context).status.code
+        }
+        try await withThrowingTaskGroup(of: Int.self) { many in
+            for number in 0..<40 { many.addTask { try await status(number, from: "192.0.2.1") } }
+            while try await many.next() != 429 {}
+            // The queue is full of those at the first address.
+            let others = try await withThrowingTaskGroup(of: Int.self) { others in
+                for number in 40..<46 { others.addTask { try await status(number, from: "192.0.2.2") } }
+                return try await others.reduce(into: []) { $0.append($1) }
+            }
+            #expect(others == Array(repeating: 401, count: 6))
+            try await many.waitForAll()
+        }
+        await vault.close()
     }
 
     @Test("No browser signs in, and no page is served, over plain HTTP that other machines can reach")
