@@ -77,6 +77,18 @@ struct ShareTests {
         await vault.close()
     }
 
+    @Test("The position of a removed title does not come back with a restart")
+    func removedPosition() async throws {
+        try vault.viewers.setPosition(9_000, duration: nil, of: film, for: nil)
+        await vault.runPeriodicWork(now: .now + .seconds(16))
+        #expect(try vault.store.index.viewers().positions[nil]?.count == 1, "premise")
+        _ = try await vault.remove(MediaReference(fixture.url))
+        await vault.close()
+        let again = try await fixture.open()
+        #expect(try await again.viewers.positions(of: nil).isEmpty)
+        await again.close()
+    }
+
     @Test("Shares and positions stay with a title that gets another resource id, or is fetched again")
     func renamed() async throws {
         let viewers = vault.viewers

@@ -2,6 +2,7 @@ import Foundation
 import OriginTestSupport
 import Testing
 import VaultModel
+import VaultStorage
 import VaultTestSupport
 
 @testable import MediaVault
@@ -57,6 +58,37 @@ struct SignInTests {
         // Who has signed in begins again.
         #expect(try await error(vault.viewers, "Anna", "0000") == Viewers.wrongNameOrPIN)
         #expect(try await vault.viewers.signIn(name: "Anna", pin: PIN("2468")) == anna.id)
+        await vault.close()
+    }
+
+    @Test("A wrong try is written down before it is answered")
+    func written() async throws {
+        let vault = try await open()
+        try await vault.viewers.add("Anna", pin: PIN("2468"))
+        for count in 1...2 {
+            _ = try await error(vault.viewers, "Anna", "0000")
+            #expect(try vault.store.index.viewers().viewers.map(\.tries.wrong) == [count])
+        }
+        await vault.close()
+    }
+
+    @Test("A name that no viewer has, and a viewer without a PIN, take as long as a wrong PIN")
+    func time() async throws {
+        let vault = try await open()
+        try await vault.viewers.add("Anna", pin: PIN("2468"))
+        try await vault.viewers.add("Berta")
+        var least: [String: Duration] = [:]
+        // In turns, because the machine may be busy for a while.
+        for _ in 0..<4 {
+            for name in ["Anna", "Nobody", "Berta"] {
+                let start = ContinuousClock.now
+                _ = try await error(vault.viewers, name, "0000")
+                least[name] = min(least[name] ?? .seconds(3600), .now - start)
+            }
+        }
+        // The derivation takes far longer than all the rest.
+        let known = try #require(least["Anna"])
+        for name in ["Nobody", "Berta"] { #expect(least[name] ?? .zero > known / 8, "\(least)") }
         await vault.close()
     }
 

@@ -127,6 +127,26 @@ struct ViewerRowTests {
         try store.close()
     }
 
+    @Test("Two rows that were exchanged within their table open neither", arguments: ["viewer", "share", "position"])
+    func exchanged(table: String) throws {
+        let (viewer, other) = (try fill(), try store.addMedia("other", length: 9).id)
+        try store.write(try Self.viewer("Berta"))
+        try store.write([other: TitleShare(title: TitleID(of: other), viewers: [viewer.id])])
+        try store.index.write { db in
+            let rows = try Row.fetchAll(db, sql: "SELECT id, record FROM \(table)")
+            #expect(rows.count == 2, "premise")
+            for (one, two) in [(rows[0], rows[1]), (rows[1], rows[0])] {
+                try db.execute(
+                    sql: "UPDATE \(table) SET record = ? WHERE id = ?",
+                    arguments: [two["record"] as Data, one["id"] as Data])
+            }
+        }
+        let found = try store.index.viewers()
+        #expect(found.unreadable == 2)
+        #expect([found.viewers.count, found.shares.count, found.positions.count].sorted() == [0, 2, 2])
+        try store.close()
+    }
+
     @Test("A vault without the tables opens to read and to write, and gets them")
     func older() throws {
         try store.close()
