@@ -109,6 +109,36 @@ struct ViewerRouteTests {
         }
     }
 
+    @Test("A title that is not shared has the answers of one that does not exist, whatever is asked of it")
+    func unshared() async throws {
+        try await serving(["one", "two"]) { service, _, ids in
+            let vault = service.vault
+            let anna = try await vault.viewers.add("Anna")
+            try await vault.viewers.share([ids[0]], with: anna.id)
+            for id in ids {
+                try await vault.setCover([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A], of: vault.reference(of: id))
+            }
+            let viewer = AskingViewer(vault, anna.id)
+            let none = try #require(TitleID("aaaaaaaa"))
+            for (method, path, body) in [
+                ("GET", "resources/{id}", ""), ("GET", "resources/{id}/cover", ""),
+                ("PUT", "resources/{id}/position", #"{"seconds":1}"#), ("POST", "links", #"{"id":"{id}"}"#),
+            ] {
+                func ask(_ id: TitleID) async throws -> (status: Int, head: HTTPFields, body: String) {
+                    try await viewer.ask(
+                        method, path.replacing("{id}", with: "\(id)"), body.replacing("{id}", with: "\(id)"))
+                }
+                let (hidden, missing) = (try await ask(ids[1]), try await ask(none))
+                #expect(try await ask(ids[0]).status == 200, "\(method) \(path)")
+                #expect(hidden.status == 404 && hidden.status == missing.status, "\(method) \(path)")
+                #expect(hidden.head == missing.head && hidden.body == missing.body, "\(method) \(path)")
+            }
+            #expect(try await viewer.ask("GET", "positions").body.contains(ids[0].description))
+            try await vault.viewers.share([ids[0]], with: anna.id, isShared: false)
+            #expect(try await viewer.ask("GET", "positions").body.contains(#""positions":[]"#))
+        }
+    }
+
     @Test("Nothing but the few routes for viewers answers them, whatever the method")
     func allowed() async throws {
         let allowed: Set = [
@@ -212,6 +242,79 @@ struct ViewerRouteTests {
             // It ends with the session that it was created in.
             try await vault.revoke([token.grant])
             #expect(try await get(made.path).head.status == 404)
+        }
+    }
+
+    @Test("A viewer's link ends on an open connection that plays from memory, with its share and with its viewer")
+    func openConnection() async throws {
+        try await serving(["one"]) { service, _, ids in
+            let viewers = service.vault.viewers
+            let anna = try await viewers.add("Anna")
+            try await viewers.share(ids, with: anna.id)
+            let made = try await AskingViewer(service.vault, anna.id).ask("POST", "links", #"{"id":"\#(ids[0])"}"#).body
+            let link = try JSONText.read(LinkDocument.self, from: Array(made.utf8)).path
+            let client = try service.client()
+            func status() async -> Int? {
+                await client.ask("GET", link, host: service.host, fields: ["Range": "bytes=0-9"])?.head.status
+            }
+            for _ in 0..<3 { #expect(await status() == 206) }
+            try await viewers.share(ids, with: anna.id, isShared: false)
+            #expect(await status() == 404)
+            try await viewers.share(ids, with: anna.id)
+            for _ in 0..<2 { #expect(await status() == 206) }
+            try await viewers.remove(anna.id)
+            #expect(await status() == 404)
+        }
+    }
+
+    @Test("A locked vault tells a viewer nothing, plays them nothing, and does not say whether a PIN is right")
+    func locked() async throws {
+        try await serving(["one"]) { service, _, ids in
+            let vault = service.vault
+            let anna = try await vault.viewers.add("Anna", pin: PIN("2468"), sharesAll: true)
+            let session = try await vault.beginSession(of: anna.id, in: nil, endingFormer: nil).secret
+            let made = try await AskingViewer(vault, anna.id).ask("POST", "links", #"{"id":"\#(ids[0])"}"#).body
+            let link = try JSONText.read(LinkDocument.self, from: Array(made.utf8)).path
+            let client = try service.client()
+            func status(_ path: String) async -> Int? {
+                await client.ask(
+                    "GET", path, host: service.host,
+                    fields: [
+                        "Cookie": "mediavault-\(service.port)=\(session.cookie)", "X-Session-Proof": session.proof,
+                        "Range": "bytes=0-9",
+                    ])?.head.status
+            }
+            #expect(await [status("/api/v1/positions"), status(link), status(link)] == [200, 206, 206])
+            #expect(try await service.control("POST", "/api/v1/locks").head.status == 200)
+            #expect(await [status("/api/v1/positions"), status(link)] == [401, 404])
+            var answers: [[UInt8]] = []
+            for pin in ["2468", "1357"] {
+                let answer = try #require(
+                    await service.client().ask(
+                        "POST", "/api/v1/sessions", host: service.host,
+                        fields: ["Content-Type": "application/json", "Origin": "http://\(service.host)"],
+                        body: #"{"name":"Anna","pin":"\#(pin)"}"#))
+                #expect(answer.head.status == 503)
+                answers.append(answer.body)
+            }
+            #expect(answers[0] == answers[1])
+            let listed = try await service.control("GET", "/api/v1/viewers")
+            #expect(listed.head.status == 503 && !String(decoding: listed.body, as: UTF8.self).contains("Anna"))
+        }
+    }
+
+    @Test("An error of the API tells a viewer nothing of a title's origin, which it tells the owner")
+    func errorsOfAPI() async throws {
+        try await serving(["one"]) { service, _, ids in
+            let anna = try await service.vault.viewers.add("Anna", sharesAll: true)
+            let path = "resources/\(ids[0])/cover"
+            let owners = try await service.control("GET", "/api/v1/\(path)")
+            #expect(String(decoding: owners.body, as: UTF8.self).contains("secretfolder"), "premise")
+            let answer = try await AskingViewer(service.vault, anna.id).ask("GET", path)
+            #expect(answer.status == 404)
+            for word in ["secretfolder", "hunter2", "127.0.0.1", "one.mp4"] {
+                #expect(!answer.body.contains(word) && !"\(answer.head)".contains(word), "\(word)")
+            }
         }
     }
 

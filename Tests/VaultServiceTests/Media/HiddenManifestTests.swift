@@ -84,15 +84,19 @@ struct HiddenManifestTests {
         }
     }
 
+    /// A description of two segments.
+    private static func mpd(_ remarks: String = "") -> String {
+        """
+        <MPD xmlns="urn:mpeg:dash:schema:mpd:2011" type="static" mediaPresentationDuration="PT4S" \
+        minBufferTime="PT1S" profiles="urn:mpeg:dash:profile:isoff-on-demand:2011">\(remarks)<Period><AdaptationSet \
+        mimeType="video/mp4"><SegmentTemplate media="seg-$Number$.m4s" initialization="init.mp4" duration="2" \
+        startNumber="1"/><Representation id="v" bandwidth="1000"/></AdaptationSet></Period></MPD>
+        """
+    }
+
     @Test("The segments of a DASH title are found below its link, and another title in their folder is not")
     func dash() async throws {
-        let mpd = """
-            <MPD xmlns="urn:mpeg:dash:schema:mpd:2011" type="static" mediaPresentationDuration="PT4S" \
-            minBufferTime="PT1S" profiles="urn:mpeg:dash:profile:isoff-on-demand:2011"><Period><AdaptationSet \
-            mimeType="video/mp4"><SegmentTemplate media="seg-$Number$.m4s" initialization="init.mp4" duration="2" \
-            startNumber="1"/><Representation id="v" bandwidth="1000"/></AdaptationSet></Period></MPD>
-            """
-        let origin = try Self.origin(["/secretfolder/x.mpd?token=hunter2": (mpd, "application/dash+xml")])
+        let origin = try Self.origin(["/secretfolder/x.mpd?token=hunter2": (Self.mpd(), "application/dash+xml")])
         try await serving(origin, "/secretfolder/x.mpd?token=hunter2") { service, _, link in
             let other = origin.url("/secretfolder/other.mp4")
             for try await _ in service.vault.download(other) {}
@@ -106,6 +110,37 @@ struct HiddenManifestTests {
             #expect(try await Self.get(folder + "other.mp4", service).status == 404)
             for escape in ["../other.mp4", "..%2fother.mp4", "%2e%2e/x"] {
                 #expect(try await Self.get(folder + escape, service).status == 404, "\(escape)")
+            }
+        }
+    }
+
+    @Test("What the vault does not have is not found below a viewer's link, not even for one who sees every title")
+    func absent() async throws {
+        let origin = try Self.origin(["/secretfolder/x.mpd?token=hunter2": (Self.mpd(), "application/dash+xml")])
+        try await serving(origin, "/secretfolder/x.mpd?token=hunter2") { service, anna, link in
+            try await service.vault.viewers.change(anna.id, sharesAll: true)
+            let folder = link.dropLast("title.mpd".count)
+            let part = try await service.client().ask("GET", folder + "seg-1.m4s", host: service.host)
+            #expect(part?.head.status == 200, "premise")
+            #expect(try await Self.get(folder + "elsewhere.m4s", service).status == 404)
+            #expect(!origin.exchanges.contains { $0.request.target.contains("elsewhere") })
+        }
+    }
+
+    @Test("What no player needs is in the manifest of the owner, and not in that of a viewer")
+    func remarks() async throws {
+        let list = "#EXTM3U\n# a remark\n#EXT-X-OWN:remark\n#EXT-X-TARGETDURATION:2\n#EXTINF:2,a remark\n1.ts\n"
+        let foreign = #"<own:x xmlns:own="urn:own">a remark</own:x>"#
+        for (path, text, type) in [
+            ("/secretfolder/x.m3u8", list + "#EXT-X-ENDLIST\n", "application/vnd.apple.mpegurl"),
+            ("/secretfolder/x.mpd", Self.mpd(foreign), "application/dash+xml"),
+        ] {
+            let origin = try Self.origin([path: (text, type)])
+            try await serving(origin, path) { service, _, link in
+                let owners = try #require(try await service.ask("GET", origin.url(path)))
+                #expect(String(decoding: owners.body, as: UTF8.self).contains("remark"), "premise")
+                let shown = try await Self.get(link, service)
+                #expect(shown.status == 200 && !shown.text.contains("remark"), "\(path)")
             }
         }
     }
