@@ -2,7 +2,7 @@
 
 import {get, query, request} from './api.js';
 import {passOn, viewers} from './viewers.js';
-import {ask, button, busy, choice, field, h, many, moment, nameOf, note, number, row, t, table} from './ui.js';
+import {ask, button, busy, choice, field, h, hour, many, moment, nameOf, note, number, row, t, table} from './ui.js';
 
 const DAY = 86_400;  // seconds
 const PLAYING_EVERY = 10_000;  // milliseconds
@@ -67,7 +67,7 @@ export async function show(main, _, signal) {
 		playing.replaceChildren(table(t('playing'), [t('aTitle'), t('plays'), t('began'), t('lastAsked')], playbacks.map(one => row(
 			h('td.wide-text', {dir: 'auto'}, one.id ? h('a', {href: `#/titles/${one.id}`}, nameOf(one)) : nameOf(one)),
 			h('td', {dir: 'auto'}, [t(`holder.${one.holder}`), one.holderName].filter(Boolean).join(': ')),
-			moment(one.began), one.open ? t('now') : moment(one.last))), t('nonePlays')));
+			hour(one.began), one.open ? t('now') : hour(one.last))), t('nonePlays')));
 	}
 	const timer = setInterval(() => { if (!document.hidden) refreshPlaying().catch(() => {}); }, PLAYING_EVERY);
 	signal.addEventListener('abort', () => clearInterval(timer));

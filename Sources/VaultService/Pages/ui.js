@@ -140,6 +140,9 @@ export function moment(time, style = 'short') {
 	return format('DateTimeFormat', {dateStyle: 'medium', ...style && {timeStyle: style}}, date);
 }
 
+// The time of day of what happened a short while ago.
+export const hour = time => format('DateTimeFormat', {timeStyle: 'short'}, new Date(time));
+
 // ---- Titles
 
 export function nameOf(item) {
