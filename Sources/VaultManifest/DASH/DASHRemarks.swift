@@ -38,6 +38,7 @@ struct DASHRemarks {
         switch node {
         case .text(let text):
             if !isForeign, Self.references.contains(element.localName) { return node }
+            if isForeign, Self.binaries.contains(element.localName), Self.isBase64(text) { return node }
             let isText = isForeign || Self.texts.contains(element.localName)
             return isText && !traces.isPlace(text) ? node : nil
         case .element(let child):
@@ -115,6 +116,17 @@ struct DASHRemarks {
     /// The elements whose text is led through the vault.
     private static let references: Set<Substring> = ["BaseURL", "Location"]
     private static let texts: Set<Substring> = ["Label", "GroupLabel"]
+    /// The elements of other namespaces with data in Base64, in which `//` is no mark of a place.
+    private static let binaries: Set<Substring> = ["pssh", "Binary"]
+
+    private static func isBase64(_ text: String) -> Bool {
+        text.utf8.allSatisfy { byte in
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+            default: "+/= \t\r\n".utf8.contains(byte)
+            }
+        }
+    }
 
     private static let elements: Set<Substring> = [
         "Accessibility", "AdaptationSet", "AudioChannelConfiguration", "BaseURL", "BitstreamSwitching",

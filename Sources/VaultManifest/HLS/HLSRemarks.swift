@@ -1,3 +1,5 @@
+import VaultModel
+
 /// Finds what a playlist says beside what a player needs: comments, unknown tags and attributes, titles of segments,
 /// definitions of variables, and whatever names a place and is no reference.
 struct HLSRemarks {
@@ -31,7 +33,7 @@ struct HLSRemarks {
         if name == "#EXTINF" {
             cutTitle(value)
         } else if Self.lists.contains(name) {
-            cutAttributes(value, whole)
+            cutAttributes(of: name, value, whole)
         } else if Self.plain.contains(name) {
             let isWritten = written.contains(bytes.trimmingBlanks(value).lowerBound)
             if !isWritten, traces.isPlace(bytes[value]) { cut(whole) }
@@ -50,16 +52,30 @@ struct HLSRemarks {
         if let comma { cut((comma + 1)..<value.upperBound) }
     }
 
-    private mutating func cutAttributes(_ value: Range<Int>, _ whole: Range<Int>) {
+    private mutating func cutAttributes(of tag: String, _ value: Range<Int>, _ whole: Range<Int>) {
         let attributes = HLSAttributes(bytes, value)
         // Players differ in what such a list says.
         guard attributes.isClear else { return traces.isPlace(bytes[value]) ? cut(whole) : () }
         let unneeded = attributes.list.indices.filter { index in
             let attribute = attributes.list[index]
             guard Self.attributes.contains(attributes.name(of: attribute)) else { return true }
-            return !written.contains(attribute.value.lowerBound) && traces.isPlace(bytes[attribute.value])
+            guard !written.contains(attribute.value.lowerBound) else { return false }
+            return !holdsData(attribute, of: tag, attributes) && traces.isPlace(bytes[attribute.value])
         }
         for range in attributes.cuts(without: Set(unneeded)) { cut(range) }
+    }
+
+    /// Returns whether an attribute contains a key or its name for a DRM system, rather than a place.
+    ///
+    /// Such a name stays if it is not that of the origin.
+    private func holdsData(_ attribute: HLSAttributes.Attribute, of tag: String, _ list: HLSAttributes) -> Bool {
+        guard Self.dataTags.contains(tag), list.name(of: attribute) == "URI" else { return false }
+        let text = bytes[attribute.value]
+        switch URLReference.scheme(of: text) {
+        case "data": return true
+        case "skd": return !traces.isOfOrigin(text)
+        default: return false
+        }
     }
 
     // MARK: What players need (draft-pantos-hls-rfc8216bis §4.4)
@@ -74,6 +90,9 @@ struct HLSRemarks {
         "IMAGES-ONLY", "INDEPENDENT-SEGMENTS", "MEDIA-SEQUENCE", "PLAYLIST-TYPE", "PREFETCH", "PROGRAM-DATE-TIME",
         "TARGETDURATION", "TWITCH-PREFETCH", "VERSION",
     ])
+
+    /// The tags whose URI may be the data itself.
+    private static let dataTags = tags(["KEY", "MAP", "SESSION-KEY"])
 
     private static func tags(_ names: [String]) -> Set<String> { Set(names.map { "#EXT-X-\($0)" }) }
 

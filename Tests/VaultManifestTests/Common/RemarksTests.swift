@@ -53,9 +53,22 @@ struct RemarksTests {
                 "#EXTM3U\n#EXT-X-DATERANGE:ID=\"a\",X-LINK=\"http://elsewhere.example\",X-ASSET-URI=\"//elsewhere.example/a\",CLASS=\"b\"",
                 "#EXTM3U\n#EXT-X-DATERANGE:ID=\"a\",X-ASSET-URI=\"/media/led/1\",CLASS=\"b\""
             ),
+            // Keys, and their names for DRM systems, are no places; but the name of a key may be one at the origin.
             (
-                "#EXTM3U\n#EXT-X-KEY:METHOD=SAMPLE-AES,URI=\"skd://elsewhere.example/k\",KEYFORMAT=\"com.apple.streamingkeydelivery\"",
-                "#EXTM3U\n#EXT-X-KEY:METHOD=SAMPLE-AES,KEYFORMAT=\"com.apple.streamingkeydelivery\""
+                "#EXTM3U\n#EXT-X-KEY:METHOD=AES-128,URI=\"data:text/plain;base64,////:8443//8=\"",
+                "#EXTM3U\n#EXT-X-KEY:METHOD=AES-128,URI=\"data:text/plain;base64,////:8443//8=\""
+            ),
+            (
+                "#EXTM3U\n#EXT-X-MAP:URI=\"data:video/mp4;base64,AAAA//8BBB==\"",
+                "#EXTM3U\n#EXT-X-MAP:URI=\"data:video/mp4;base64,AAAA//8BBB==\""
+            ),
+            (
+                "#EXTM3U\n#EXT-X-KEY:METHOD=SAMPLE-AES,URI=\"skd://id-1\",KEYFORMAT=\"com.apple.streamingkeydelivery\"",
+                "#EXTM3U\n#EXT-X-KEY:METHOD=SAMPLE-AES,URI=\"skd://id-1\",KEYFORMAT=\"com.apple.streamingkeydelivery\""
+            ),
+            (
+                "#EXTM3U\n#EXT-X-KEY:METHOD=SAMPLE-AES,URI=\"skd://cdn.secret.example/k\",KEYFORMAT=\"a\"",
+                "#EXTM3U\n#EXT-X-KEY:METHOD=SAMPLE-AES,KEYFORMAT=\"a\""
             ),
         ])
     func playlist(text: String, expected: String) throws {
@@ -92,6 +105,10 @@ struct RemarksTests {
             (
                 "<ContentProtection schemeIdUri=\"urn:uuid:a\" xmlns:cenc=\"urn:mpeg:cenc:2013\" cenc:default_KID=\"1\"><cenc:pssh>AAAA</cenc:pssh><own:laurl xmlns:own=\"urn:own\">http://elsewhere.example</own:laurl></ContentProtection>",
                 "<ContentProtection cenc:default_KID=\"1\" schemeIdUri=\"urn:uuid:a\" xmlns:cenc=\"urn:mpeg:cenc:2013\"><cenc:pssh>AAAA</cenc:pssh></ContentProtection>"
+            ),
+            (
+                "<ContentProtection xmlns:cenc=\"urn:mpeg:cenc:2013\"><cenc:pssh>AA//BB+/</cenc:pssh><cenc:pssh>https://elsewhere.example</cenc:pssh></ContentProtection>",
+                "<ContentProtection xmlns:cenc=\"urn:mpeg:cenc:2013\"><cenc:pssh>AA//BB+/</cenc:pssh><cenc:pssh/></ContentProtection>"
             ),
             (
                 "<Representation id=\"a\" bandwidth=\"1\" xml:lang=\"de\" xml:base=\"//elsewhere.example\" codecs=\"x:8443\"><BaseURL serviceLocation=\"cdn.secret.example\">a.mp4</BaseURL></Representation>",
