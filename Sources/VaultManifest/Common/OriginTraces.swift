@@ -31,7 +31,10 @@ package struct OriginTraces: Sendable {
 
     /// Returns whether a text names the origin, by its host, its port or its folder.
     func isOfOrigin(_ text: some RandomAccessCollection<UInt8>) -> Bool {
-        texts.contains { Self.contains($0, in: text) } || ports.contains { Self.contains($0, in: text) }
+        if texts.contains(where: { Self.contains($0, in: text) }) { return true }
+        // The numbers of a URN are years and versions.
+        let isName = text.starts(with: "urn:".utf8) { $0.asciiLowercased == $1 }
+        return !isName && ports.contains { Self.contains($0, in: text) }
     }
 
     private static let marks = ["//", "\\\\", "{$"].map { Array($0.utf8) }

@@ -87,8 +87,10 @@ struct DASHRemarks {
 
     /// Returns whether a text is the name of a scheme: those of the industry forum look like URLs.
     private func isIdentifier(_ text: String) -> Bool {
-        guard let start = ["urn:", "tag:", "http://dashif.org/", "https://dashif.org/"].first(where: text.hasPrefix)
-        else { return false }
+        if text.hasPrefix("urn:") { return !traces.isPlace(text) }
+        guard let start = ["tag:", "http://dashif.org/", "https://dashif.org/"].first(where: text.hasPrefix) else {
+            return false
+        }
         return !traces.isPlace(String(text.dropFirst(start.count)))
     }
 

@@ -11,7 +11,7 @@ struct RemarksTests {
         "secret.example", "SECRET.example", ":8443", "/private/films/", "elsewhere.example", "remark", "7777",
     ]
 
-    private static func text(_ text: String, _ kind: ManifestKind) throws -> String {
+    private static func text(_ text: String, _ kind: ManifestKind, at url: String = url) throws -> String {
         let url = try MediaURL(url)
         let manifest = try Manifest(Array(text.utf8), kind: kind, url: url).withoutRemarks(OriginTraces([url]))
         return LedManifest(manifest).text
@@ -132,6 +132,17 @@ struct RemarksTests {
             text.contains(
                 "<MPD minBufferTime=\"PT1S\" profiles=\"urn:mpeg:dash:profile:isoff-live:2011\" type=\"static\" xmlns=\"urn:mpeg:dash:schema:mpd:2011\">"
             ))
+    }
+
+    @Test("A port that is a year takes no name of a scheme away")
+    func years() throws {
+        let content =
+            "<ContentProtection schemeIdUri=\"urn:mpeg:dash:mp4protection:2011\" value=\"cenc\"/><Role schemeIdUri=\"urn:mpeg:dash:role:2011\" value=\"at :2011\"/>"
+        let profiles = "profiles=\"urn:mpeg:dash:profile:isoff-live:2011\""
+        let text = try Self.text(Self.mpd(content, profiles), .dash, at: "http://cdn.secret.example:2011/a.mpd")
+        #expect(text.contains(content.replacing(" value=\"at :2011\"", with: "")) && text.contains(profiles), "\(text)")
+        let key = "#EXTM3U\n#EXT-X-KEY:METHOD=SAMPLE-AES,KEYFORMAT=\"urn:a:2011\"\n"
+        #expect(try Self.text(key, .hls, at: "http://cdn.secret.example:2011/a.m3u8") == key)
     }
 
     // MARK: Both
