@@ -13,8 +13,7 @@ package struct HLSPlaylist: Sendable {
     private var edits: [HLSEdit]
     private(set) var entries: [HLSEntry]
     private let facts: HLSFacts
-    /// The variables that media playlists can import.
-    package let exports: [String: String]
+    private let variables: HLSVariables
     /// How many bytes parsing looked at, each as often as that happened.
     package let work: Int
 
@@ -34,9 +33,12 @@ package struct HLSPlaylist: Sendable {
         edits = parser.edits
         entries = parser.entries
         facts = parser.facts
-        exports = parser.variables.values
+        self.variables = parser.variables
         work = parser.work
     }
+
+    /// The variables that media playlists can import.
+    package var exports: [String: String] { variables.values }
 
     /// Whether the playlist may change or grow: a media playlist without `EXT-X-ENDLIST`, also of type `EVENT`.
     package var isLive: Bool { facts.isMedia && !facts.isEnded }
@@ -87,27 +89,33 @@ package struct HLSPlaylist: Sendable {
 
     /// Returns the playlist without what no player needs; see ``Manifest/withoutRemarks(_:)``.
     func withoutRemarks(_ traces: OriginTraces) -> HLSPlaylist {
-        keeping(entries, without: HLSRemarks(bytes, written: edits.lazy.map(\.span), traces).cuts)
+        keeping(entries, HLSRemarks(bytes, written: edits.lazy.map(\.span), variables, traces).edits)
     }
 
-    /// Returns the playlist without these entries and these bytes.
+    /// Returns the playlist with these entries alone, and without these bytes.
     func keeping(_ kept: [HLSEntry], without cuts: [Range<Int>]) -> HLSPlaylist {
+        let cuts = cuts.map { HLSEdit($0, .text("")) }
+        return keeping(kept, cuts.sorted { $0.span.lowerBound < $1.span.lowerBound })
+    }
+
+    /// Returns the playlist with these entries alone, and with more that is written, in order.
+    private func keeping(_ kept: [HLSEntry], _ more: [HLSEdit]) -> HLSPlaylist {
         var playlist = self
         playlist.entries = kept
         playlist.edits = []
-        var cuts = cuts.sorted { $0.lowerBound < $1.lowerBound }[...]
+        var more = more[...]
         for edit in edits {
-            while let cut = cuts.first, cut.upperBound <= edit.span.lowerBound {
-                playlist.edits.append(HLSEdit(cut, .text("")))
-                cuts.removeFirst()
+            while let new = more.first, new.span.upperBound <= edit.span.lowerBound {
+                playlist.edits.append(new)
+                more.removeFirst()
             }
             // A cut replaces what would have been written within it.
-            if let cut = cuts.first, cut.contains(edit.span.lowerBound) { continue }
+            if let new = more.first, new.span.contains(edit.span.lowerBound) { continue }
             playlist.edits.append(edit)
             // What is written in place of a line replaces what would have been cut within it.
-            while let cut = cuts.first, cut.lowerBound < edit.span.upperBound { cuts.removeFirst() }
+            while let new = more.first, new.span.lowerBound < edit.span.upperBound { more.removeFirst() }
         }
-        playlist.edits += cuts.map { HLSEdit($0, .text("")) }
+        playlist.edits += more
         return playlist
     }
 }

@@ -2,17 +2,25 @@ import VaultModel
 
 /// Finds what a playlist says beside what a player needs: comments, unknown tags and attributes, titles of segments,
 /// definitions of variables, and whatever names a place and is no reference.
+///
+/// What players go by stays: the value of a variable is written where the variable stood, and a name that links renditions
+/// and names a place gets another name.
 struct HLSRemarks {
     private let bytes: [UInt8]
     /// Where something else will be written: references begin there.
     private let written: Set<Int>
     private let traces: OriginTraces
-    /// What to remove, in order.
-    private(set) var cuts: [Range<Int>] = []
+    private let variables: HLSVariables
+    private var budget = ManifestBudget(.standard)
+    /// What is written in place of names that name a place.
+    private var names: [[UInt8]: String] = [:]
+    /// What to remove, and what to write instead, in order.
+    private(set) var edits: [HLSEdit] = []
 
-    init(_ bytes: [UInt8], written: some Sequence<Range<Int>>, _ traces: OriginTraces) {
+    init(_ bytes: [UInt8], written: some Sequence<Range<Int>>, _ variables: HLSVariables, _ traces: OriginTraces) {
         self.bytes = bytes
         self.written = Set(written.lazy.map(\.lowerBound))
+        self.variables = variables
         self.traces = traces
         var start = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
         while start < bytes.count {
@@ -42,7 +50,7 @@ struct HLSRemarks {
         }
     }
 
-    private mutating func cut(_ range: Range<Int>) { if !range.isEmpty { cuts.append(range) } }
+    private mutating func cut(_ range: Range<Int>) { if !range.isEmpty { edits.append(HLSEdit(range, .text(""))) } }
 
     /// Leaves the length of a segment, and the comma behind it.
     private mutating func cutTitle(_ value: Range<Int>) {
@@ -52,28 +60,69 @@ struct HLSRemarks {
         if let comma { cut((comma + 1)..<value.upperBound) }
     }
 
+    // MARK: Attributes
+
     private mutating func cutAttributes(of tag: String, _ value: Range<Int>, _ whole: Range<Int>) {
         let attributes = HLSAttributes(bytes, value)
         // Players differ in what such a list says.
         guard attributes.isClear else { return traces.isPlace(bytes[value]) ? cut(whole) : () }
-        let unneeded = attributes.list.indices.filter { index in
-            let attribute = attributes.list[index]
-            guard Self.attributes.contains(attributes.name(of: attribute)) else { return true }
-            guard !written.contains(attribute.value.lowerBound) else { return false }
-            return !holdsData(attribute, of: tag, attributes) && traces.isPlace(bytes[attribute.value])
+        var unneeded: Set<Int> = []
+        var replaced: [HLSEdit] = []
+        for (index, attribute) in attributes.list.enumerated() {
+            switch fate(of: attribute, in: attributes, tag) {
+            case .stays: break
+            case .goes: unneeded.insert(index)
+            case .becomes(let text): replaced.append(HLSEdit(attribute.value, .text(text)))
+            }
         }
-        for range in attributes.cuts(without: Set(unneeded)) { cut(range) }
+        let cuts = attributes.cuts(without: unneeded).map { HLSEdit($0, .text("")) }
+        edits += (cuts + replaced).sorted { $0.span.lowerBound < $1.span.lowerBound }
+    }
+
+    /// What becomes of an attribute.
+    private enum Fate {
+        case stays, goes
+        /// It gets this value.
+        case becomes(String)
+    }
+
+    private mutating func fate(
+        of attribute: HLSAttributes.Attribute, in list: HLSAttributes, _ tag: String
+    ) -> Fate {
+        let name = list.name(of: attribute), text = bytes[attribute.value]
+        guard Self.attributes.contains(name) else { return .goes }
+        if written.contains(attribute.value.lowerBound) { return .stays }
+        // The definitions of variables go, so their values are written.
+        let value = try? variables.expanded(text, &budget)
+        if let value, isData(value, name, of: tag) || !traces.isPlace(value) {
+            if value == text { return .stays }
+            if Self.mayStand(value, inQuotes: attribute.isQuoted) {
+                return .becomes(String(decoding: value, as: UTF8.self))
+            }
+        }
+        return Self.links.contains(name) ? .becomes(opaque(value ?? text)) : .goes
+    }
+
+    /// Returns a name in place of one that links renditions, or that they must have: the same one for the same name.
+    private mutating func opaque(_ name: ArraySlice<UInt8>) -> String {
+        let name = Array(name), text = names[name] ?? "hidden-\(names.count + 1)"
+        names[name] = text
+        return text
+    }
+
+    /// Returns whether a value can be written: those of variables must not end it, nor have a tag in it.
+    private static func mayStand(_ value: ArraySlice<UInt8>, inQuotes: Bool) -> Bool {
+        value.allSatisfy { $0 >= 0x20 && !(inQuotes ? "\"#" : "\"#, {").utf8.contains($0) }
     }
 
     /// Returns whether an attribute contains a key or its name for a DRM system, rather than a place.
     ///
     /// Such a name stays if it is not that of the origin.
-    private func holdsData(_ attribute: HLSAttributes.Attribute, of tag: String, _ list: HLSAttributes) -> Bool {
-        guard Self.dataTags.contains(tag), list.name(of: attribute) == "URI" else { return false }
-        let text = bytes[attribute.value]
-        switch URLReference.scheme(of: text) {
+    private func isData(_ value: ArraySlice<UInt8>, _ attribute: String, of tag: String) -> Bool {
+        guard Self.dataTags.contains(tag), attribute == "URI" else { return false }
+        switch URLReference.scheme(of: value) {
         case "data": return true
-        case "skd": return !traces.isOfOrigin(text)
+        case "skd": return !traces.isOfOrigin(value)
         default: return false
         }
     }
@@ -95,6 +144,9 @@ struct HLSRemarks {
     private static let dataTags = tags(["KEY", "MAP", "SESSION-KEY"])
 
     private static func tags(_ names: [String]) -> Set<String> { Set(names.map { "#EXT-X-\($0)" }) }
+
+    /// The attributes by which renditions are found, and their names, which they must have.
+    private static let links: Set<String> = ["AUDIO", "CLOSED-CAPTIONS", "GROUP-ID", "NAME", "SUBTITLES", "VIDEO"]
 
     private static let attributes: Set<String> = [
         "ALLOWED-CPC", "ASSOC-LANGUAGE", "AUDIO", "AUTOSELECT", "AVERAGE-BANDWIDTH", "BANDWIDTH", "BIT-DEPTH",

@@ -38,11 +38,24 @@ struct RemarksTests {
             ),
             (
                 "#EXTM3U\n#EXT-X-MEDIA:TYPE=AUDIO,NAME=\"from CDN.secret.example\",LANGUAGE=\"x:8443\",GROUP-ID=\"/private/films/a\"",
-                "#EXTM3U\n#EXT-X-MEDIA:TYPE=AUDIO"
+                "#EXTM3U\n#EXT-X-MEDIA:TYPE=AUDIO,NAME=\"hidden-1\",GROUP-ID=\"hidden-2\""
             ),
             (
                 "#EXTM3U\n#EXT-X-DEFINE:NAME=\"h\",VALUE=\"elsewhere.example\"\n#EXT-X-MEDIA:TYPE=AUDIO,NAME=\"{$h}\",URI=\"http://{$h}/a\"",
-                "#EXTM3U\n#EXT-X-MEDIA:TYPE=AUDIO,URI=\"/media/led/1\""
+                "#EXTM3U\n#EXT-X-MEDIA:TYPE=AUDIO,NAME=\"elsewhere.example\",URI=\"/media/led/1\""
+            ),
+            // What links renditions links them still.
+            (
+                "#EXTM3U\n#EXT-X-DEFINE:NAME=\"g\",VALUE=\"sound\"\n#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"{$g}\",NAME=\"To {$g}\"\n#EXT-X-STREAM-INF:BANDWIDTH=1,AUDIO=\"{$g}\"\na",
+                "#EXTM3U\n#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"sound\",NAME=\"To sound\"\n#EXT-X-STREAM-INF:BANDWIDTH=1,AUDIO=\"sound\"\n/media/led/1"
+            ),
+            (
+                "#EXTM3U\n#EXT-X-DEFINE:NAME=\"g\",VALUE=\"//elsewhere\"\n#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"{$g}\",NAME=\"x//y\"\n#EXT-X-STREAM-INF:BANDWIDTH=1,AUDIO=\"//elsewhere\",SUBTITLES=\"{$unknown}\"\na",
+                "#EXTM3U\n#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"hidden-1\",NAME=\"hidden-2\"\n#EXT-X-STREAM-INF:BANDWIDTH=1,AUDIO=\"hidden-1\",SUBTITLES=\"hidden-3\"\n/media/led/1"
+            ),
+            (
+                "#EXTM3U\n#EXT-X-DEFINE:NAME=\"k\",VALUE=\"1\"\n#EXT-X-DEFINE:NAME=\"t\",VALUE=\"#EXT\"\n#EXT-X-KEY:METHOD=AES-128,URI=\"skd://id-{$k}\",IV={$k}\n#EXT-X-MEDIA:TYPE=AUDIO,LANGUAGE=\"{$t}-X-KEY:\"",
+                "#EXTM3U\n#EXT-X-KEY:METHOD=AES-128,URI=\"skd://id-1\",IV=1\n#EXT-X-MEDIA:TYPE=AUDIO"
             ),
             ("#EXTM3U\n#EXT-X-SESSION-DATA:DATA-ID=\"remark\",VALUE=\"http://elsewhere.example\"\n", "#EXTM3U\n"),
             (
