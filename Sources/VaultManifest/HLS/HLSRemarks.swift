@@ -64,8 +64,7 @@ struct HLSRemarks {
 
     private mutating func cutAttributes(of tag: String, _ value: Range<Int>, _ whole: Range<Int>) {
         let attributes = HLSAttributes(bytes, value)
-        // Players differ in what such a list says.
-        guard attributes.isClear else { return traces.isPlace(bytes[value]) ? cut(whole) : () }
+        guard attributes.isClear else { return clear(attributes, of: tag, value, whole) }
         var unneeded: Set<Int> = []
         var replaced: [HLSEdit] = []
         for (index, attribute) in attributes.list.enumerated() {
@@ -77,6 +76,27 @@ struct HLSRemarks {
         }
         let cuts = attributes.cuts(without: unneeded).map { HLSEdit($0, .text("")) }
         edits += (cuts + replaced).sorted { $0.span.lowerBound < $1.span.lowerBound }
+    }
+
+    /// Writes the clear attributes of a list that players read differently, the first of each name.
+    ///
+    /// No reference is written in such a list: the parser refuses one. The line of a variant must stay all the same.
+    private mutating func clear(
+        _ attributes: HLSAttributes, of tag: String, _ value: Range<Int>, _ whole: Range<Int>
+    ) {
+        var seen: Set<String> = []
+        var texts: [String] = []
+        for attribute in attributes.list where HLSAttributes(bytes, attribute.whole).isClear {
+            guard seen.insert(attributes.name(of: attribute)).inserted else { continue }
+            switch fate(of: attribute, in: attributes, tag) {
+            case .goes: break
+            case .stays: texts.append(String(decoding: bytes[attribute.whole], as: UTF8.self))
+            case .becomes(let text):
+                let mark = attribute.isQuoted ? "\"" : ""
+                texts.append("\(attributes.name(of: attribute))=\(mark)\(text)\(mark)")
+            }
+        }
+        if texts.isEmpty { cut(whole) } else { edits.append(HLSEdit(value, .text(texts.joined(separator: ",")))) }
     }
 
     /// What becomes of an attribute.

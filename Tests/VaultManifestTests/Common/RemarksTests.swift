@@ -66,6 +66,15 @@ struct RemarksTests {
                 "#EXTM3U\n#EXT-X-DATERANGE:ID=\"a\",X-LINK=\"http://elsewhere.example\",X-ASSET-URI=\"//elsewhere.example/a\",CLASS=\"b\"",
                 "#EXTM3U\n#EXT-X-DATERANGE:ID=\"a\",X-ASSET-URI=\"/media/led/1\",CLASS=\"b\""
             ),
+            // Of lists that players read differently, what is clear stays.
+            (
+                "#EXTM3U\n#EXT-X-START:TIME-OFFSET=0,X-COM-OWNER=\"account\",X-COM-OWNER=\"twice\"\n#EXT-X-VERSION:3\n",
+                "#EXTM3U\n#EXT-X-START:TIME-OFFSET=0\n#EXT-X-VERSION:3\n"
+            ),
+            (
+                "#EXTM3U\n#EXT-X-START:remark,X-OWN=a remark\n#EXT-X-STREAM-INF:BANDWIDTH=1,remark,CODECS=\"a\"remark,NAME=\"x\\\",BANDWIDTH=2,AUDIO=\"//b\",NAME=\"c\na",
+                "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1,CODECS=\"a\",AUDIO=\"hidden-1\"\n/media/led/1"
+            ),
             // Keys, and their names for DRM systems, are no places; but the name of a key may be one at the origin.
             (
                 "#EXTM3U\n#EXT-X-KEY:METHOD=AES-128,URI=\"data:text/plain;base64,////:8443//8=\"",
