@@ -48,7 +48,9 @@ struct DASHRemarks {
                 return nil
             }
             // A descriptor says nothing without its scheme.
-            if isOfDASH, let scheme = child["schemeIdUri"], !isIdentifier(scheme.trimmingSpace()) { return nil }
+            if isOfDASH, let scheme = child["schemeIdUri"], !isIdentifier(scheme.trimmingSpace()) {
+                return Self.demanding.contains(child.localName) ? .element(Self.unknown(child)) : nil
+            }
             return .element(removed(from: child, within: spaces, isForeign: !isOfDASH))
         }
     }
@@ -81,6 +83,11 @@ struct DASHRemarks {
             name == "value" && DASHRequests.manifestSchemes.contains(element["schemeIdUri"]?.trimmingSpace() ?? "")
         default: false
         }
+    }
+
+    /// Returns a descriptor of a scheme that no player knows, so that none plays what the descriptor is about.
+    private static func unknown(_ descriptor: MarkupElement) -> MarkupElement {
+        MarkupElement(name: descriptor.name, attributes: ["schemeIdUri": "urn:x:removed"])
     }
 
     // MARK: Names
@@ -129,6 +136,9 @@ struct DASHRemarks {
             }
         }
     }
+
+    /// The descriptors that a player must know to play what they are about.
+    private static let demanding: Set<Substring> = ["ContentProtection", "EssentialProperty"]
 
     private static let elements: Set<Substring> = [
         "Accessibility", "AdaptationSet", "AudioChannelConfiguration", "BaseURL", "BitstreamSwitching",

@@ -120,6 +120,11 @@ struct RemarksTests {
                 "<EssentialProperty schemeIdUri=\"http://dashif.org/guidelines/thumbnail_tile\" value=\"10x1\"/>",
                 "<EssentialProperty schemeIdUri=\"http://dashif.org/guidelines/thumbnail_tile\" value=\"10x1\"/>"
             ),
+            // What a player must know to play a set is still more than it knows.
+            (
+                "<EssentialProperty schemeIdUri=\"http://elsewhere.example/stereo\" value=\"side\" id=\"1\"/><ContentProtection schemeIdUri=\"elsewhere.example\"><own/></ContentProtection>",
+                "<EssentialProperty schemeIdUri=\"urn:x:removed\"/><ContentProtection schemeIdUri=\"urn:x:removed\"/>"
+            ),
             (
                 "<EssentialProperty schemeIdUri=\"urn:a\" value=\"//elsewhere.example/\"/>",
                 "<EssentialProperty schemeIdUri=\"urn:a\"/>"
