@@ -7,6 +7,8 @@ import VaultStorage
 /// One request for a manifest: reads it whole, from the vault or its origin, and rewrites it for one link.
 struct ManifestOpening: Sendable {
     let resource: NamedResource
+    /// The URL of the title that a viewer plays; nil if its links need not hide it.
+    let hiddenTitle: MediaURL?
     let scope: LinkScope
     /// Scheme, host and port of the service.
     let service: String
@@ -259,10 +261,11 @@ struct ManifestOpening: Sendable {
         let (tokens, revision) = (TokenIssuer(keyring: loader.store.keyring), loader.store.keyring.revision)
         // Players take a DASH base that begins at the root for one below the manifest.
         let prefix = manifest.kind == .dash ? service : ""
-        let (text, names) = try await BlockingPool.manifests.run {
+        let (text, names) = try await BlockingPool.manifests.run { [hiddenTitle] in
             var writer = try ManifestLinkWriter(linker, tokens, service: prefix)
             let isHidden = linker.scope.hidden != nil
-            let traces = isHidden ? OriginTraces([linker.scope.url, linker.base]) : nil
+            let urls = [linker.scope.url, linker.base] + (hiddenTitle.map { [$0] } ?? [])
+            let traces = isHidden ? OriginTraces(urls) : nil
             var bytes = (traces.map(manifest.withoutRemarks) ?? manifest).rewritten { writer.text(for: $0) }
             if isHidden { bytes = HiddenOrigin.removing([linker.scope.url.host, linker.base.host], from: bytes) }
             let text = RewrittenManifest(kind: manifest.kind, bytes: bytes)

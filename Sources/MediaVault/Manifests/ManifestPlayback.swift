@@ -95,11 +95,12 @@ final class ManifestPlayback: Sendable {
     /// Reads a manifest whole, and rewrites it for a link; nil if the resource is no manifest.
     ///
     /// - Parameters:
+    ///   - title: the URL of the title that a viewer plays, which may have named this manifest; nil if no link hides it.
     ///   - service: scheme, host and port of the service, as the player spells them.
     ///   - read: opens the resource for reading, whole.
     /// - Throws: ``VaultError`` as reading does, and with code `invalidResponse` if the manifest cannot be used.
     func open(
-        _ resource: NamedResource, through scope: LinkScope, at service: String,
+        _ resource: NamedResource, of title: MediaURL?, through scope: LinkScope, at service: String,
         read: @escaping @Sendable () async throws -> MediaReader
     ) async throws -> PlayableManifest? {
         let (loader, lease) = try loaders.use(resource)
@@ -107,8 +108,8 @@ final class ManifestPlayback: Sendable {
         // One request at a time: the others get what it brought.
         return try await lock(of: resource.id, loader).exclusively {
             let manifest = try await ManifestOpening(
-                resource: resource, scope: scope, service: service, loader: loader, playback: self,
-                seat: ManifestSeat(in: room), read: read
+                resource: resource, hiddenTitle: title, scope: scope, service: service, loader: loader,
+                playback: self, seat: ManifestSeat(in: room), read: read
             ).open()
             // A version that only began like a manifest may be replaced by media.
             if manifest == nil { played.withLock { $0.note(resource.id, isManifest: false) } }

@@ -1,3 +1,5 @@
+import VaultModel
+
 // Manifests as players get them.
 extension Vault {
     /// Returns whether a resource is a manifest, as far as that is known without asking its origin.
@@ -39,7 +41,10 @@ extension Vault {
         _ resource: NamedResource, through admission: TokenIssuer.Admission, at service: String
     ) async throws -> PlayableManifest? {
         let resource = try await current(resource)
-        return try await manifests.open(resource, through: admission.scope, at: service) { [self] in
+        // A title that is not stored yet is its own manifest.
+        let title: MediaURL? =
+            if let hidden = admission.scope.hidden { try? await reference(of: hidden.title).url } else { nil }
+        return try await manifests.open(resource, of: title, through: admission.scope, at: service) { [self] in
             try await read(resource, range: .whole)
         }
     }

@@ -1,26 +1,46 @@
 package import VaultModel
 
-/// What would show in a manifest where it came from: the host, the port and the folder of its origin.
+/// What would show in a manifest where it came from: the host, the port, the folder and the query of its origin.
 package struct OriginTraces: Sendable {
     /// In lower case, as the others.
-    private let texts: [[UInt8]]
-    private let ports: [[UInt8]]
+    private let texts: Set<[UInt8]>
+    /// Those that count only if no letter or digit is beside them.
+    private let words: Set<[UInt8]>
+    private let ports: Set<[UInt8]>
 
-    /// - Parameter urls: that of the manifest, and that which it was redirected to.
+    /// - Parameter urls: that of the manifest, that which it was redirected to, and that of the title it is a part of.
     package init(_ urls: [MediaURL]) {
-        var texts: Set<String> = []
-        var ports: Set<String> = []
+        var texts: Set<[UInt8]> = []
+        var words: Set<[UInt8]> = []
+        var ports: Set<[UInt8]> = []
         for url in urls {
             // A host without a dot could be any word.
-            if url.host.contains(".") || url.host.contains(":") { texts.insert(url.host.lowercased()) }
+            if url.host.contains(".") || url.host.contains(":") { texts.insert(Self.lowercased(url.host.utf8)) }
             // A shorter number might be a time of day.
-            if let port = url.port, port > 99 { ports.insert(":\(port)") }
-            let folder = url.path.prefix(through: url.path.lastIndex(of: "/") ?? url.path.startIndex)
-            if folder.utf8.count > 2 { texts.insert(folder.lowercased()) }
+            if let port = url.port, port > 99 { ports.insert(Array(":\(port)".utf8)) }
+            for folder in Self.spellings(ofFolder: url) where folder.count > 2 {
+                texts.insert(folder)
+                // Without its slash, a folder at the root could be the end of `video/mp4`.
+                let isDeep = folder.dropFirst().dropLast().contains(UInt8(ascii: "/"))
+                if isDeep { texts.insert(Array(folder.dropLast())) } else { words.insert(Array(folder.dropLast())) }
+            }
+            // A short parameter could be any attribute.
+            let parameters = (url.query ?? "").utf8.split(separator: UInt8(ascii: "&"))
+            for parameter in parameters where parameter.count > 7 && parameter.contains(UInt8(ascii: "=")) {
+                texts.insert(Self.lowercased(parameter))
+            }
         }
-        self.texts = texts.sorted().map { Array($0.utf8) }
-        self.ports = ports.sorted().map { Array($0.utf8) }
+        (self.texts, self.words, self.ports) = (texts, words, ports)
     }
+
+    /// Returns the path of a URL up to its last slash, as it stands, with its escapes decoded, and escaped.
+    private static func spellings(ofFolder url: MediaURL) -> Set<[UInt8]> {
+        let folder = url.folder.path
+        let spellings = [Array(folder.utf8), PercentEncoding.decoded(Array(folder.utf8))]
+        return Set((spellings + [Array(PercentEncoding.escapingIllegal(folder).utf8)]).map(lowercased))
+    }
+
+    private static func lowercased(_ text: some Sequence<UInt8>) -> [UInt8] { text.map(\.asciiLowercased) }
 
     /// Returns whether a text names a place: a URL, the origin, or a variable, which could stand for one.
     func isPlace(_ text: some RandomAccessCollection<UInt8>) -> Bool {
@@ -29,9 +49,10 @@ package struct OriginTraces: Sendable {
 
     func isPlace(_ text: String) -> Bool { isPlace(Array(text.utf8)) }
 
-    /// Returns whether a text names the origin, by its host, its port or its folder.
+    /// Returns whether a text names the origin, by its host, its port, its folder or its query.
     func isOfOrigin(_ text: some RandomAccessCollection<UInt8>) -> Bool {
         if texts.contains(where: { Self.contains($0, in: text) }) { return true }
+        if words.contains(where: { Self.contains($0, in: text, asWord: true) }) { return true }
         // The numbers of a URN are years and versions.
         let isName = text.starts(with: "urn:".utf8) { $0.asciiLowercased == $1 }
         return !isName && ports.contains { Self.contains($0, in: text) }
@@ -40,12 +61,25 @@ package struct OriginTraces: Sendable {
     private static let marks = ["//", "\\\\", "{$"].map { Array($0.utf8) }
 
     /// Compares without regard to the case of ASCII, as hosts are compared.
-    private static func contains(_ needle: [UInt8], in text: some RandomAccessCollection<UInt8>) -> Bool {
+    private static func contains(
+        _ needle: [UInt8], in text: some RandomAccessCollection<UInt8>, asWord: Bool = false
+    ) -> Bool {
         var rest = text[...]
+        var last: UInt8?
         while rest.count >= needle.count {
-            if rest.starts(with: needle, by: { $0.asciiLowercased == $1 }) { return true }
-            rest = rest.dropFirst()
+            if rest.starts(with: needle, by: { $0.asciiLowercased == $1 }) {
+                let next = rest.dropFirst(needle.count).first
+                if !asWord || !(isOfWord(last) || isOfWord(next)) { return true }
+            }
+            last = rest.popFirst()
         }
         return false
+    }
+
+    private static func isOfWord(_ byte: UInt8?) -> Bool {
+        switch byte?.asciiLowercased ?? 0 {
+        case 0x30...0x39, 0x61...0x7A, 0x80...0xFF: true
+        default: false
+        }
     }
 }

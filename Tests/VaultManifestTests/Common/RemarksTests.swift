@@ -172,6 +172,21 @@ struct RemarksTests {
         #expect(try Self.text(key, .hls, at: "http://cdn.secret.example:2011/a.m3u8") == key)
     }
 
+    @Test(
+        "Names of the origin are found however they are spelled",
+        arguments: [
+            ("at /private/Mein%20Ordner now", true), ("in /Private/mein ordner", true), ("at /private/x", false),
+            ("Mein Ordner", false), ("sig=HUNTER2", true), ("t=1", false), ("see /films, or not", true),
+            ("video/films", false), ("/films2", false), ("video/films/1", true), ("/filmsä", false), ("/films", true),
+            ("a/ä b/c", true), ("a/%C3%A4%20b/c", true), ("\\\\share", true), ("films", false),
+        ])
+    func spellings(text: String, isPlace: Bool) throws {
+        let urls = [
+            "https://a/private/Mein%20Ordner/x?t=1&sig=hunter2", "https://a/films/y", "https://a/%c3%a4%20b/x", "https://a/",
+        ]
+        #expect(OriginTraces(try urls.map { try MediaURL($0) }).isPlace(text) == isPlace)
+    }
+
     // MARK: Both
 
     @Test(

@@ -56,10 +56,11 @@ struct HiddenManifestTests {
         let list = "#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXTINF:2,\n"
         let origin = try Self.origin([
             "/secretfolder/x.m3u8?token=hunter2": (
-                "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1000\nlow/y.m3u8?token=hunter2\n", type
+                "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1000\n../low/y.m3u8?token=hunter2\n", type
             ),
-            "/secretfolder/low/y.m3u8?token=hunter2": (
-                "\(list)# made by 127.0.0.1\n1.ts?token=hunter2\n#EXTINF:2,\n../../secretfolder/2.ts\n#EXT-X-ENDLIST\n",
+            // The playlist itself is elsewhere, but knows where its title is.
+            "/low/y.m3u8?token=hunter2": (
+                "\(list)# made by 127.0.0.1\n#EXT-X-DATERANGE:ID=\"token=hunter2\",CLASS=\"in /secretfolder\"\n1.ts?token=hunter2\n#EXTINF:2,\n../secretfolder/2.ts\n#EXT-X-ENDLIST\n",
                 type
             ),
         ])
