@@ -263,11 +263,9 @@ struct ManifestOpening: Sendable {
         let prefix = manifest.kind == .dash ? service : ""
         let (text, names) = try await BlockingPool.manifests.run { [hiddenTitle] in
             var writer = try ManifestLinkWriter(linker, tokens, service: prefix)
-            let isHidden = linker.scope.hidden != nil
             let urls = [linker.scope.url, linker.base] + (hiddenTitle.map { [$0] } ?? [])
-            let traces = isHidden ? OriginTraces(urls) : nil
-            var bytes = (traces.map(manifest.withoutRemarks) ?? manifest).rewritten { writer.text(for: $0) }
-            if isHidden { bytes = HiddenOrigin.removing([linker.scope.url.host, linker.base.host], from: bytes) }
+            let traces = linker.scope.hidden.map { _ in OriginTraces(urls) }
+            let bytes = (traces.map(manifest.withoutRemarks) ?? manifest).rewritten { writer.text(for: $0) }
             let text = RewrittenManifest(kind: manifest.kind, bytes: bytes)
             // Templates name more than what stands in the text, and players round the number of segments.
             if manifest.kind == .dash { for reference in manifest.references { writer.noteFolder(of: reference) } }

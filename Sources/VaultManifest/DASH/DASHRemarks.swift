@@ -36,8 +36,10 @@ struct DASHRemarks {
         of node: MarkupNode, in element: MarkupElement, within spaces: [Substring: String], _ isForeign: Bool
     ) -> MarkupNode? {
         switch node {
-        case .text(let text):
+        case .text:
             if !isForeign, Self.references.contains(element.localName) { return node }
+            // Players read the pieces between comments as one.
+            let text = element.text
             if isForeign, Self.binaries.contains(element.localName), Self.isBase64(text) { return node }
             let isText = isForeign || Self.texts.contains(element.localName)
             return isText && !traces.isPlace(text) ? node : nil

@@ -54,16 +54,4 @@ struct HiddenLinkTests {
         }
         #expect(links.open(path.replacing("/title", with: "A/title")) == nil)
     }
-
-    @Test(
-        "Hosts are taken out of a manifest, whatever their capitals; a word without a dot stays",
-        arguments: [
-            (["a.example"], "see A.example/x and b.a.example", "see hidden.invalid/x and b.hidden.invalid"),
-            (["origin"], "origin", "origin"), (["[::1]"], "http://[::1]:80", "http://hidden.invalid:80"),
-            (["a.example"], "a.exampl", "a.exampl"), ([], "a.example", "a.example"),
-            (["a.example", "b.a.example"], "b.a.example", "hidden.invalid"),
-        ] as [(Set<String>, String, String)])
-    func hosts(hosts: Set<String>, text: String, expected: String) {
-        #expect(String(decoding: HiddenOrigin.removing(hosts, from: Array(text.utf8)), as: UTF8.self) == expected)
-    }
 }

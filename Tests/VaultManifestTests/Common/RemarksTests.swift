@@ -120,6 +120,15 @@ struct RemarksTests {
                 "<EssentialProperty schemeIdUri=\"http://dashif.org/guidelines/thumbnail_tile\" value=\"10x1\"/>",
                 "<EssentialProperty schemeIdUri=\"http://dashif.org/guidelines/thumbnail_tile\" value=\"10x1\"/>"
             ),
+            // Players read the pieces between comments as one. The name of a file in a template stays, so that it is found.
+            (
+                "<Label>at cdn.<!-- -->secret<![CDATA[.example]]></Label><Label>http:/<!-- -->/elsewhere</Label><Label>A<!-- --> b</Label>",
+                "<Label/><Label/><Label>A b</Label>"
+            ),
+            (
+                "<SegmentTemplate media=\"cdn.secret.example_$Number$.m4s\" duration=\"1\"/>",
+                "<SegmentTemplate duration=\"1\" media=\"cdn.secret.example_$Number$.m4s\"/>"
+            ),
             // What a player must know to play a set is still more than it knows.
             (
                 "<EssentialProperty schemeIdUri=\"http://elsewhere.example/stereo\" value=\"side\" id=\"1\"/><ContentProtection schemeIdUri=\"elsewhere.example\"><own/></ContentProtection>",
