@@ -81,8 +81,8 @@ struct RemarksTests {
                 "#EXTM3U\n#EXT-X-KEY:METHOD=AES-128,URI=\"data:text/plain;base64,////:8443//8=\""
             ),
             (
-                "#EXTM3U\n#EXT-X-MAP:URI=\"data:video/mp4;base64,AAAA//8BBB==\"",
-                "#EXTM3U\n#EXT-X-MAP:URI=\"data:video/mp4;base64,AAAA//8BBB==\""
+                "#EXTM3U\n#EXT-X-MAP:URI=\"data:video/mp4;base64,AAAA//8BBA==\"",
+                "#EXTM3U\n#EXT-X-MAP:URI=\"data:video/mp4;base64,AAAA//8BBA==\""
             ),
             (
                 "#EXTM3U\n#EXT-X-KEY:METHOD=SAMPLE-AES,URI=\"skd://id-1\",KEYFORMAT=\"com.apple.streamingkeydelivery\"",
@@ -191,7 +191,8 @@ struct RemarksTests {
         ])
     func spellings(text: String, isPlace: Bool) throws {
         let urls = [
-            "https://a/private/Mein%20Ordner/x?t=1&sig=hunter2", "https://a/films/y", "https://a/%c3%a4%20b/x", "https://a/",
+            "https://a/private/Mein%20Ordner/x?t=1&sig=hunter2", "https://a/films/y", "https://a/%c3%a4%20b/x",
+            "https://a/",
         ]
         #expect(OriginTraces(try urls.map { try MediaURL($0) }).isPlace(text) == isPlace)
     }
