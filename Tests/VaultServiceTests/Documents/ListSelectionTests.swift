@@ -88,7 +88,7 @@ struct ListSelectionTests {
         let titles = try Self.ids.map { try title($0) }
         let next = try #require(try ListSelection(order: .size).page(of: titles, after: nil, limit: 2).next)
         #expect(try ListSelection(order: .size).page(of: titles, after: next, limit: 9).titles.count == 5)
-        for order in [.name, .added, .played, nil] as [ListOrder?] {
+        for order in [.name, .held, .added, .played, nil] as [ListOrder?] {
             let error = #expect(throws: VaultError.self) {
                 _ = try ListSelection(order: order, filter: .held).page(of: titles, after: next, limit: 2)
             }
