@@ -139,8 +139,7 @@ final class GrantTable: Sendable {
             if let name { try Self.check(name, kind, among: others) }
             let grant = AccessGrant(
                 id: try Self.freshID(among: known), kind: kind, name: name, created: now, expires: expires,
-                token: token,
-                era: era)
+                token: token, era: era)
             try store.add(grant, removing: Array(void))
             state.withLock { state in
                 for id in void { state.grants[id] = nil }

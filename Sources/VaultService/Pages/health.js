@@ -84,11 +84,19 @@ export async function show(main, _, signal) {
 	}
 
 	// ---- Figures
-	async function sample() {
-		const [status, {samples}] = await Promise.all([get('status', signal), get('history', signal)]);
+	async function showFigures() {
+		const status = await get('status', signal);
 		facts(figures, [['titles', number(status.resources)], ['heldBytes', bytes(status.bytes)], ['used', bytes(status.used)],
 			['fetched', bytes(status.bytesFetched)], ['store', status.storeFailure || t('storeGood')],
 			['downloads', ['running', 'waiting', 'failed'].map(state => many(`count.${state}`, status.downloads[state])).join(', ')]]);
+	}
+
+	// The service adds a sample every few seconds, and the whole hour is sent each time: no sooner than that.
+	let drawn = 0;
+	async function showHistory() {
+		if (Date.now() < drawn) return;
+		const {every, samples} = await get('history', signal);
+		drawn = Date.now() + every * 1000 - EVERY / 2;
 		const at = sample => Date.parse(sample.time);
 		const rates = key => samples.slice(1).map((one, place) => [at(one), Math.max(0, one[key] - samples[place][key]) / Math.max(1, (at(one) - at(samples[place])) / 1000)]);
 		const values = key => samples.map(one => [at(one), one[key]]);
@@ -102,7 +110,8 @@ export async function show(main, _, signal) {
 		const text = t('chartSays', {title, now: words(points.at(-1)?.[1] || 0), top: words(top)});
 		return h('figure.panel', h('figcaption', text), svg('svg', {class: 'chart', viewBox: '0 0 300 60', preserveAspectRatio: 'none', role: 'img', 'aria-label': text}, svg('path', {d: path || 'M0 58'})));
 	}
-	const timer = setInterval(() => { if (!document.hidden) sample().catch(() => {}); }, EVERY);
+	const look = () => Promise.all([showFigures(), showHistory()]);
+	const timer = setInterval(() => { if (!document.hidden) look().catch(() => {}); }, EVERY);
 	signal.addEventListener('abort', () => clearInterval(timer));
 
 	// ---- Events
@@ -113,5 +122,5 @@ export async function show(main, _, signal) {
 	const later = waiting(250, write, signal, true);
 	for (const name of KINDS) on(name, later, signal);
 	write();
-	await Promise.all([judge(), sample()]);
+	await Promise.all([judge(), look()]);
 }
