@@ -108,20 +108,32 @@ function virtual(grid, signal) {
 		card.style.insetBlockStart = `${Math.floor(place / columns) * height}px`;
 	}
 
+	// The places of some rows, and of two rows before and after them.
+	function placesOf(from, to) {
+		const first = Math.max(0, (Math.floor(from) - 2) * columns);
+		const last = Math.min(items.length, (Math.ceil(to) + 2) * columns);
+		return new Set(Array.from({length: Math.max(0, last - first)}, (_, i) => first + i));
+	}
+
 	function draw() {
 		asked = false;
 		if (signal.aborted) return;
 		grid.style.blockSize = `${Math.ceil(items.length / columns) * height}px`;
 		const top = -grid.getBoundingClientRect().top;
-		const first = Math.max(0, (Math.floor(top / height) - 2) * columns);
-		const last = Math.min(items.length, (Math.ceil((top + innerHeight) / height) + 2) * columns);
+		const wanted = placesOf(top / height, (top + innerHeight) / height);
+		// The cards around the one with the focus, too: an arrow leads to them before the next frame, or after a scroll away.
 		for (const [place, card] of cards) {
-			if (place >= first && place < last || place < items.length && card.contains(document.activeElement)) continue;
+			if (!card.contains(document.activeElement)) continue;
+			const row = Math.floor(place / columns);
+			for (const near of placesOf(row, row + 1)) wanted.add(near);
+		}
+		for (const [place, card] of cards) {
+			if (wanted.has(place)) continue;
 			cards.delete(place);
 			card.remove();
 			if (spare.length < 60) spare.push(card);
 		}
-		for (let place = first; place < last; place++) {
+		for (const place of wanted) {
 			if (cards.has(place)) continue;
 			const card = spare.pop() || newCard();
 			cards.set(place, card);
@@ -139,6 +151,7 @@ function virtual(grid, signal) {
 
 	const ask = () => { if (!asked) { asked = true; requestAnimationFrame(draw); } };
 	addEventListener('scroll', ask, {signal, passive: true});
+	grid.addEventListener('focusin', draw, {signal});
 	const watcher = new ResizeObserver(() => { measure(); ask(); });
 	watcher.observe(grid);
 	signal.addEventListener('abort', () => watcher.disconnect());
