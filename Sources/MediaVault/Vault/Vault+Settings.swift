@@ -1,4 +1,4 @@
-import VaultModel
+package import VaultModel
 import VaultStorage
 
 // Offline modes: what may be requested from origins, and what is kept.
@@ -75,6 +75,19 @@ extension Vault {
     /// ``setMode(_:for:)-(_,MediaReference)`` for the resource with this URL.
     public func setMode(_ mode: VaultMode?, for url: MediaURL) async throws {
         try await setMode(mode, for: MediaReference(url))
+    }
+}
+
+// Programs that the operator named.
+extension Vault {
+    /// Returns the programs that the settings name.
+    ///
+    /// The library runs none: the service and the command do.
+    ///
+    /// - Throws: ``VaultError`` with code `integrity` if the settings fail authentication.
+    package func programSettings() async throws -> ProgramSettings {
+        let store = store
+        return try await pool.run { try store.index.settings().programs }
     }
 }
 
