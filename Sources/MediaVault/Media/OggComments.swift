@@ -2,7 +2,7 @@ import VaultModel
 
 /// The comments of an Ogg file of Opus or Vorbis: texts such as `TITLE=A song` (RFC 3533, RFC 7845 §5.2).
 ///
-/// They are the second packet of the file's first stream, which may lie on several pages.
+/// They are the second packet of the file's first stream that is no Skeleton, and may lie on several pages.
 struct OggComments {
     /// The comments in their order, as far as they are whole.
     let all: [ArraySlice<UInt8>]
@@ -48,6 +48,8 @@ struct OggComments {
             guard sizes.count == Int(head[26]) else { return nil }
             var body = position + Int64(headBytes + sizes.count)
             position = body + sizes.reduce(0) { $0 + Int64($1) }
+            // A Skeleton stream stands before those that it describes.
+            if stream == nil, try media.read(body, 8).elementsEqual("fishead\0".utf8) { continue }
             // Pages of other streams may lie between those of the first.
             stream = stream ?? head[14..<18]
             guard stream?.elementsEqual(head[14..<18]) == true else { continue }

@@ -151,6 +151,11 @@ struct MediaPictureTests {
         #expect(try Self.picture(in: Media.ogg([[1], vorbis])) == Media.webp)
         let two = Media.comments([Media.oggPicture(Media.png, use: 0), Media.oggPicture(Media.jpeg())])
         #expect(try Self.picture(in: Media.ogg([head, two])) == Media.jpeg())
+        // A Skeleton stream comes first, and ends after the others have begun.
+        let skeleton = Media.oggPage([64], Array("fishead\0".utf8) + [UInt8](repeating: 0, count: 56), stream: 8)
+        let described = Media.ogg([head, Media.comments(comments)], other: Media.oggPage([2], [0, 0], stream: 8))
+        #expect(try Self.picture(in: skeleton + described) == Media.jpeg(3000))
+        #expect(try Self.picture(in: skeleton + skeleton) == nil)
         // A packet of a multiple of 255 bytes ends with an empty part.
         var exact = Media.comments(comments)
         exact += [UInt8](repeating: 0, count: 255 - exact.count % 255)
