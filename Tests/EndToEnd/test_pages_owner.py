@@ -311,7 +311,13 @@ class Owner(PagesCase):
         self.go("settings")
         expect(self.page.get_by_label("Most bytes")).to_have_value("5 GB")
         self.assertIn("30d", known)
+        # What is no size is not sent; only the service knows all units.
+        sent.clear()
         self.page.get_by_label("Most bytes").fill("five")
+        self.page.get_by_role("button", name="Save").click()
+        self.wait_for("document.querySelector('form :invalid') === document.activeElement")
+        self.assertEqual(sent, [])
+        self.page.get_by_label("Most bytes").fill("5 GX")
         self.expected = ("400",)
         self.page.get_by_role("button", name="Save").click()
         expect(self.page.locator(".note.bad")).to_contain_text("The service refused this")

@@ -5,6 +5,7 @@ import {hasText} from './texts.js';
 import {busy, check, choice, field, h, note, t} from './ui.js';
 
 const DAY = 86_400;  // seconds
+const SIZE = '0|[0-9]+([.][0-9]+)? ?[A-Za-z]{1,3}';
 const UNITS = [['TB', 1e12], ['GB', 1e9], ['MB', 1e6], ['kB', 1e3], ['B', 1]];
 
 // A size that means exactly this number of bytes.
@@ -19,12 +20,13 @@ export async function show(main, _, signal) {
 	let settings = await get('settings', signal);
 	const form = h('form'), send = h('button', {type: 'submit', class: 'main'}, t('save'));
 	const text = options => h('input', {autocomplete: 'off', ...options}), count = options => text({type: 'number', ...options});
+	const size = name => text({pattern: SIZE, title: t(`hint.${name}`)});
 	// Each control: how it shows a setting, and what it sends if it was changed.
 	const controls = {
 		mode: [choice(['default', 'online', 'prefer-vault', 'offline', 'no-store'].map(key => [key, t(key === 'default' ? 'set.modeDefault' : `mode.${key}`)])), value => value || 'default', value => value],
-		maxSize: [text(), exact, value => value || 0],
+		maxSize: [size('maxSize'), exact, value => value || 0],
 		maxAge: [count({min: 0, step: 'any'}), value => value ? String(value / DAY) : '', value => Math.round(Number(value) * DAY)],
-		minFree: [text(), value => value === null ? '' : value === 0 ? '0' : exact(value), value => value === '' ? 'default' : value === '0' ? 0 : value],
+		minFree: [size('minFree'), value => value === null ? '' : value === 0 ? '0' : exact(value), value => value === '' ? 'default' : value === '0' ? 0 : value],
 		evictDownloads: [evict.box, Boolean, Boolean],
 		parallelDownloads: [count({min: 1, max: 16}), String, Number],
 		downloadsPerHost: [count({min: 1, max: 16}), String, Number],
