@@ -50,11 +50,17 @@ package enum Manifest: Sendable {
 
     /// Returns the manifest with other URIs.
     ///
-    /// - Parameter link: returns the URI to write for a reference, or nil to keep what stands there.
-    package func rewritten(_ link: (ManifestReference) throws -> String?) rethrows -> [UInt8] {
+    /// - Parameters:
+    ///   - hidesNames: whether a link is asked for also if a player would find a file without one, because the name of
+    ///     the file or its query must not be seen. Templates, which a player fills, and folders stay as they are.
+    ///   - link: returns the URI to write for a reference, or nil to keep what stands there.
+    package func rewritten(
+        hidesNames: Bool = false, _ link: (ManifestReference) throws -> String?
+    ) rethrows -> [UInt8] {
         switch self {
+        // Every file of a playlist gets a link.
         case .hls(let playlist): try playlist.rewritten(link)
-        case .dash(let manifest): try manifest.rewritten(link)
+        case .dash(let manifest): try manifest.rewritten(hidesNames: hidesNames, link)
         }
     }
 

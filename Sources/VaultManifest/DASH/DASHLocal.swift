@@ -64,7 +64,7 @@ extension DASHRepresentation {
         case nil: return (baseURL(url, &names), [])
         case .base: return (baseURL(url, &names), [parts(of: segments.merged, &names)])
         // Players that read local files take them whole: ranges of one file are the file.
-        case .list where areRangesOfOneFile: return (baseURL(url, &names), [])
+        case .list where segments.isOneFile: return (baseURL(url, &names), [])
         case .list:
             var list = parts(of: segments.merged, &names)
             for entry in segments.urls {
@@ -99,12 +99,6 @@ extension DASHRepresentation {
         // Beside the manifest, a path would name a file.
         base.replaceContent(by: isInert ? text : "data:,")
         return base
-    }
-
-    /// Whether a list names ranges of the base alone.
-    private var areRangesOfOneFile: Bool {
-        let parts = [segments.initialization, segments.index, segments.switching].compactMap(\.self)
-        return parts.allSatisfy { ($0["sourceURL"] ?? "").isEmpty } && segments.urls.allSatisfy { $0["media"] == nil }
     }
 
     /// Names the segments of a template, and returns the template that makes these names.

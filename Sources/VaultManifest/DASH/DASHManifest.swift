@@ -99,10 +99,15 @@ package struct DASHManifest: Sendable {
 
     /// Returns the MPD with other URIs, and without what would make a player ask around the vault.
     ///
-    /// - Parameter link: returns the URI to write for a reference, or nil to keep what stands there.
-    package func rewritten(_ link: (ManifestReference) throws -> String?) rethrows -> [UInt8] {
+    /// - Parameters:
+    ///   - hidesNames: see ``Manifest/rewritten(hidesNames:_:)``.
+    ///   - link: returns the URI to write for a reference, or nil to keep what stands there.
+    package func rewritten(
+        hidesNames: Bool = false, _ link: (ManifestReference) throws -> String?
+    ) rethrows -> [UInt8] {
         let rewritten = try withoutActuallyEscaping(link) { link in
-            try DASHRewriting(isLive: isLive, link: link).rewritten(root, at: DASHBase(url: url))
+            try DASHRewriting(isLive: isLive, hidesNames: hidesNames, link: link)
+                .rewritten(root, at: DASHBase(url: url))
         }
         return MarkupWriter.write(rewritten, capacity: byteCount + byteCount / 4)
     }

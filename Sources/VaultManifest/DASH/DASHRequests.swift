@@ -2,15 +2,16 @@
 enum DASHRequests {
     /// Returns whether an element would make a player ask around the vault, so that it is left out.
     ///
-    /// - Parameter isLive: whether the MPD is read again and again.
-    static func areMade(by element: MarkupElement, isLive: Bool) -> Bool {
+    /// - Parameter readsAgain: whether the MPD is read again and again, and where may be seen in it.
+    static func areMade(by element: MarkupElement, readsAgain: Bool) -> Bool {
         let scheme = element["schemeIdUri"]?.trimmingSpace() ?? ""
         switch element.localName {
         // Reports of what is played; a server that names hosts to play from; and changes of the manifest that would
         // contain URIs of the origin. Players read a whole manifest again if there is no patch.
         case "Metrics", "Reporting", "ClientDataReporting", "ContentSteering", "PatchLocation": return true
-        // Only a live manifest is read again. Some players resolve against this URL instead of the manifest's.
-        case "Location": return !isLive
+        // Only a live manifest is read again, without this from its own URL. Some players resolve against this URL
+        // instead of the manifest's.
+        case "Location": return !readsAgain
         // A time that was kept is worse than none, and a time server is asked around the vault.
         case "UTCTiming": return !scheme.hasPrefix("urn:mpeg:dash:utc:direct:")
         case "EventStream", "InbandEventStream": return requestingEvents.contains { scheme.hasPrefix($0) }

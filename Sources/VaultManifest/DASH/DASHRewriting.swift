@@ -8,6 +8,8 @@ import VaultModel
 /// themselves.
 struct DASHRewriting {
     let isLive: Bool
+    /// See ``Manifest/rewritten(hidesNames:_:)``.
+    let hidesNames: Bool
     let link: (ManifestReference) throws -> String?
 
     /// Returns an element as it is written.
@@ -28,6 +30,7 @@ struct DASHRewriting {
         if isLevel, let level = levels.last, !level.elements.isEmpty {
             users = SegmentUsers(DASHWalk.representations(in: element, at: base, levels: levels), base)
         }
+        var isFile: Bool?
         var result = element
         result.removeAttributes(where: DASHNames.isMisread)
         result.children = []
@@ -42,13 +45,13 @@ struct DASHRewriting {
                 continue
             }
             child.removeAttributes(where: DASHNames.isMisread)
-            guard !DASHRequests.areMade(by: child, isLive: isLive) else { continue }
+            guard !DASHRequests.areMade(by: child, readsAgain: isLive && !hidesNames) else { continue }
             switch child.localName {
             case "BaseURL":
                 // A player would fill a template for byte ranges with a URL and request that.
                 child["byteRange"] = nil
-                let isFile = element.localName == "Representation" && DASHSegments(levels).isOneFile
-                child.keepText(try baseURL(child.text, isFile: isFile, at: outer))
+                isFile = isFile ?? isOneFile(element, at: base, levels: levels)
+                child.keepText(try baseURL(child.text, isFile: isFile == true, at: outer))
             case "Location": child.keepText(try plain(child.text, .playlist, at: [outer]))
             default:
                 // Only these are inherited; what else has their names would be resolved for every Representation.
@@ -120,9 +123,16 @@ struct DASHRewriting {
     ///
     /// If it means different things at different bases, no text would be right for all.
     private func plain(_ text: String, _ role: ManifestReference.Role, at bases: [DASHBase]) throws -> String? {
-        let outcomes = Set(bases.map { DASHOutcome($0.target(of: text, role)) })
+        let targets = Set(bases.map { $0.target(of: text, role) })
+        let outcomes = Set(targets.map(DASHOutcome.init))
         switch outcomes.count == 1 ? outcomes.first : nil {
-        case .stays: return nil
+        case .stays:
+            // An empty reference is the base, whose link has been written already.
+            guard hidesNames, !targets.contains(.inert), !text.trimmingSpace().isEmpty else { return nil }
+            if targets.count == 1, let url = targets.first?.url {
+                return try link(ManifestReference(url, role)).map(ManifestLink.escaped)
+            }
+            return text.contains("?") ? ManifestTarget.refusal : nil
         case .linked(let url): return try link(ManifestReference(url, role)).map(ManifestLink.escaped)
         case .refused, nil: return ManifestTarget.refusal
         }
@@ -132,19 +142,33 @@ struct DASHRewriting {
     ///
     /// - Parameter isFile: whether the URL is one file, and nothing is relative to it.
     private func baseURL(_ text: String, isFile: Bool, at outer: DASHBase) throws -> String? {
-        switch DASHOutcome(outer.target(of: text, .data)) {
-        case .stays: return nil
+        let target = outer.target(of: text, .data)
+        switch DASHOutcome(target) {
+        case .stays:
+            guard hidesNames, target != .inert else { return nil }
+            if isFile, let url = target.url, url.canBeFile {
+                return try link(ManifestReference(url, .segment)).map(ManifestLink.escaped)
+            }
+            let path = text.trimmingSpace().prefix { $0 != "?" && $0 != "#" }
+            return path.isEmpty ? "./" : String(path)
         // A folder, so that what is relative to it is refused, too.
         case .refused: return ManifestTarget.refusal + "/"
         case .linked(let url):
-            if isFile, !url.namesFolder {
+            if isFile, url.canBeFile {
                 return try link(ManifestReference(url, .segment)).map(ManifestLink.escaped)
             }
             guard let folder = try link(ManifestReference(url.folder, .segment, isFolder: true)) else { return nil }
             // The name matters if the URL is one file after all; otherwise it is dropped when something is resolved.
             let name = String(url.path.dropFirst(url.folder.path.count))
-            return ManifestLink.escaped(folder) + (name.isEmpty ? "" : name + (url.query.map { "?\($0)" } ?? ""))
+            let query = hidesNames ? nil : url.query
+            return ManifestLink.escaped(folder) + (name.isEmpty ? "" : name + (query.map { "?\($0)" } ?? ""))
         }
+    }
+
+    /// Returns whether the base of an element is one file for all that is in it, and nothing is relative to it.
+    private func isOneFile(_ element: MarkupElement, at base: DASHBase, levels: [DASHLevel]) -> Bool {
+        let representations = DASHWalk.representations(in: element, at: base, levels: levels)
+        return !representations.isEmpty && representations.allSatisfy { $0.base == base && $0.segments.isOneFile }
     }
 
     /// Returns what is written for a template, or nil to keep it.
@@ -179,6 +203,11 @@ struct DASHRewriting {
             }
         }
     }
+}
+
+extension MediaURL {
+    /// Whether it names more than a folder.
+    fileprivate var canBeFile: Bool { !namesFolder || query != nil }
 }
 
 extension MarkupElement {

@@ -117,7 +117,10 @@ struct DASHSegments {
         case .template:
             ["media", "initialization", "bitstreamSwitching"].allSatisfy { template($0)?.text == nil }
                 && [initialization, index, switching].allSatisfy { $0?.name == nil }
-        case .list: false
+        // Its entries may be ranges of the base.
+        case .list:
+            [initialization, index, switching].allSatisfy { ($0?["sourceURL"] ?? "").isEmpty }
+                && urls.allSatisfy { $0["media"] == nil && $0["index"] == nil }
         }
     }
 

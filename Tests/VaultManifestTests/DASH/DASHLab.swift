@@ -31,17 +31,17 @@ struct DASHLab {
     }
 
     /// Rewrites the MPD with links of a vault.
-    func rewritten() throws -> RewrittenMPD {
+    func rewritten(hidesNames: Bool = false) throws -> RewrittenMPD {
         let book = LinkBook(manifest: url)
-        let bytes = manifest.rewritten { book.link($0) }
+        let bytes = manifest.rewritten(hidesNames: hidesNames) { book.link($0) }
         return RewrittenMPD(
             bytes: bytes, book: book,
             manifest: try DASHManifest(bytes, url: book.address(of: url, number: "m"), limits: .standard))
     }
 
     /// The text of the rewritten MPD without its declaration.
-    func rewrittenText() throws -> String {
-        String(decoding: try rewritten().bytes, as: UTF8.self).split(separator: "\n").dropFirst()
+    func rewrittenText(hidesNames: Bool = false) throws -> String {
+        String(decoding: try rewritten(hidesNames: hidesNames).bytes, as: UTF8.self).split(separator: "\n").dropFirst()
             .joined(separator: "\n")
     }
 }

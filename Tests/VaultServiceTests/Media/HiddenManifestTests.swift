@@ -118,6 +118,25 @@ struct HiddenManifestTests {
         }
     }
 
+    @Test("A file that stands in a DASH manifest has a sealed link, which plays")
+    func dashFile() async throws {
+        let text = """
+            <MPD xmlns="urn:mpeg:dash:schema:mpd:2011" type="static" mediaPresentationDuration="PT4S" \
+            minBufferTime="PT1S" profiles="urn:mpeg:dash:profile:isoff-on-demand:2011"><Period><AdaptationSet \
+            mimeType="video/mp4"><Representation id="v" bandwidth="1000"><BaseURL>film.mp4?token=hunter2</BaseURL>\
+            <SegmentBase indexRange="0-99"/></Representation></AdaptationSet></Period></MPD>
+            """
+        let origin = try Self.origin(["/secretfolder/x.mpd": (text, "application/dash+xml")])
+        try await serving(origin, "/secretfolder/x.mpd") { service, _, link in
+            let manifest = try await Self.get(link, service)
+            let file = try #require(manifest.text.split(separator: "BaseURL>").dropFirst().first?.dropLast(2))
+            let path = try #require(file.firstRange(of: "/media/v/").map { String(file[$0.lowerBound...]) })
+            #expect(path.hasSuffix("/title.mp4"))
+            let answer = try #require(try await service.client().ask("GET", path, host: service.host))
+            #expect(answer.head.status == 200 && answer.body == Self.segment.media.bytes(0..<1000))
+        }
+    }
+
     @Test("What the vault does not have is not found below a viewer's link, not even for one who sees every title")
     func absent() async throws {
         let origin = try Self.origin(["/secretfolder/x.mpd?token=hunter2": (Self.mpd(), "application/dash+xml")])
