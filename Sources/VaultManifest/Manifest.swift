@@ -48,6 +48,17 @@ package enum Manifest: Sendable {
         }
     }
 
+    /// Returns the manifest as a player must get it that finds it elsewhere: what it names is found all the same.
+    ///
+    /// - Parameter player: the URL that the player's link mirrors; the manifest's own, unless its origin redirected.
+    package func placed(at player: MediaURL) -> Manifest {
+        switch self {
+        // Every file of a playlist gets a link.
+        case .hls: self
+        case .dash(let manifest): .dash(manifest.placed(at: player))
+        }
+    }
+
     /// Returns the manifest with other URIs.
     ///
     /// - Parameters:

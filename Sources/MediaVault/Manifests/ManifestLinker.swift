@@ -112,7 +112,9 @@ struct ManifestLinkWriter {
         let url = reference.url.escaped
         names.insert(url, isFolder: reference.isFolder)
         if let hiding, let hidden = linker.scope.hidden {
-            return service + hiding.path(for: target(reference, url), hidden, leadsOn: reference.isFolder)
+            // A playlist may be an MPD, whose segments are found relative to it.
+            let leadsOn = reference.isFolder || reference.role == .playlist
+            return service + hiding.path(for: target(reference, url), hidden, leadsOn: leadsOn)
         }
         if linker.link(to: reference) == .inScope, let relative = linker.relative(to: url) { return relative }
         return service + target(reference, url)

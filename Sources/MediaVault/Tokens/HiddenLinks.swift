@@ -73,6 +73,8 @@ struct HiddenLinks {
         else { return nil }
         let hidden = HiddenTitle(title: title, viewer: viewer)
         let name = String(Substring(parts[1]))
+        // A folder itself is no file of the title: an origin may answer with a list of all that is in it.
+        if first == Self.leadsOn, name.isEmpty { return nil }
         if name == Self.name(of: inner) { return Opened(target: inner, hidden: hidden, isBelow: false) }
         guard first == Self.leadsOn else { return nil }
         return Opened(target: Self.folder(of: inner) + name, hidden: hidden, isBelow: true)

@@ -21,13 +21,24 @@ package struct OriginTraces: Sendable {
             for folder in Self.spellings(ofFolder: url) where folder.count > 2 {
                 texts.insert(folder)
                 // Without its slash, a folder at the root could be the end of `video/mp4`.
-                let isDeep = folder.dropFirst().dropLast().contains(UInt8(ascii: "/"))
-                if isDeep { texts.insert(Array(folder.dropLast())) } else { words.insert(Array(folder.dropLast())) }
+                let inner = folder.dropFirst().dropLast()
+                guard inner.contains(UInt8(ascii: "/")) else {
+                    words.insert(Array(folder.dropLast()))
+                    continue
+                }
+                texts.insert(Array(folder.dropLast()))
+                // The keys of object stores have no slash before them.
+                if !Self.mayBeMediaType(inner) { texts.insert(Array(inner)) }
             }
             // A short parameter could be any attribute.
             let parameters = (url.query ?? "").utf8.split(separator: UInt8(ascii: "&"))
             for parameter in parameters where parameter.count > 7 && parameter.contains(UInt8(ascii: "=")) {
                 texts.insert(Self.lowercased(parameter))
+                // A shorter value could be a codec, and one of digits a bit rate.
+                let value = Array(parameter.drop { $0 != UInt8(ascii: "=") }.dropFirst())
+                for value in [value, PercentEncoding.decoded(value)] where value.count >= 20 {
+                    if !value.allSatisfy({ (0x30...0x39).contains($0) }) { texts.insert(Self.lowercased(value)) }
+                }
             }
         }
         (self.texts, self.words, self.ports) = (texts, words, ports)
@@ -38,6 +49,11 @@ package struct OriginTraces: Sendable {
         let folder = url.folder.path
         let spellings = [Array(folder.utf8), PercentEncoding.decoded(Array(folder.utf8))]
         return Set((spellings + [Array(PercentEncoding.escapingIllegal(folder).utf8)]).map(lowercased))
+    }
+
+    private static func mayBeMediaType(_ text: ArraySlice<UInt8>) -> Bool {
+        let types = ["application/", "audio/", "font/", "image/", "text/", "video/"]
+        return types.contains { text.starts(with: $0.utf8) && text.count { $0 == UInt8(ascii: "/") } == 1 }
     }
 
     private static func lowercased(_ text: some Sequence<UInt8>) -> [UInt8] { text.map(\.asciiLowercased) }
@@ -51,11 +67,26 @@ package struct OriginTraces: Sendable {
 
     /// Returns whether a text names the origin, by its host, its port, its folder or its query.
     func isOfOrigin(_ text: some RandomAccessCollection<UInt8>) -> Bool {
+        if text.contains(UInt8(ascii: "%")), isOfOrigin(decoded: PercentEncoding.decoded(Array(text))) { return true }
+        return isOfOrigin(decoded: text)
+    }
+
+    private func isOfOrigin(decoded text: some RandomAccessCollection<UInt8>) -> Bool {
         if texts.contains(where: { Self.contains($0, in: text) }) { return true }
         if words.contains(where: { Self.contains($0, in: text, asWord: true) }) { return true }
         // The numbers of a URN are years and versions.
         let isName = text.starts(with: "urn:".utf8) { $0.asciiLowercased == $1 }
         return !isName && ports.contains { Self.contains($0, in: text) }
+    }
+
+    /// Returns whether a reference that no player requests names a place: that of a key for a DRM system, or data of a
+    /// type that names one.
+    func isUnrequestedPlace(_ reference: some RandomAccessCollection<UInt8>) -> Bool {
+        switch URLReference.scheme(of: Array(reference)[...]) {
+        case "skd": true
+        case "data": isPlace(Array(reference.prefix { $0 != UInt8(ascii: ",") }))
+        default: false
+        }
     }
 
     private static let marks = ["//", "\\\\", "{$"].map { Array($0.utf8) }

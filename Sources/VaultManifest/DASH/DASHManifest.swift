@@ -97,6 +97,28 @@ package struct DASHManifest: Sendable {
         DASHManifest(DASHRemarks.removed(from: root, traces), url: url, byteCount: byteCount)
     }
 
+    /// Returns the MPD as a player must get it that finds it elsewhere: with its own URL as the base of what is in it.
+    ///
+    /// - Parameter player: where a player finds it.
+    func placed(at player: MediaURL) -> DASHManifest {
+        guard player.folder != url.folder else { return self }
+        var root = root
+        for (index, child) in root.children.enumerated() {
+            guard case .element(var base) = child, base.localName == "BaseURL",
+                case .inside(let target?) = DASHBase(url: url).target(of: base.text, .data)
+            else { continue }
+            base.replaceContent(by: target.absoluteString)
+            root.children[index] = .element(base)
+        }
+        if root.first("BaseURL") == nil {
+            let name = root.name.dropLast(root.localName.count) + "BaseURL"
+            var base = MarkupElement(name: String(name), attributes: [:])
+            base.replaceContent(by: url.folder.absoluteString)
+            root.children.insert(.element(base), at: 0)
+        }
+        return DASHManifest(root, url: url, byteCount: byteCount)
+    }
+
     /// Returns the MPD with other URIs, and without what would make a player ask around the vault.
     ///
     /// - Parameters:

@@ -6,11 +6,15 @@ struct DASHRemarks {
     private let traces: OriginTraces
     /// What the root's namespace is called: a parser of DASH goes by names alone, so any does.
     private let own: String?
+    /// Whether templates are filled with the ids of Representations, which players need then.
+    private let fillsIDs: Bool
 
     /// Returns an MPD without its remarks.
     static func removed(from root: MarkupElement, _ traces: OriginTraces) -> MarkupElement {
+        guard !traces.isPlace(root.name) else { return MarkupElement(name: String(root.localName), attributes: [:]) }
         let own = spaces(of: root, within: [:])[prefix(of: root.name)]
-        return DASHRemarks(traces: traces, own: own).removed(from: root, within: [:], isForeign: false)
+        return DASHRemarks(traces: traces, own: own, fillsIDs: fillsIDs(root)).removed(
+            from: root, within: [:], isForeign: false)
     }
 
     /// - Parameters:
@@ -23,6 +27,11 @@ struct DASHRemarks {
         var result = element
         result.removeAttributes { attribute in
             !isKept(attribute, of: element, within: spaces, isForeign: isForeign)
+        }
+        for attribute in result.attributes where !isForeign && isReference(attribute.name, of: element) {
+            if traces.isUnrequestedPlace(Array(attribute.value.trimmingSpace().utf8)) {
+                result[attribute.name] = Self.unrequested
+            }
         }
         if let profiles = result["profiles"] {
             let kept = profiles.split(separator: ",").filter { isIdentifier(String($0).trimmingSpace()) }
@@ -37,7 +46,9 @@ struct DASHRemarks {
     ) -> MarkupNode? {
         switch node {
         case .text:
-            if !isForeign, Self.references.contains(element.localName) { return node }
+            if !isForeign, Self.references.contains(element.localName) {
+                return traces.isUnrequestedPlace(Array(element.text.utf8)) ? .text(Self.unrequested) : node
+            }
             // Players read the pieces between comments as one.
             let text = element.text
             if isForeign, Self.binaries.contains(element.localName), Self.isBase64(text) { return node }
@@ -53,6 +64,7 @@ struct DASHRemarks {
             if isOfDASH, let scheme = child["schemeIdUri"], !isIdentifier(scheme.trimmingSpace()) {
                 return Self.demanding.contains(child.localName) ? .element(Self.unknown(child)) : nil
             }
+            guard !traces.isPlace(child.name) else { return nil }
             return .element(removed(from: child, within: spaces, isForeign: !isOfDASH))
         }
     }
@@ -61,6 +73,7 @@ struct DASHRemarks {
         _ attribute: MarkupAttribute, of element: MarkupElement, within spaces: [Substring: String], isForeign: Bool
     ) -> Bool {
         let prefix = Self.prefix(of: attribute.name)
+        guard !traces.isPlace(attribute.name) else { return false }
         if attribute.name == "xmlns" || prefix == "xmlns" {
             return Self.isDASH(attribute.value) || Self.isKept(attribute.value)
         }
@@ -70,6 +83,7 @@ struct DASHRemarks {
         }
         if isForeign || attribute.name == "xml:lang" { return !traces.isPlace(attribute.value) }
         if isReference(attribute.name, of: element) { return true }
+        if fillsIDs, attribute.name == "id", element.localName == "Representation" { return true }
         if attribute.name == "profiles" || attribute.name == "schemeIdUri" { return true }
         return Self.attributes.contains(attribute.name) && !traces.isPlace(attribute.value)
     }
@@ -86,6 +100,14 @@ struct DASHRemarks {
         default: false
         }
     }
+
+    private static func fillsIDs(_ element: MarkupElement) -> Bool {
+        element.attributes.contains { $0.value.contains("$RepresentationID$") }
+            || element.elements.contains(where: fillsIDs)
+    }
+
+    /// What is written in place of a reference that no player requests.
+    private static let unrequested = "skd:removed"
 
     /// Returns a descriptor of a scheme that no player knows, so that none plays what the descriptor is about.
     private static func unknown(_ descriptor: MarkupElement) -> MarkupElement {

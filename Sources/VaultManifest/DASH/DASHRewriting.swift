@@ -129,10 +129,9 @@ struct DASHRewriting {
         case .stays:
             // An empty reference is the base, whose link has been written already.
             guard hidesNames, !targets.contains(.inert), !text.trimmingSpace().isEmpty else { return nil }
-            if targets.count == 1, let url = targets.first?.url {
-                return try link(ManifestReference(url, role)).map(ManifestLink.escaped)
-            }
-            return text.contains("?") ? ManifestTarget.refusal : nil
+            guard targets.count == 1 else { return nil }
+            guard let url = targets.first?.url else { return ManifestTarget.refusal }
+            return try link(ManifestReference(url, role)).map(ManifestLink.escaped)
         case .linked(let url): return try link(ManifestReference(url, role)).map(ManifestLink.escaped)
         case .refused, nil: return ManifestTarget.refusal
         }
@@ -165,10 +164,17 @@ struct DASHRewriting {
         }
     }
 
-    /// Returns whether the base of an element is one file for all that is in it, and nothing is relative to it.
+    /// Returns whether the base of an element is a file that is requested, and nothing is relative to it as it is
+    /// written.
     private func isOneFile(_ element: MarkupElement, at base: DASHBase, levels: [DASHLevel]) -> Bool {
         let representations = DASHWalk.representations(in: element, at: base, levels: levels)
-        return !representations.isEmpty && representations.allSatisfy { $0.base == base && $0.segments.isOneFile }
+        // All that has a link of its own is relative to nothing.
+        let isAlone = { (segments: DASHSegments) in hidesNames ? segments.isBaseRequested : segments.isOneFile }
+        return representations.contains { $0.base == base }
+            && representations.allSatisfy { representation in
+                isAlone(representation.segments)
+                    && (representation.base == base || hidesNames && representation.base.url?.canBeFile == true)
+            }
     }
 
     /// Returns what is written for a template, or nil to keep it.

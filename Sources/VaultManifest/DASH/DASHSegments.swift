@@ -124,6 +124,19 @@ struct DASHSegments {
         }
     }
 
+    /// Whether the base itself is requested, and no template that a player fills is relative to it.
+    var isBaseRequested: Bool {
+        switch naming {
+        case nil, .base: true
+        case .list:
+            urls.contains { $0["media"] == nil }
+                || [initialization, index, switching].contains { $0.map { ($0["sourceURL"] ?? "").isEmpty } ?? false }
+        case .template:
+            template("media") == nil
+                && ["index", "initialization", "bitstreamSwitching"].allSatisfy { template($0)?.isConstant ?? true }
+        }
+    }
+
     private func number(_ name: String) -> Int64? { inherited { $0.element.number(name) } }
 }
 

@@ -32,8 +32,14 @@ struct HLSRemarks {
     }
 
     private mutating func read(_ content: Range<Int>, _ whole: Range<Int>) {
-        // The lines of references are written elsewhere.
-        guard let first = bytes[content].first, first == UInt8(ascii: "#") else { return }
+        guard let first = bytes[content].first else { return }
+        guard first == UInt8(ascii: "#") else {
+            // Lines with links are written elsewhere; what stays is requested by nobody.
+            if !written.contains(content.lowerBound), traces.isUnrequestedPlace(bytes[content]) {
+                edits.append(HLSEdit(content, .text(ManifestTarget.refusal)))
+            }
+            return
+        }
         if bytes[content].starts(with: "#EXTM3U".utf8) { return cut((content.lowerBound + 7)..<content.upperBound) }
         let colon = bytes[content].firstIndex(of: UInt8(ascii: ":")) ?? content.upperBound
         let value = min(colon + 1, content.upperBound)..<content.upperBound
@@ -114,7 +120,9 @@ struct HLSRemarks {
         if written.contains(attribute.value.lowerBound) { return .stays }
         // The definitions of variables go, so their values are written.
         let value = try? variables.expanded(text, &budget)
-        if let value, isData(value, name, of: tag) || !traces.isPlace(value) {
+        // Names that look like those which are written here get another one, too.
+        let isTaken = Self.links.contains(name) && (value ?? text).starts(with: Self.hidden.utf8)
+        if let value, !isTaken, isData(value, name, of: tag) || !traces.isPlace(value) {
             if value == text { return .stays }
             if Self.mayStand(value, inQuotes: attribute.isQuoted) {
                 return .becomes(String(decoding: value, as: UTF8.self))
@@ -123,9 +131,11 @@ struct HLSRemarks {
         return Self.links.contains(name) ? .becomes(opaque(value ?? text)) : .goes
     }
 
+    private static let hidden = "hidden-"
+
     /// Returns a name in place of one that links renditions, or that they must have: the same one for the same name.
     private mutating func opaque(_ name: ArraySlice<UInt8>) -> String {
-        let name = Array(name), text = names[name] ?? "hidden-\(names.count + 1)"
+        let name = Array(name), text = names[name] ?? "\(Self.hidden)\(names.count + 1)"
         names[name] = text
         return text
     }

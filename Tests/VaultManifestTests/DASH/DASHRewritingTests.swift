@@ -54,6 +54,27 @@ struct DASHRewritingTests {
         }
     }
 
+    @Test(
+        "A player that finds the MPD elsewhere, after a redirect, finds its files where they are",
+        arguments: [
+            "", "<BaseURL>v/</BaseURL>", "<BaseURL>../w/</BaseURL><BaseURL>//c.example/</BaseURL>",
+            "<BaseURL>https://c.example/</BaseURL>",
+        ])
+    func placed(bases: String) throws {
+        let url = DASHLab.origin.folder
+        let text =
+            "<MPD>\(bases)<Period><AdaptationSet><Representation><SegmentList><SegmentURL media=\"1\"/></SegmentList></Representation></AdaptationSet></Period></MPD>"
+        let manifest = try DASHManifest(Array(text.utf8), url: url, limits: .standard)
+        let before = manifest.references
+        let elsewhere = try MediaURL("https://first.example/a/b/manifest.mpd")
+        let book = LinkBook(manifest: elsewhere)
+        let bytes = manifest.placed(at: elsewhere).rewritten { book.link($0) }
+        let seen = try DASHManifest(bytes, url: book.address(of: elsewhere, number: "m"), limits: .standard)
+        #expect(seen.references.map { book.original(of: $0.url) } == before.map(\.url))
+        let same = manifest.placed(at: try MediaURL("https://origin.example/title/other.mpd"))
+        #expect(same.rewritten { _ in nil } == manifest.rewritten { _ in nil })
+    }
+
     @Test("Every one of several BaseURL is led through the vault, and the first is what references use")
     func alternatives() throws {
         let lab = try DASHLab(try DASHCorpus.bytes("steering"))

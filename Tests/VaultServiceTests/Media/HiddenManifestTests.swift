@@ -137,6 +137,72 @@ struct HiddenManifestTests {
         }
     }
 
+    @Test("A folder that a DASH manifest leads to gives no viewer a list of what is in it")
+    func folder() async throws {
+        let list = ("<h1>secretfolder</h1>", "text/html")
+        let origin = try Self.origin([
+            "/secretfolder/x.mpd": (Self.mpd(media: "../cdn/seg"), "application/dash+xml"), "/cdn/": list,
+        ])
+        try await serving(origin, "/secretfolder/x.mpd") { service, _, link in
+            let text = try await Self.get(link, service).text
+            let template = try #require(text.split(separator: "media=\"").dropFirst().first)
+            let start = try #require(template.firstRange(of: "/media/v/")).lowerBound
+            let folder = String(template[start..<(try #require(template.firstRange(of: "seg-$")).lowerBound)])
+            let part = try await service.client().ask("GET", folder + "seg-1.m4s", host: service.host)
+            #expect(part?.head.status == 200, "premise")
+            for rest in ["", "?", "?a", "."] {
+                #expect(try await Self.get(folder + rest, service).status == 404, "\(rest)")
+            }
+            #expect(!origin.exchanges.contains { $0.request.target.hasPrefix("/cdn/") && $0.request.target.count < 8 })
+        }
+    }
+
+    @Test("A DASH manifest that its origin redirects plays, for the owner and for a viewer")
+    func redirected() async throws {
+        let manifest = Self.mpd()
+        let origin = try ScriptedOrigin { request in
+            switch request.target {
+            case "/first/x.mpd":
+                return ScriptedAnswer(302, fields: ["Location": "/secretfolder/then/x.mpd", "Content-Length": "0"])
+            case "/secretfolder/then/x.mpd":
+                let length = String(manifest.utf8.count)
+                var answer = ScriptedAnswer(
+                    200, fields: ["Content-Type": "application/dash+xml", "Content-Length": length])
+                if request.method == "GET" { answer.body = [.bytes(Array(manifest.utf8))] }
+                return answer
+            default:
+                let isThere = request.target.hasPrefix("/secretfolder/then/")
+                return isThere ? Self.segment.answer(to: request) : ScriptedAnswer(404, fields: ["Content-Length": "0"])
+            }
+        }
+        try await serving(origin, "/first/x.mpd") { service, _, link in
+            let owners = try #require(try await service.ask("GET", origin.url("/first/x.mpd")))
+            for text in [String(decoding: owners.body, as: UTF8.self), try await Self.get(link, service).text] {
+                let base = try #require(text.split(separator: "BaseURL>").dropFirst().first?.dropLast(2))
+                let path = try #require(base.firstRange(of: "/media/").map { String(base[$0.lowerBound...]) })
+                let part = try await service.client().ask("GET", path + "seg-2.m4s", host: service.host)
+                #expect(part?.head.status == 200 && part?.body == Self.segment.media.bytes(0..<1000))
+            }
+        }
+    }
+
+    @Test("A DASH manifest that a playlist names plays through its own link")
+    func inner() async throws {
+        let list = "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1000\nx.mpd\n"
+        let origin = try Self.origin([
+            "/secretfolder/x.m3u8": (list, "application/vnd.apple.mpegurl"),
+            "/secretfolder/x.mpd": (Self.mpd(), "application/dash+xml"),
+        ])
+        try await serving(origin, "/secretfolder/x.m3u8") { service, _, link in
+            let inner = try #require(Self.links(try await Self.get(link, service).text).first)
+            #expect(inner.hasSuffix("/title.mpd"))
+            #expect(try await Self.get(inner, service).status == 200)
+            let segment = String(inner.dropLast("title.mpd".count)) + "seg-1.m4s"
+            let part = try await service.client().ask("GET", segment, host: service.host)
+            #expect(part?.head.status == 200)
+        }
+    }
+
     @Test("What the vault does not have is not found below a viewer's link, not even for one who sees every title")
     func absent() async throws {
         let origin = try Self.origin(["/secretfolder/x.mpd?token=hunter2": (Self.mpd(), "application/dash+xml")])
