@@ -141,6 +141,18 @@ class Owner(PagesCase):
         expect(refused.locator(".bad-text")).to_contain_text("403")
         refused.get_by_role("button", name="Retry").click()
         expect(refused).to_contain_text("failed")
+        # What a command waited for is not in the queue, and is tried again there.
+        origin.add("later.mp4", status=403)
+        self.assertNotEqual(self.vault.run("fetch", origin.url("later.mp4")).returncode, 0)
+        later = self.page.locator("main li", has_text="later.mp4")
+        expect(later).to_contain_text("a client waited for it")
+        later.get_by_role("button", name="Retry").click()
+        expect(later.get_by_role("button", name="Cancel")).to_be_visible()
+        later.get_by_role("button", name="Cancel").click()
+        self.page.get_by_label("Addresses").fill(origin.url("refused.mp4") + "\nnonsense")
+        self.page.get_by_role("button", name="Download", exact=True).click()
+        expect(self.page.locator(".note.bad").last).to_contain_text("“nonsense” is no URL")
+        self.page.get_by_label("Addresses").fill("")
         refused.get_by_role("button", name="Cancel").click()
         expect(refused.get_by_role("button", name="Cancel")).to_have_count(0)
 

@@ -150,7 +150,9 @@ extension DownloadQueue {
             let found = try titles.flatMap { title in
                 let entries = list.entries(of: title)
                 guard !entries.isEmpty else {
-                    throw VaultError(.notHeld, "no download of \(title) is in the queue; list the downloads")
+                    throw VaultError(
+                        .notHeld,
+                        "no download of \(title) is in the queue; what a client fetched by itself, fetch again")
                 }
                 return entries.map(\.download)
             }

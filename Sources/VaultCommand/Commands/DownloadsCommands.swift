@@ -249,7 +249,8 @@ struct QueueArguments: ParsableArguments {
                             && (contentID == nil || $0.contentID == contentID)
                     })
                 else {
-                    throw VaultError(.notHeld, "no download of \(url) is in the queue; list the downloads")
+                    throw VaultError(
+                        .notHeld, "no download of \(url) is in the queue; what a client fetched by itself, fetch again")
                 }
                 ids.append(found.id)
             }

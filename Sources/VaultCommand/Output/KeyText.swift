@@ -170,7 +170,7 @@ struct ResealText: Hashable, Sendable {
 
     init(_ report: ResealReport) {
         var remarks = [
-            "resealed \(Count.of(report.resources, "title")) (\(ByteCount.text(report.bytes))) under new keys"
+            "resealed \(Count.of(report.resources, "file")) (\(ByteCount.text(report.bytes))) under new keys"
         ]
         if report.damage > 0 {
             remarks.append(
@@ -179,7 +179,7 @@ struct ResealText: Hashable, Sendable {
         }
         if report.problems > 0 {
             remarks.append(
-                "\(Count.of(report.problems, "title")) \(report.problems == 1 ? "keeps" : "keep") an older key, which may "
+                "\(Count.of(report.problems, "file")) \(report.problems == 1 ? "keeps" : "keep") an older key, which may "
                     + "not open: \(UnopenedText.remedy)")
         }
         self.remarks = remarks

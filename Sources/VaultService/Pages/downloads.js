@@ -65,6 +65,8 @@ export async function show(main, _, signal) {
 			event.preventDefault();
 			busy(send, async () => {
 				const lines = urls.value.split(/\s*\n\s*/).map(line => line.trim()).filter(Boolean);
+				const bad = lines.find(line => !URL.canParse(line));
+				if (bad) return note(t('noURL', {text: bad}), true);
 				const title = lines.length === 1 && name.value.trim() || undefined;
 				await request('POST', 'downloads', {downloads: lines.map(url => ({url, title})), first: first.box.checked});
 				urls.value = name.value = '';
@@ -101,17 +103,20 @@ function newCard(changed) {
 		says.textContent = [
 			entry.size ? t('ofSize', {held: bytes(entry.held), size: bytes(entry.size), share: percent(share)}) : bytes(entry.held),
 			rate && `${bytes(rate)}/s`, rate && entry.size && t('left', {time: clock((entry.size - entry.held) / rate)}),
-			entry.state === 'waiting' && entry.nextAttempt && t('nextAttempt', {time: moment(entry.nextAttempt, 'medium')}), !entry.queued && isRunning && t('byClient')]
+			entry.state === 'waiting' && entry.nextAttempt && t('nextAttempt', {time: moment(entry.nextAttempt, 'medium')}), !entry.queued && isRunning && t('byClient'), !entry.queued && entry.state === 'failed' && t('wasClient')]
 			.filter(Boolean).join(' · ');
 		const why = entry.problem?.detail || entry.problem?.title;
 		problem.hidden = !why;
 		problem.textContent = why || '';
 		if (card.state === entry.state) return;
 		card.state = entry.state;
-		const wanted = entry.queued ? ACTS[entry.state] || [] : isRunning ? ['cancel'] : [];
+		// What a client waited for is not in the queue: to try it again is to add it.
+		const wanted = entry.queued ? ACTS[entry.state] || [] : isRunning ? ['cancel']
+			: entry.state === 'failed' && !entry.contentID ? ['retry'] : [];
 		const hadFocus = acts.contains(document.activeElement);
 		acts.replaceChildren(...wanted.map(act => button(t(`act.${act}`), async () => {
 			if (entry.queued) await request('PATCH', 'downloads', {act, ids: [entry.id]});
+			else if (act === 'retry') await request('POST', 'downloads', {downloads: [{url: entry.url}]});
 			else await request('DELETE', query('downloads', {id: entry.id}));
 			changed();
 		}, {'aria-label': `${t(`act.${act}`)}: ${text}`})));

@@ -90,7 +90,7 @@ export async function show(main, id, signal) {
 	function tellHeld() {
 		ranges(map, isWhole() ? [[0, 1]] : kind ? [] : item.held, isWhole() ? 1 : item.size);
 		const {share, held: has} = amounts(item), found = gaps();
-		if (share === 1) held.textContent = t('playsOffline');
+		if (share === 1) held.textContent = playable ? t('playsOffline') : '';
 		else if (!has || !item.held.length) held.textContent = t('playsOnlineOnly');
 		else if (!found || !item.size) held.textContent = t('partsUnknown', {held: heldText(item)});
 		else {
@@ -304,7 +304,7 @@ export async function show(main, id, signal) {
 
 	tellHeld();
 	if (!playable) {
-		say(t(kind === 'dash' ? 'noDash' : 'noHls'));
+		say(t(kind !== 'dash' ? 'noHls' : isOwner() ? 'noDash' : 'noDashViewer'));
 		play.disabled = big.disabled = true;
 		return;
 	}

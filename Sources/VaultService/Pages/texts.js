@@ -105,6 +105,7 @@ notHeldHere|The next part is not held, and the network does not bring it now.|De
 jumpHeld|Go on at {time}|Bei {time} weiter
 cannotPlay|This browser cannot play this title ({type}). Another player may: see “mediavault url”.|Dieser Browser kann den Titel nicht abspielen ({type}). Vielleicht ein anderer: siehe „mediavault url“.
 noHls|This browser cannot play HLS titles. Safari, a newer Chrome and mpv can: see “mediavault url”.|Dieser Browser kann keine HLS-Titel abspielen. Safari, ein neueres Chrome und mpv können es: siehe „mediavault url“.
+noDashViewer|Browsers cannot play this title. Ask the owner for a link that mpv or VLC can play.|Browser können diesen Titel nicht abspielen. Bitten Sie um einen Link, den mpv oder VLC spielen können.
 noDash|Browsers cannot play DASH titles. mpv and VLC can: see “mediavault url”.|Browser können keine DASH-Titel abspielen. mpv und VLC können es: siehe „mediavault url“.
 notShared|This title is not shared with you any more.|Dieser Titel wird nicht mehr mit Ihnen geteilt.
 wasRemoved|This title was removed from the vault.|Dieser Titel wurde aus dem Tresor entfernt.
@@ -163,6 +164,8 @@ retryAll|Retry all|Alle noch einmal
 left|{time} left|noch {time}
 nextAttempt|next try {time}|nächster Versuch {time}
 byClient|a client waits for it|ein Programm wartet darauf
+wasClient|a client waited for it|ein Programm wartete darauf
+noURL|“{text}” is no URL.|„{text}“ ist keine URL.
 add|Download|Herunterladen
 addURLs|Addresses|Adressen
 addURLsHint|One on each line. The service fetches them, even if this page is closed.|Eine je Zeile. Der Dienst holt sie, auch wenn diese Seite zu ist.
@@ -199,7 +202,7 @@ removePinned|It is pinned: someone wanted to keep it.|Es ist angeheftet: jemand 
 removedNow|“{name}” is removed ({bytes}).|„{name}“ ist entfernt ({bytes}).
 shred|Shred|Vernichten
 shredTitle|Shred “{name}”?|„{name}“ vernichten?
-shredWords|The {bytes} that are held of it will be gone, and its key is destroyed: not even an old copy of the disk opens it. No one can undo this.|Die {bytes}, die davon da sind, gehen verloren, und der Schlüssel wird zerstört: auch keine alte Kopie der Platte öffnet es. Niemand kann das rückgängig machen.
+shredWords|The {bytes} that are held of it will be gone, and its key is destroyed: today’s keys open no old copy of it. A copy of the vault from before still plays it with a copy of its keys. No one can undo this.|Die {bytes}, die davon da sind, gehen verloren, und der Schlüssel wird zerstört: die heutigen Schlüssel öffnen keine alte Kopie davon. Eine frühere Kopie des Tresors spielt es noch mit einer Kopie seiner Schlüssel. Niemand kann das rückgängig machen.
 shredMore|Other titles stay; they get a new generation of keys, which may take a moment.|Andere Titel bleiben; sie bekommen eine neue Schlüsselgeneration, was dauern kann.
 shreddedNow|“{name}” is shredded.|„{name}“ ist vernichtet.
 shreddedPartly|“{name}” is removed. Its key can still be opened with generation {generation}: retire that one, too.|„{name}“ ist entfernt. Generation {generation} kann seinen Schlüssel noch öffnen: setzen Sie auch sie außer Dienst.
@@ -427,7 +430,7 @@ chart.running|Downloads running|Laufende Downloads
 chartSays|{title}: {now} now, at most {top}|{title}: jetzt {now}, höchstens {top}
 chartsWords|The last hour, or since the service began.|Die letzte Stunde, oder seit der Dienst läuft.
 events|Events|Ereignisse
-noEvents|Nothing has happened yet.|Noch ist nichts geschehen.
+noEvents|Nothing has happened since this page was opened.|Seit diese Seite offen ist, ist nichts geschehen.
 event.resource|“{name}” changed: {held} held|„{name}“ hat sich geändert: {held} da
 event.download|Download of “{name}” {state}: {held}|Download von „{name}“ {state}: {held}
 event.removed|{id} was removed|{id} wurde entfernt

@@ -48,7 +48,7 @@ export async function show(main, id, signal) {
 		copy.disabled = share !== 1;
 		copyHole.hidden = share === 1;
 		facts(figures, [['held', heldText(item)], ['size', size === null ? '?' : bytes(size)], ['class', t(`class.${item.class}`)],
-			['id', item.id], ['type', item.type || '?'], ['added', moment(item.added)], ['played', moment(item.accessed)],
+			['id', item.id], ['type', item.type || '?'], ['added', moment(item.added)], ['played', moment(item.accessed > item.added ? item.accessed : item.added)],
 			['generation', number(item.generation)], ['url', item.url], item.title && ['files', number(item.title.resources)]]);
 		const {held} = amounts(item);
 		const words = item.held.slice(0, SHOWN).map(([first, end]) => `${number(first)}–${number(end - 1)}`).join(', ');

@@ -1,5 +1,6 @@
 // What all pages share: elements, words for numbers, pictures of what is held, dialogs, and the arrow keys.
 
+import {isOwner} from './api.js';
 import {language, t, many} from './texts.js';
 
 // ---- Elements. Text goes in as text: nothing here, or in any other file, reads HTML from a string.
@@ -89,7 +90,8 @@ export function waiting(wait, act, signal, first = false) {
 export function chooser(chosen, signal, changed) {
 	const search = h('input', {
 		type: 'search', value: chosen.search, placeholder: t('search'), 'aria-label': t('search'), maxlength: 200});
-	const filter = choice(['', 'held', 'partial', 'pinned'].map(key => [key, t(`filter.${key || 'all'}`)]), chosen.filter,
+	// Viewers do not see what is pinned.
+	const filter = choice(['', 'held', 'partial', ...isOwner() ? ['pinned'] : []].map(key => [key, t(`filter.${key || 'all'}`)]), chosen.filter,
 		{'aria-label': t('filter')});
 	const change = () => changed({search: search.value.trim(), filter: filter.value});
 	search.addEventListener('input', waiting(250, change, signal));
@@ -147,7 +149,9 @@ export const hour = time => format('DateTimeFormat', {timeStyle: 'short'}, new D
 
 export function nameOf(item) {
 	if (item.name) return item.name;
-	const path = String(item.url || '').split(/[?#]/)[0].split('/').filter(Boolean).pop() || item.url || item.id || '';
+	const parts = String(item.url || '').split(/[?#]/)[0].split('/').filter(Boolean), last = parts.at(-1);
+	// Manifests have the same few names, so that of the folder is shown with them.
+	const path = /\.(m3u8|mpd)$/i.test(last) && parts.length > 3 ? parts.slice(-2).join('/') : last || item.url || item.id || '';
 	try { return decodeURIComponent(path); } catch { return path; }
 }
 
