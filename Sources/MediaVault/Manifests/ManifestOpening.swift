@@ -265,8 +265,7 @@ struct ManifestOpening: Sendable {
             var writer = try ManifestLinkWriter(linker, tokens, service: prefix)
             let urls = [linker.scope.url, linker.base] + (hiddenTitle.map { [$0] } ?? [])
             let traces = linker.scope.hidden.map { _ in OriginTraces(urls) }
-            let placed = manifest.placed(at: linker.scope.url)
-            let bytes = (traces.map(placed.withoutRemarks) ?? placed)
+            let bytes = (traces.map(manifest.withoutRemarks) ?? manifest).placed(at: linker.scope.url)
                 .rewritten(hidesNames: traces != nil) { writer.text(for: $0) }
             let text = RewrittenManifest(kind: manifest.kind, bytes: bytes)
             // Templates name more than what stands in the text, and players round the number of segments.

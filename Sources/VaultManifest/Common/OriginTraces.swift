@@ -3,7 +3,7 @@ package import VaultModel
 /// What would show in a manifest where it came from: the host, the port, the folder and the query of its origin.
 package struct OriginTraces: Sendable {
     /// In lower case, as the others.
-    private let texts: Set<[UInt8]>
+    private let texts: Needles
     /// Those that count only if no letter or digit is beside them.
     private let words: Set<[UInt8]>
     private let ports: Set<[UInt8]>
@@ -27,21 +27,21 @@ package struct OriginTraces: Sendable {
                     continue
                 }
                 texts.insert(Array(folder.dropLast()))
-                // The keys of object stores have no slash before them.
-                if !Self.mayBeMediaType(inner) { texts.insert(Array(inner)) }
+                // The keys of object stores have no slash before them. Digits could be a frame rate.
+                let isName = inner.contains { (0x61...0x7A).contains($0) } && !Self.mayBeMediaType(inner)
+                if isName { words.insert(Array(inner)) }
             }
             // A short parameter could be any attribute.
             let parameters = (url.query ?? "").utf8.split(separator: UInt8(ascii: "&"))
             for parameter in parameters where parameter.count > 7 && parameter.contains(UInt8(ascii: "=")) {
                 texts.insert(Self.lowercased(parameter))
-                // A shorter value could be a codec, and one of digits a bit rate.
                 let value = Array(parameter.drop { $0 != UInt8(ascii: "=") }.dropFirst())
-                for value in [value, PercentEncoding.decoded(value)] where value.count >= 20 {
-                    if !value.allSatisfy({ (0x30...0x39).contains($0) }) { texts.insert(Self.lowercased(value)) }
+                for value in [value, PercentEncoding.decoded(value)] where Self.isSecret(value) {
+                    texts.insert(Self.lowercased(value))
                 }
             }
         }
-        (self.texts, self.words, self.ports) = (texts, words, ports)
+        (self.texts, self.words, self.ports) = (Needles(texts), words, ports)
     }
 
     /// Returns the path of a URL up to its last slash, as it stands, with its escapes decoded, and escaped.
@@ -49,6 +49,17 @@ package struct OriginTraces: Sendable {
         let folder = url.folder.path
         let spellings = [Array(folder.utf8), PercentEncoding.decoded(Array(folder.utf8))]
         return Set((spellings + [Array(PercentEncoding.escapingIllegal(folder).utf8)]).map(lowercased))
+    }
+
+    /// Returns whether a value of a query can be nothing but a secret or a name: an unbroken run of letters and digits
+    /// that is longer than those in names of types, schemes, codecs and keys.
+    private static func isSecret(_ value: [UInt8]) -> Bool {
+        let isDigit = { (byte: UInt8) in (0x30...0x39).contains(byte) }
+        let isCapital = { (byte: UInt8) in (0x41...0x5A).contains(byte) }
+        let isLetter = { (byte: UInt8) in (0x61...0x7A).contains(byte | 0x20) }
+        return value.split { !isDigit($0) && !isLetter($0) }.contains { run in
+            run.count >= 16 && run.contains(where: isLetter) && run.contains { isDigit($0) || isCapital($0) }
+        }
     }
 
     private static func mayBeMediaType(_ text: ArraySlice<UInt8>) -> Bool {
@@ -67,15 +78,17 @@ package struct OriginTraces: Sendable {
 
     /// Returns whether a text names the origin, by its host, its port, its folder or its query.
     func isOfOrigin(_ text: some RandomAccessCollection<UInt8>) -> Bool {
-        if text.contains(UInt8(ascii: "%")), isOfOrigin(decoded: PercentEncoding.decoded(Array(text))) { return true }
-        return isOfOrigin(decoded: text)
+        let text = Self.lowercased(text)
+        return isOfOrigin(lowercased: text)
+            || text.contains(UInt8(ascii: "%"))
+                && isOfOrigin(lowercased: Self.lowercased(PercentEncoding.decoded(text)))
     }
 
-    private func isOfOrigin(decoded text: some RandomAccessCollection<UInt8>) -> Bool {
-        if texts.contains(where: { Self.contains($0, in: text) }) { return true }
+    private func isOfOrigin(lowercased text: [UInt8]) -> Bool {
+        if texts.areFound(in: text) { return true }
         if words.contains(where: { Self.contains($0, in: text, asWord: true) }) { return true }
         // The numbers of a URN are years and versions.
-        let isName = text.starts(with: "urn:".utf8) { $0.asciiLowercased == $1 }
+        let isName = text.starts(with: "urn:".utf8)
         return !isName && ports.contains { Self.contains($0, in: text) }
     }
 
@@ -92,7 +105,7 @@ package struct OriginTraces: Sendable {
     private static let marks = ["//", "\\\\", "{$"].map { Array($0.utf8) }
 
     /// Compares without regard to the case of ASCII, as hosts are compared.
-    private static func contains(
+    fileprivate static func contains(
         _ needle: [UInt8], in text: some RandomAccessCollection<UInt8>, asWord: Bool = false
     ) -> Bool {
         var rest = text[...]
@@ -105,6 +118,37 @@ package struct OriginTraces: Sendable {
             last = rest.popFirst()
         }
         return false
+    }
+
+    /// Texts that are looked for together, in one pass for all that are not short: a query may have very many.
+    private struct Needles: Sendable {
+        private static let headBytes = 8
+        private var short: [[UInt8]] = []
+        /// The others by their first eight bytes.
+        private var long: [UInt64: [[UInt8]]] = [:]
+
+        init(_ texts: Set<[UInt8]>) {
+            for text in texts {
+                guard text.count >= Self.headBytes else {
+                    short.append(text)
+                    continue
+                }
+                long[text.prefix(Self.headBytes).reduce(0) { $0 << 8 | UInt64($1) }, default: []].append(text)
+            }
+        }
+
+        func areFound(in text: [UInt8]) -> Bool {
+            if short.contains(where: { OriginTraces.contains($0, in: text) }) { return true }
+            guard !long.isEmpty else { return false }
+            var head: UInt64 = 0
+            for (index, byte) in text.enumerated() {
+                head = head << 8 | UInt64(byte)
+                let start = index + 1 - Self.headBytes
+                guard start >= 0, let candidates = long[head] else { continue }
+                if candidates.contains(where: { text[start...].starts(with: $0) }) { return true }
+            }
+            return false
+        }
     }
 
     private static func isOfWord(_ byte: UInt8?) -> Bool {

@@ -104,19 +104,24 @@ package struct DASHManifest: Sendable {
         guard player.folder != url.folder else { return self }
         var root = root
         for (index, child) in root.children.enumerated() {
-            guard case .element(var base) = child, base.localName == "BaseURL",
+            guard case .element(var base) = child, Self.isPlace(base),
                 case .inside(let target?) = DASHBase(url: url).target(of: base.text, .data)
             else { continue }
             base.replaceContent(by: target.absoluteString)
             root.children[index] = .element(base)
         }
-        if root.first("BaseURL") == nil {
+        if !root.elements.contains(where: { Self.isPlace($0) && $0.localName == "BaseURL" }) {
             let name = root.name.dropLast(root.localName.count) + "BaseURL"
             var base = MarkupElement(name: String(name), attributes: [:])
             base.replaceContent(by: url.folder.absoluteString)
             root.children.insert(.element(base), at: 0)
         }
         return DASHManifest(root, url: url, byteCount: byteCount)
+    }
+
+    /// Whether an element in the root says where the MPD, or what is in it, is found.
+    private static func isPlace(_ element: MarkupElement) -> Bool {
+        ["BaseURL", "Location"].contains(element.localName) && !DASHNames.isForeign(element)
     }
 
     /// Returns the MPD with other URIs, and without what would make a player ask around the vault.

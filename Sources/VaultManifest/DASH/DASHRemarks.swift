@@ -6,29 +6,31 @@ struct DASHRemarks {
     private let traces: OriginTraces
     /// What the root's namespace is called: a parser of DASH goes by names alone, so any does.
     private let own: String?
-    /// Whether templates are filled with the ids of Representations, which players need then.
-    private let fillsIDs: Bool
 
     /// Returns an MPD without its remarks.
     static func removed(from root: MarkupElement, _ traces: OriginTraces) -> MarkupElement {
         guard !traces.isPlace(root.name) else { return MarkupElement(name: String(root.localName), attributes: [:]) }
         let own = spaces(of: root, within: [:])[prefix(of: root.name)]
-        return DASHRemarks(traces: traces, own: own, fillsIDs: fillsIDs(root)).removed(
-            from: root, within: [:], isForeign: false)
+        return DASHRemarks(traces: traces, own: own).removed(from: root, Surroundings())
     }
 
-    /// - Parameters:
-    ///   - outer: what the prefixes around the element stand for; "" is that of names without one.
-    ///   - isForeign: whether the element is of another namespace that stays.
-    private func removed(
-        from element: MarkupElement, within outer: [Substring: String], isForeign: Bool
-    ) -> MarkupElement {
-        let spaces = Self.spaces(of: element, within: outer)
+    /// What an element has from those around it.
+    private struct Surroundings {
+        /// What prefixes stand for; "" is that of names without one.
+        var spaces: [Substring: String] = [:]
+        /// Whether the element is of another namespace that stays.
+        var isForeign = false
+        /// Whether a template is filled with the ids of Representations, which players need then.
+        var fillsIDs = false
+    }
+
+    private func removed(from element: MarkupElement, _ outer: Surroundings) -> MarkupElement {
+        var inner = outer
+        inner.spaces = Self.spaces(of: element, within: outer.spaces)
+        inner.fillsIDs = outer.fillsIDs || Self.fillsIDs(element)
         var result = element
-        result.removeAttributes { attribute in
-            !isKept(attribute, of: element, within: spaces, isForeign: isForeign)
-        }
-        for attribute in result.attributes where !isForeign && isReference(attribute.name, of: element) {
+        result.removeAttributes { !isKept($0, of: element, inner) }
+        for attribute in result.attributes where !inner.isForeign && isReference(attribute.name, of: element) {
             if traces.isUnrequestedPlace(Array(attribute.value.trimmingSpace().utf8)) {
                 result[attribute.name] = Self.unrequested
             }
@@ -37,13 +39,12 @@ struct DASHRemarks {
             let kept = profiles.split(separator: ",").filter { isIdentifier(String($0).trimmingSpace()) }
             result["profiles"] = kept.isEmpty ? nil : kept.joined(separator: ",")
         }
-        result.children = element.children.compactMap { child(of: $0, in: element, within: spaces, isForeign) }
+        result.children = element.children.compactMap { child(of: $0, in: element, inner) }
         return result
     }
 
-    private func child(
-        of node: MarkupNode, in element: MarkupElement, within spaces: [Substring: String], _ isForeign: Bool
-    ) -> MarkupNode? {
+    private func child(of node: MarkupNode, in element: MarkupElement, _ outer: Surroundings) -> MarkupNode? {
+        let isForeign = outer.isForeign
         switch node {
         case .text:
             if !isForeign, Self.references.contains(element.localName) {
@@ -55,7 +56,7 @@ struct DASHRemarks {
             let isText = isForeign || Self.texts.contains(element.localName)
             return isText && !traces.isPlace(text) ? node : nil
         case .element(let child):
-            let prefix = Self.prefix(of: child.name), space = Self.spaces(of: child, within: spaces)[prefix]
+            let prefix = Self.prefix(of: child.name), space = Self.spaces(of: child, within: outer.spaces)[prefix]
             let isOfDASH = space.map { $0 == own || Self.isDASH($0) } ?? (prefix.isEmpty && own == nil)
             guard isOfDASH ? Self.elements.contains(child.localName) : space.map(Self.isKept) ?? false else {
                 return nil
@@ -65,12 +66,14 @@ struct DASHRemarks {
                 return Self.demanding.contains(child.localName) ? .element(Self.unknown(child)) : nil
             }
             guard !traces.isPlace(child.name) else { return nil }
-            return .element(removed(from: child, within: spaces, isForeign: !isOfDASH))
+            var outer = outer
+            outer.isForeign = !isOfDASH
+            return .element(removed(from: child, outer))
         }
     }
 
     private func isKept(
-        _ attribute: MarkupAttribute, of element: MarkupElement, within spaces: [Substring: String], isForeign: Bool
+        _ attribute: MarkupAttribute, of element: MarkupElement, _ surroundings: Surroundings
     ) -> Bool {
         let prefix = Self.prefix(of: attribute.name)
         guard !traces.isPlace(attribute.name) else { return false }
@@ -78,12 +81,12 @@ struct DASHRemarks {
             return Self.isDASH(attribute.value) || Self.isKept(attribute.value)
         }
         if !prefix.isEmpty, attribute.name != "xml:lang" {
-            guard let space = spaces[prefix], Self.isKept(space) else { return false }
+            guard let space = surroundings.spaces[prefix], Self.isKept(space) else { return false }
             return !traces.isPlace(attribute.value)
         }
-        if isForeign || attribute.name == "xml:lang" { return !traces.isPlace(attribute.value) }
+        if surroundings.isForeign || attribute.name == "xml:lang" { return !traces.isPlace(attribute.value) }
         if isReference(attribute.name, of: element) { return true }
-        if fillsIDs, attribute.name == "id", element.localName == "Representation" { return true }
+        if surroundings.fillsIDs, attribute.name == "id", element.localName == "Representation" { return true }
         if attribute.name == "profiles" || attribute.name == "schemeIdUri" { return true }
         return Self.attributes.contains(attribute.name) && !traces.isPlace(attribute.value)
     }
@@ -101,9 +104,11 @@ struct DASHRemarks {
         }
     }
 
+    /// Returns whether a template in an element is filled with the ids of Representations.
     private static func fillsIDs(_ element: MarkupElement) -> Bool {
-        element.attributes.contains { $0.value.contains("$RepresentationID$") }
-            || element.elements.contains(where: fillsIDs)
+        element.elements("SegmentTemplate").contains { template in
+            template.attributes.contains { $0.value.contains("$RepresentationID$") }
+        }
     }
 
     /// What is written in place of a reference that no player requests.

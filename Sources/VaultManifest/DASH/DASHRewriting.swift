@@ -145,7 +145,7 @@ struct DASHRewriting {
         switch DASHOutcome(target) {
         case .stays:
             guard hidesNames, target != .inert else { return nil }
-            if isFile, let url = target.url, url.canBeFile {
+            if isFile, let url = target.url {
                 return try link(ManifestReference(url, .segment)).map(ManifestLink.escaped)
             }
             let path = text.trimmingSpace().prefix { $0 != "?" && $0 != "#" }
@@ -153,7 +153,7 @@ struct DASHRewriting {
         // A folder, so that what is relative to it is refused, too.
         case .refused: return ManifestTarget.refusal + "/"
         case .linked(let url):
-            if isFile, url.canBeFile {
+            if isFile, hidesNames || url.canBeFile {
                 return try link(ManifestReference(url, .segment)).map(ManifestLink.escaped)
             }
             guard let folder = try link(ManifestReference(url.folder, .segment, isFolder: true)) else { return nil }
@@ -173,7 +173,7 @@ struct DASHRewriting {
         return representations.contains { $0.base == base }
             && representations.allSatisfy { representation in
                 isAlone(representation.segments)
-                    && (representation.base == base || hidesNames && representation.base.url?.canBeFile == true)
+                    && (representation.base == base || hidesNames && representation.base.url != nil)
             }
     }
 

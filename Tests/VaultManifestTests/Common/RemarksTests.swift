@@ -167,6 +167,10 @@ struct RemarksTests {
             ),
             ("<Representation id=\"in/private/films/a\"/>", "<Representation/>"),
             (
+                "<Representation id=\"in/private/films/a\"/><Representation id=\"in/private/films/b\"><SegmentTemplate media=\"$RepresentationID$\"/></Representation>",
+                "<Representation/><Representation id=\"in/private/films/b\"><SegmentTemplate media=\"$RepresentationID$\"/></Representation>"
+            ),
+            (
                 "<Representation><BaseURL>skd://cdn.secret.example/a</BaseURL><SegmentBase><Initialization sourceURL=\"data:a;//elsewhere.example,\"/></SegmentBase></Representation>",
                 "<Representation><BaseURL>skd:removed</BaseURL><SegmentBase><Initialization sourceURL=\"skd:removed\"/></SegmentBase></Representation>"
             ),
@@ -221,13 +225,18 @@ struct RemarksTests {
             ("video/films", false), ("/films2", false), ("video/films/1", true), ("/filmsä", false), ("/films", true),
             ("a/ä b/c", true), ("a/%C3%A4%20b/c", true), ("\\\\share", true), ("films", false),
             ("key private/mein ordner/1", true), ("private%2FMein%20Ordner", true), ("video/mp4", false),
-            ("a token-of-twenty-bytes b", true), ("token%2Dof-twenty-bytes", true), ("avc1.64001f", false),
-            ("12345678901234567890", false),
+            ("a eyJhbGciOiJIUzI1NiJ9.x b", true), ("eyJhbGciOiJIUzI1NiJ9%2Ex", true), ("xprivate/mein ordner", false),
+            ("avc1.640028,mp4a.40.2", false), ("12345678901234567890", false),
+            ("com.apple.streamingkeydelivery", false),
+            ("9eb4050d-e44b-4802-932e-27d75083e266", false), ("application/ttml+xml", false), ("30/1", false),
         ])
     func spellings(text: String, isPlace: Bool) throws {
         let urls = [
             "https://a/private/Mein%20Ordner/x?t=1&sig=hunter2", "https://a/films/y", "https://a/%c3%a4%20b/x",
-            "https://a/", "https://a/video/mp4/x?key=token-of-twenty-bytes&codec=avc1.64001f&rate=12345678901234567890",
+            "https://a/",
+            "https://a/video/mp4/x?key=eyJhbGciOiJIUzI1NiJ9.x&c=avc1.640028,mp4a.40.2&r=12345678901234567890",
+            "https://a/o/mp4/x",
+            "https://a/30/1/x?drm=com.apple.streamingkeydelivery&k=9eb4050d-e44b-4802-932e-27d75083e266&t=application%2Fttml%2Bxml",
         ]
         #expect(OriginTraces(try urls.map { try MediaURL($0) }).isPlace(text) == isPlace)
     }

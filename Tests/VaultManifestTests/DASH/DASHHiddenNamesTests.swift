@@ -17,7 +17,7 @@ struct DASHHiddenNamesTests {
         "A BaseURL that is one file gets a link, wherever it stands",
         arguments: [
             "v.mp4?sig=1", "v.mp4", " v.mp4#t=1 ", "a/v.mp4?sig=1", "../v.mp4?sig=1", "https://c.example/v.mp4?sig=1",
-            "?sig=1", "a/?sig=1", "https://c.example/a/?sig=1",
+            "?sig=1", "a/?sig=1", "https://c.example/a/?sig=1", "a/", "https://c.example/a/",
         ])
     func file(text: String) throws {
         let base = "<BaseURL>\(text)</BaseURL>"

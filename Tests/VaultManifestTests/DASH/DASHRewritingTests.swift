@@ -58,7 +58,7 @@ struct DASHRewritingTests {
         "A player that finds the MPD elsewhere, after a redirect, finds its files where they are",
         arguments: [
             "", "<BaseURL>v/</BaseURL>", "<BaseURL>../w/</BaseURL><BaseURL>//c.example/</BaseURL>",
-            "<BaseURL>https://c.example/</BaseURL>",
+            "<BaseURL>https://c.example/</BaseURL>", "<x:BaseURL xmlns:x=\"urn:x\">v/</x:BaseURL>",
         ])
     func placed(bases: String) throws {
         let url = DASHLab.origin.folder
@@ -73,6 +73,19 @@ struct DASHRewritingTests {
         #expect(seen.references.map { book.original(of: $0.url) } == before.map(\.url))
         let same = manifest.placed(at: try MediaURL("https://origin.example/title/other.mpd"))
         #expect(same.rewritten { _ in nil } == manifest.rewritten { _ in nil })
+    }
+
+    @Test("A live MPD that was redirected is read again where it is")
+    func placedLocation() throws {
+        let elsewhere = try MediaURL("https://first.example/a/b/manifest.mpd")
+        let text = "<MPD type=\"dynamic\"><Location>manifest.mpd?session=1</Location></MPD>"
+        let manifest = try DASHManifest(Array(text.utf8), url: DASHLab.origin, limits: .standard)
+        var urls: [String] = []
+        _ = manifest.placed(at: elsewhere).rewritten {
+            urls.append($0.url.absoluteString)
+            return nil
+        }
+        #expect(urls.contains("https://origin.example/title/manifest.mpd?session=1"))
     }
 
     @Test("Every one of several BaseURL is led through the vault, and the first is what references use")
