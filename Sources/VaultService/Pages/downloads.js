@@ -108,8 +108,11 @@ function newCard(changed) {
 		const why = entry.problem?.detail || entry.problem?.title;
 		problem.hidden = !why;
 		problem.textContent = why || '';
-		if (card.state === entry.state) return;
 		card.state = entry.state;
+		// What failed for a client may fail again in the queue, which has other acts.
+		const acted = `${entry.state} ${entry.queued}`;
+		if (card.acted === acted) return;
+		card.acted = acted;
 		// What a client waited for is not in the queue: to try it again is to add it.
 		const wanted = entry.queued ? ACTS[entry.state] || [] : isRunning ? ['cancel']
 			: entry.state === 'failed' && !entry.contentID ? ['retry'] : [];
