@@ -104,14 +104,13 @@ package struct OriginTraces: Sendable {
 
     private static let marks = ["//", "\\\\", "{$"].map { Array($0.utf8) }
 
-    /// Compares without regard to the case of ASCII, as hosts are compared.
-    fileprivate static func contains(
+    private static func contains(
         _ needle: [UInt8], in text: some RandomAccessCollection<UInt8>, asWord: Bool = false
     ) -> Bool {
         var rest = text[...]
         var last: UInt8?
         while rest.count >= needle.count {
-            if rest.starts(with: needle, by: { $0.asciiLowercased == $1 }) {
+            if rest.starts(with: needle) {
                 let next = rest.dropFirst(needle.count).first
                 if !asWord || !(isOfWord(last) || isOfWord(next)) { return true }
             }
@@ -152,7 +151,7 @@ package struct OriginTraces: Sendable {
     }
 
     private static func isOfWord(_ byte: UInt8?) -> Bool {
-        switch byte?.asciiLowercased ?? 0 {
+        switch byte ?? 0 {
         case 0x30...0x39, 0x61...0x7A, 0x80...0xFF: true
         default: false
         }

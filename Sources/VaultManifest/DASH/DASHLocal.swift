@@ -93,7 +93,7 @@ extension DASHRepresentation {
 
     /// The base of a Representation that is requested from nowhere: it stays if it is in the manifest (`data:`).
     private var unfetched: MarkupElement {
-        var base = sibling("BaseURL")
+        var base = element.sibling("BaseURL")
         let text = element.first("BaseURL")?.text ?? ""
         let isInert = DASHBase(url: nil).target(of: text, .data) == .inert
         // Beside the manifest, a path would name a file.
@@ -134,9 +134,9 @@ extension DASHRepresentation {
     private func stateEnd(of template: inout MarkupElement) {
         guard segments.timeline == nil, template["duration"] != nil else { return }
         (template["duration"], template["endNumber"]) = (nil, nil)
-        var timeline = sibling("SegmentTimeline")
+        var timeline = element.sibling("SegmentTimeline")
         for run in segments.runs(periodLength: periodLength) {
-            var entry = sibling("S")
+            var entry = element.sibling("S")
             (entry["t"], entry["d"], entry["r"]) = ("\(run.time)", "\(run.duration)", "\(run.count - 1)")
             timeline.children.append(.element(entry))
         }
@@ -145,14 +145,14 @@ extension DASHRepresentation {
 
     private func baseURL(_ url: MediaURL, _ names: inout LocalNames) -> [MarkupElement] {
         guard let name = names.name(of: url, .segment) else { return [] }
-        var element = sibling("BaseURL")
+        var element = self.element.sibling("BaseURL")
         element.replaceContent(by: name)
         return [element]
     }
 
     /// Returns an element that names segments, with its initialization and its timeline.
     private func parts(of element: MarkupElement?, _ names: inout LocalNames) -> MarkupElement {
-        var element = element ?? sibling(DASHNaming.base.rawValue)
+        var element = element ?? self.element.sibling(DASHNaming.base.rawValue)
         for part in [segments.initialization, segments.index, segments.switching] {
             guard var part else { continue }
             if let source = part["sourceURL"] ?? (segments.naming == .base ? nil : "") {
@@ -169,10 +169,5 @@ extension DASHRepresentation {
     /// Returns the URL of a reference; an absent one is the base itself.
     private func target(of reference: String?, _ role: ManifestReference.Role) -> MediaURL? {
         base.target(of: reference ?? "", role).url
-    }
-
-    /// Returns an empty element with the prefix of this one.
-    private func sibling(_ name: String) -> MarkupElement {
-        MarkupElement(name: element.name.dropLast(element.localName.count) + name, attributes: [:])
     }
 }

@@ -111,8 +111,7 @@ package struct DASHManifest: Sendable {
             root.children[index] = .element(base)
         }
         if !root.elements.contains(where: { Self.isPlace($0) && $0.localName == "BaseURL" }) {
-            let name = root.name.dropLast(root.localName.count) + "BaseURL"
-            var base = MarkupElement(name: String(name), attributes: [:])
+            var base = root.sibling("BaseURL")
             base.replaceContent(by: url.folder.absoluteString)
             root.children.insert(.element(base), at: 0)
         }

@@ -153,7 +153,7 @@ struct DASHRewriting {
         // A folder, so that what is relative to it is refused, too.
         case .refused: return ManifestTarget.refusal + "/"
         case .linked(let url):
-            if isFile, hidesNames || url.canBeFile {
+            if isFile, hidesNames || !url.namesFolder || url.query != nil {
                 return try link(ManifestReference(url, .segment)).map(ManifestLink.escaped)
             }
             guard let folder = try link(ManifestReference(url.folder, .segment, isFolder: true)) else { return nil }
@@ -209,11 +209,6 @@ struct DASHRewriting {
             }
         }
     }
-}
-
-extension MediaURL {
-    /// Whether it names more than a folder.
-    fileprivate var canBeFile: Bool { !namesFolder || query != nil }
 }
 
 extension MarkupElement {

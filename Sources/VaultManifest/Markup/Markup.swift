@@ -52,6 +52,11 @@ struct MarkupElement: Sendable {
         return text.trimmingSpace()
     }
 
+    /// Returns an empty element with another name and the same prefix.
+    func sibling(_ localName: String) -> MarkupElement {
+        MarkupElement(name: name.dropLast(self.localName.count) + localName, attributes: [:])
+    }
+
     /// Replaces all content by a text.
     mutating func replaceContent(by text: String) { children = [.text(text)] }
 
