@@ -124,7 +124,7 @@ public final class Vault: Sendable {
             }
             await vault.quota.createReserve()
             await vault.removeVoidGrants()
-            vault.startPeriodicWork()
+            if options.isSelfMaintaining { vault.startPeriodicWork() }
         }
         return vault
     }

@@ -26,6 +26,8 @@ public struct VaultOptions: Sendable {
     package var now: @Sendable () -> Int64 = WallClock.now
     /// How failed requests to an origin are retried.
     package var retry = RetryPolicy()
+    /// Whether the vault does its periodic work by itself; if not, the caller does, at the times it chooses.
+    package var isSelfMaintaining = true
 
     /// Called if another process owns the vault, with the error and the number of earlier attempts; returns whether to
     /// try again. The keyring has been unlocked by then, and stays unlocked.

@@ -125,8 +125,9 @@ struct StorageQuotaTests {
         // The sealer is a little behind the player.
         while reader.bypass == nil { try await Task.sleep(for: .milliseconds(5)) }
         await fixture.later(vault, .zero)
-        guard case .passingThrough(.capacity, let message)? = await events.next() else {
-            Issue.record("expected an event that bytes pass through unstored")
+        let first = await events.next()
+        guard case .passingThrough(.capacity, let message)? = first else {
+            Issue.record("unexpected event: \(String(describing: first))")
             return
         }
         #expect(try await vault.status().storeFailure == message && reader.bypass == .capacity)
@@ -137,8 +138,9 @@ struct StorageQuotaTests {
         #expect(count == 1_500_000)
         await fixture.later(vault, .seconds(10))
         await fixture.later(vault, .seconds(16))
-        guard case .storing(let passed)? = await events.next() else {
-            Issue.record("expected an event that bytes are stored again")
+        let second = await events.next()
+        guard case .storing(let passed)? = second else {
+            Issue.record("unexpected event: \(String(describing: second))")
             return
         }
         let status = try await vault.status()

@@ -5,6 +5,9 @@ import VaultStorage
 import VaultTestSupport
 
 /// A vault with limits, and an origin that has a media file of any length at `/<seed>-<length>.mp4`.
+///
+/// The vault does its periodic work only if the test calls for it: what it reports does not depend on how fast the
+/// machine is.
 final class RoomFixture: Sendable {
     let place: VaultPlace
     let unlock: Unlock
@@ -29,6 +32,7 @@ final class RoomFixture: Sendable {
         var options = VaultOptions(access: access, limits: limits)
         options.retry = .unhurried
         options.fileSystem = meter
+        options.isSelfMaintaining = false
         let clock = clock
         options.now = { clock.now }
         return try await Vault.open(place, unlock: unlock, options: options)
@@ -77,6 +81,6 @@ final class RoomFixture: Sendable {
         for try await _ in vault.download(url(seed, length)) {}
     }
 
-    /// Runs the vault's periodic work as of `duration` from now.
+    /// Does the vault's periodic work as of `duration` from now.
     func later(_ vault: Vault, _ duration: Duration) async { await vault.runPeriodicWork(now: .now + duration) }
 }
