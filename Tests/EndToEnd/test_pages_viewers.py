@@ -3,7 +3,7 @@
 import os
 
 from harness import client
-from harness.own_pages import FILM, OTHER, SONG, PagesCase, expect
+from harness.own_pages import FILM, OTHER, PATIENCE, SONG, PagesCase, expect
 
 PINS = {"Anna": "2468", "Berta": "1357-9"}
 
@@ -27,7 +27,7 @@ class Viewers(PagesCase):
         context = self.browser.new_context(locale="en")
         self.addCleanup(context.close)
         page, sent = context.new_page(), []
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(PATIENCE)
         page.on("response", lambda answer: sent.append(answer))
         page.goto(self.address)
         page.get_by_label("Name").fill(name)

@@ -16,6 +16,9 @@ from playwright.sync_api import expect, sync_playwright  # noqa: E402
 PAGES = os.path.join(ROOT, "Sources", "VaultService", "Pages")
 SHOTS = os.path.join(ROOT, ".build", "screenshots")
 
+PATIENCE = 20_000  # milliseconds that a busy machine may take to show something
+expect.set_options(timeout=PATIENCE)
+
 FILM, OTHER, SONG = "moov-first.mp4", "film.webm", "tone.mp3"
 OWNERS = ("titles", "downloads", "storage", "keys", "access", "health", "settings")
 SIZES = {"phone": (390, 844), "desk": (1280, 800), "television": (1920, 1080)}
@@ -82,7 +85,7 @@ class PagesCase(VaultCase):
             viewport={"width": width, "height": height}, color_scheme=scheme, locale=locale, **options)
         self.context.add_init_script(_WATCH)
         self.page = self.context.new_page()
-        self.page.set_default_timeout(20_000)
+        self.page.set_default_timeout(PATIENCE)
         self.page.on("console", lambda told: told.type == "error" and self.troubles.append(told.text))
         self.page.on("pageerror", lambda error: self.troubles.append(str(error)))
         self.page.goto(self.link() if signed_in else self.address)
