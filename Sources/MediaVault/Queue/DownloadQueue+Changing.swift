@@ -24,6 +24,7 @@ extension DownloadQueue {
             for download in downloads { named.append(try await name(download.reference, download.options)) }
             let entries = try await entries(for: named, first: first, resumes: resumes)
             try await write(entries.filter(\.isChanged).map(\.download))
+            forgetEnded(of: Set(entries.map(\.download.title)))
             wake()
             return state.withLock { state in
                 entries.compactMap { state.list?[$0.download.id] }.map { state.snapshot($0) }
@@ -175,13 +176,15 @@ extension DownloadQueue {
     /// - Throws: ``VaultError`` if the queue cannot be read or written: then nothing was removed from it.
     func forget(_ resource: NamedResource) async throws {
         try await load()
+        let titles = await titles(of: resource)
         let running = try await changing.exclusively {
-            let entries = try await entries(of: resource).map(\.id)
+            let entries = await entries(of: resource, among: titles).map(\.id)
             // What was told to stop ends after it has left the queue.
             let running = state.withLock { state in entries.compactMap { state.running[$0]?.task } }
             try await remove(entries)
             return running
         }
+        forgetEnded(of: titles)
         for task in running { await task.value }
     }
 
@@ -196,15 +199,33 @@ extension DownloadQueue {
             try await remove(entries)
             return running
         }
+        forgetEnded(of: [title])
         for task in running { await task.value }
     }
 
-    /// Returns the entries of a resource, stored or not. One that cannot be told from another resource's is among them.
-    private func entries(of resource: NamedResource) async throws -> [QueuedDownload] {
+    /// No longer lists what ended of these titles, and has the listeners do the same.
+    private func forgetEnded(of titles: Set<TitleID>) {
+        tell { $0.forgetEnded(of: titles) }
+        for listener in state.withLock({ $0.forgettingListeners.all }) { listener(titles) }
+    }
+
+    /// Registers a closure that is called when titles are removed or queued, so that what ended of them is no longer
+    /// listed. It must not block, and is kept as long as the vault is open.
+    package func listenForForgetting(_ tell: @escaping @Sendable (Set<TitleID>) -> Void) {
+        state.withLock { _ = $0.forgettingListeners.add(tell) }
+    }
+
+    /// Returns the ids that a resource may have been queued by, whether the vault has it or not.
+    private func titles(of resource: NamedResource) async -> Set<TitleID> {
         let (store, id, given) = (store, resource.id, resource.reference.titleID)
         // A row that does not open has no id; its title was queued by that of its URL.
         let stored = try? await pool.run { try store.index.resource(id)?.titleID }
-        let titles = Set([TitleID(of: id), given, stored].compactMap(\.self))
+        return Set([TitleID(of: id), given, stored].compactMap(\.self))
+    }
+
+    /// Returns the entries of a resource, stored or not. One that cannot be told from another resource's is among them.
+    private func entries(of resource: NamedResource, among titles: Set<TitleID>) async -> [QueuedDownload] {
+        let id = resource.id
         var found: [QueuedDownload] = []
         for entry in state.withLock({ state in titles.flatMap { state.list?.entries(of: $0) ?? [] } }) {
             let other = try? await loaders.name(reference(of: entry.download)).id

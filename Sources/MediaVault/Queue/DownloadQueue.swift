@@ -12,8 +12,8 @@ package final class DownloadQueue: Sendable {
         /// How many rows do not open.
         var damaged = 0
         var running: [DownloadID: Running] = [:]
-        /// What left the queue most recently, the latest last.
-        var ended: [(snapshot: DownloadSnapshot, revision: Int)] = []
+        /// What left the queue most recently, the latest last. What was removed or queued since is not listed any more.
+        var ended: [(snapshot: DownloadSnapshot, revision: Int, isListed: Bool)] = []
         /// The number of the last change.
         var revision = 0
         var settings = DownloadSettings()
@@ -21,6 +21,7 @@ package final class DownloadQueue: Sendable {
         var isEnded = false
         var listeners = NumberedSet<@Sendable () -> Void>()
         var failureListeners = NumberedSet<@Sendable (FailedDownload) -> Void>()
+        var forgettingListeners = NumberedSet<@Sendable (Set<TitleID>) -> Void>()
     }
 
     /// A download that runs, or is ending.
@@ -114,8 +115,10 @@ package final class DownloadQueue: Sendable {
         }
     }
 
-    /// The entries that left the queue most recently, the latest first.
-    package var ended: [DownloadSnapshot] { state.withLock { $0.ended.reversed().map(\.snapshot) } }
+    /// The entries that left the queue most recently, the latest first; none of titles that were removed or queued since.
+    package var ended: [DownloadSnapshot] {
+        state.withLock { $0.ended.reversed().filter(\.isListed).map(\.snapshot) }
+    }
 
     /// Returns how many entries do what.
     package func counts() async throws -> DownloadCounts {
@@ -239,10 +242,15 @@ extension DownloadQueue.State {
             ending: Set(running.filter(\.value.isEnding).keys), at: now)
     }
 
+    /// No longer lists what ended of these titles.
+    mutating func forgetEnded(of titles: Set<TitleID>) {
+        for index in ended.indices where titles.contains(ended[index].snapshot.title) { ended[index].isListed = false }
+    }
+
     /// Removes an entry, and remembers how it ended.
     mutating func end(_ id: DownloadID, as end: DownloadSnapshot.State) {
         guard let entry = list?.remove(id) else { return }
-        ended.append((DownloadSnapshot(entry, end), revision))
+        ended.append((DownloadSnapshot(entry, end), revision, true))
         if ended.count > DownloadQueue.maxEnded { ended.removeFirst(ended.count - DownloadQueue.maxEnded) }
     }
 }

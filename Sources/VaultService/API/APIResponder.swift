@@ -18,6 +18,7 @@ struct APIResponder: Sendable {
     init(vault: Vault, metrics: ServiceMetrics) {
         self.vault = LocalVault(vault)
         self.metrics = metrics
+        vault.downloads.listenForForgetting { [weak downloads] in downloads?.forgetEnded(of: $0) }
     }
 
     func respond(to request: Request, about route: APIRoute, context: ServiceContext) async throws -> Response {

@@ -33,6 +33,8 @@ final class DownloadRegistry: Sendable {
     func begin(_ id: TitleID, _ url: String, contentID: String? = nil) -> Number {
         change { state in
             state.last += 1
+            // What is fetched again has not ended.
+            state.forgetEnded(of: [id])
             let document = DownloadDocument(id: id, url: url, contentID: contentID)
             state.entries[state.last] = Entry(document: document, revision: state.revision)
             return state.last
@@ -74,6 +76,9 @@ final class DownloadRegistry: Sendable {
         for task in tasks { task?.cancel() }
         return !tasks.isEmpty
     }
+
+    /// Forgets the ended downloads of titles, which were removed or are in the queue.
+    func forgetEnded(of titles: Set<TitleID>) { change { $0.forgetEnded(of: titles) } }
 
     private func note(_ progress: DownloadProgress, of number: Number) {
         change { state in
@@ -150,6 +155,10 @@ final class DownloadRegistry: Sendable {
 }
 
 extension DownloadRegistry.State {
+    fileprivate mutating func forgetEnded(of titles: Set<TitleID>) {
+        entries = entries.filter { $0.value.document.state == .running || !titles.contains($0.value.document.id) }
+    }
+
     fileprivate mutating func forgetOldest() {
         let ended = entries.filter { $0.value.document.state != .running }.keys.sorted()
         for number in ended.dropLast(DownloadRegistry.maxEnded) { entries[number] = nil }

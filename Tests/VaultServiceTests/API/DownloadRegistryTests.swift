@@ -94,10 +94,46 @@ struct DownloadRegistryTests {
         }
     }
 
+    @Test("What ended of a title is no longer listed when it is fetched or queued again, removed or shredded")
+    func forgotten() async throws {
+        let origin = try ScriptedOrigin(ScriptedResource(seed: 7, length: 100_000))
+        defer { origin.stop() }
+        let url = origin.url("/film")
+        let order = #"{"url":"\#(url.absoluteString)""#
+        try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
+            func post(_ target: String, _ body: String) async throws {
+                let answer = try await service.control("POST", "/api/v1/\(target)", body: body)
+                #expect([200, 202].contains(answer.head.status), "\(target): \(answer.body)")
+            }
+            func expectListed(_ expected: [String], sourceLocation: SourceLocation = #_sourceLocation) async throws {
+                let listed = try await downloads(service).map { "\($0.queued ? "queued" : "fetched") \($0.state)" }
+                #expect(listed == expected, sourceLocation: sourceLocation)
+            }
+            func queue() async throws {
+                try await post("downloads", order + #","detached":true}"#)
+                while try await service.vault.downloads.counts() != DownloadCounts() {
+                    try await Task.sleep(for: .milliseconds(5))
+                }
+            }
+            for removal in ["removals", "shreds"] {
+                _ = try await service.download(url).lastEvent()
+                _ = try await service.download(url).lastEvent()
+                try await expectListed(["fetched done"])
+                try await queue()
+                try await expectListed(["queued done"])
+                _ = try await service.download(url).lastEvent()
+                try await expectListed(["fetched done", "queued done"])
+                try await post(removal, removal == "shreds" ? #"{"resources":[\#(order)}]}"# : order + "}")
+                try await expectListed([])
+            }
+        }
+    }
+
     @Test("A limited number of ended downloads is remembered, with their outcomes")
     func memory() async throws {
-        let (board, id) = (DownloadRegistry(), try #require(TitleID("k3v7q2ma")))
+        let (board, letters) = (DownloadRegistry(), Array("abcdefghij"))
         for index in 0..<100 {
+            let id = try #require(TitleID("k3v7q2\(letters[index / 10])\(letters[index % 10])"))
             let number = board.begin(id, "http://a.example/\(index)")
             try? await board.run(number) { tell in
                 tell(try JSONText.read(from: Array(#"{"held":5,"total":10}"#.utf8)))
