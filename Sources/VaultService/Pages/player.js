@@ -10,6 +10,7 @@ import {trackChoices, trackLine} from './tracks.js';
 
 const SPEEDS = [0.5, 0.75, 1, 1.25, 1.5, 2, 3];
 const STEP = 10;  // seconds of a jump
+const BEHIND = 5;  // seconds behind a hole at which it goes on: the place of a byte is an estimate
 const HIDE_AFTER = 3000;  // milliseconds until the controls of a full screen go
 const PLAYLISTS = {hls: 'application/vnd.apple.mpegurl', dash: 'application/dash+xml'};
 
@@ -70,7 +71,7 @@ export async function show(main, id, signal) {
 			iconButton('ahead', t('ahead', {seconds: STEP}), () => jump(STEP)), next, time, h('span.gap'),
 			tracks, speed, sound, volume, picture, full));
 	const player = h('section.player', {'aria-label': t('player'), tabindex: 0, 'data-keys': ''}, stage, controls);
-	const held = h('p.held-text'), start = button(t('fromStart'), () => { video.currentTime = 0; video.play(); });
+	const held = h('p.held-text'), start = button(t('fromStart'), () => { goTo(0); video.play().catch(() => {}); });
 	start.hidden = true;
 	const nextLink = h('p.soft');
 	main.append(h('div.head', h('h1', {dir: 'auto'}, nameOf(item))), player, trackWords, held,
@@ -80,12 +81,13 @@ export async function show(main, id, signal) {
 	player.focus({preventScroll: true});  // so that the keys work at once
 
 	// ---- What is held
-	const isKnown = () => Number.isFinite(video.duration);
+	let known = NaN;  // the last known length: it stays while the title is opened again
+	const isKnown = () => Number.isFinite(known);
 	const isWhole = () => amounts(item).share === 1;
 	// A title of several files is not one row of bytes, so its places are known only if all of it is held.
 	const gaps = () => isWhole() ? [] : kind ? null : holes(item.held, item.size || Infinity);
-	const at = byte => item.size && isKnown() ? byte / item.size * video.duration : null;
-	const byteAt = second => Math.min(item.size - 1, Math.floor(second / video.duration * item.size));
+	const at = byte => item.size && isKnown() ? byte / item.size * known : null;
+	const byteAt = second => Math.min(item.size - 1, Math.floor(second / known * item.size));
 
 	function tellHeld() {
 		ranges(map, isWhole() ? [[0, 1]] : kind ? [] : item.held, isWhole() ? 1 : item.size);
@@ -102,7 +104,7 @@ export async function show(main, id, signal) {
 	}
 
 	function describe() {
-		const now = video.currentTime, length = isKnown() ? video.duration : 0;
+		const now = goOnAt ?? video.currentTime, length = isKnown() ? known : 0;
 		if (document.activeElement !== seek || !seek.matches(':active')) seek.value = now;
 		time.textContent = length ? `${clock(now)} / ${clock(length)}` : clock(now);
 		const isHole = length && item.size && !kind && !isWhole() && !item.held.some(([first, end]) => byteAt(now) >= first && byteAt(now) < end);
@@ -118,12 +120,12 @@ export async function show(main, id, signal) {
 	// ---- Where one was. Only what has played is kept, and nothing while the place is still to be found again.
 	function keep() {
 		if (!isKnown() || !hasPlayed || goOnAt !== null) return;
-		const now = video.currentTime, isAway = now > 5 && now < video.duration - 5;
-		keepPosition(id, isAway ? Math.floor(now * 10) / 10 : 0, Math.round(video.duration));
+		const now = video.currentTime, isAway = now > 5 && now < known - 5;
+		keepPosition(id, isAway ? Math.floor(now * 10) / 10 : 0, Math.round(known));
 	}
 
 	// ---- Playing
-	let goOnAt = null, goOn = false, hasPlayed = false, waitsAt = null, failures = 0, lastKept = 0, hideTimer = null;
+	let goOnAt = null, goOn = false, hasPlayed = false, waitsAt = null, failures = 0, openings = 0, lastKept = 0, hideTimer = null;
 	let link = null;  // the path that plays the title
 
 	function say(text, ...acts) {
@@ -143,11 +145,12 @@ export async function show(main, id, signal) {
 		if (!playable) return;
 		if (!video.getAttribute('src')) return void (goOn = true);  // it plays as soon as it can
 		if (!video.paused) return video.pause();
-		if (video.error) return again();
+		if (video.error) return again(goOnAt ?? video.currentTime);
 		await video.play().catch(error => { if (error.name !== 'AbortError' && error.name !== 'NotSupportedError') throw error; });
 	}
 
-	async function again(place = video.currentTime, plays = true) {
+	async function again(place, plays = true) {
+		openings++;
 		goOnAt = place;
 		waitsAt = null;
 		goOn = plays;
@@ -155,13 +158,23 @@ export async function show(main, id, signal) {
 		await open();
 	}
 
-	function jump(seconds) {
-		if (isKnown()) video.currentTime = Math.min(video.duration, Math.max(0, video.currentTime + seconds));
+	// Goes to a second. After a failure, it is opened again there.
+	function goTo(second) {
+		if (!isKnown()) return;
+		const place = Math.min(known, Math.max(0, second));
+		if (waitsAt !== null) waitsAt = goOnAt = place;
+		else if (video.error) again(place).catch(fail);
+		else if (goOnAt !== null) goOnAt = place;
+		else video.currentTime = place;
+		describe();
 	}
+
+	const jump = seconds => goTo((goOnAt ?? video.currentTime) + seconds);
 
 	// Says why it does not play: the service is away, the bytes are not held, or the browser cannot.
 	async function explainFailure() {
 		if (!video.error || signal.aborted) return;
+		const mine = openings, isOver = () => signal.aborted || openings !== mine;
 		const place = goOnAt ?? video.currentTime, gap = gaps()?.find(([, end]) => !at(end) || at(end) > place);
 		let answer;
 		try {
@@ -169,33 +182,41 @@ export async function show(main, id, signal) {
 			const first = gap && byteAt(place) >= gap[0] ? byteAt(place) : gap?.[0] || 0;
 			answer = await fetch(link, {headers: {Range: `bytes=${first}-${first}`}, signal});
 		} catch (error) {
-			if (error.name === 'AbortError') return;
+			if (error.name === 'AbortError' || isOver()) return;
 			waitsAt = place;
 			return say(t('waitsForService'));
 		}
+		if (isOver()) return;
 		if (answer.ok) {
 			await answer.body?.cancel();
 			if (failures++ < 3) {
 				await new Promise(done => setTimeout(done, 500 * 2 ** failures));
-				return signal.aborted || again(place).catch(fail);
+				return isOver() || again(place).catch(fail);
 			}
-			return say(kind && !isWhole() ? t('notHeldHere') : t('cannotPlay', {type: item.type || '?'}), button(t('tryAgain'), () => again(place)));
+			// What is played there may need bytes from before that place.
+			const lacks = !isWhole() && (kind || video.error.code === MediaError.MEDIA_ERR_NETWORK);
+			const later = lacks && !kind && place + BEHIND < known ? place + BEHIND : null;
+			return say(lacks ? t('notHeldAround') : t('cannotPlay', {type: item.type || '?'}), ...offers(place, later));
 		}
 		if ([401, 403, 404].includes(answer.status) && (isGone || !isOwner())) return say(gone());
 		const problem = await answer.json().catch(() => ({}));
-		const after = gap && at(gap[1]) !== null && gap[1] < item.size ? at(gap[1]) + 1 : null;
-		say(h('span', t('notHeldHere'), ' ', h('small', problem.detail || '')),
-			button(t('tryAgain'), () => again(place)), after !== null && button(t('jumpHeld', {time: clock(after)}), () => again(after)) || '');
+		if (isOver()) return;
+		const after = gap && at(gap[1]) !== null && gap[1] < item.size ? Math.min(at(gap[1]) + BEHIND, (at(gap[1]) + known) / 2) : null;
+		say(h('span', t('notHeldHere'), ' ', h('small', problem.detail || '')), ...offers(place, after));
 	}
+
+	const offers = (place, after) => [button(t('tryAgain'), () => again(place)),
+		after === null ? '' : button(t('jumpHeld', {time: clock(after)}), () => again(after))];
 
 	const hear = (events, act) => events.split(' ').forEach(event => video.addEventListener(event, act));
 	on('connection', ({open}) => open && waitsAt !== null && again(waitsAt).catch(fail), signal);
 	hear('error', () => { if (video.getAttribute('src')) explainFailure(); });
 	hear('loadedmetadata', () => {
-		seek.max = isKnown() ? video.duration : 1;
+		known = video.duration;
+		seek.max = isKnown() ? known : 1;
 		seek.disabled = false;
 		if (goOnAt === null) {
-			goOnAt = before?.seconds && before.seconds < video.duration - 5 ? before.seconds : null;
+			goOnAt = before?.seconds && before.seconds < known - 5 ? before.seconds : null;
 			start.hidden = goOnAt === null;
 		}
 		if (goOnAt !== null) video.currentTime = goOnAt;
@@ -225,7 +246,7 @@ export async function show(main, id, signal) {
 		sound.become(video.muted ? 'mute' : 'sound', t(video.muted ? 'unmute' : 'mute'));
 	});
 	hear('click', toggle);
-	seek.addEventListener('input', () => { video.currentTime = Number(seek.value); });
+	seek.addEventListener('input', () => goTo(Number(seek.value)));
 	volume.addEventListener('input', () => { video.muted = false; video.volume = Number(volume.value); });
 	speed.addEventListener('change', () => { video.playbackRate = Number(speed.value); });
 	addEventListener('pagehide', keep, {signal});
@@ -276,7 +297,7 @@ export async function show(main, id, signal) {
 		else if (from === player && event.key === 'Enter') toggle();
 		else if (from === player && event.key === 'ArrowDown') play.focus();
 		else if (from === player && event.key === 'ArrowUp') document.querySelector('nav [aria-current], nav a')?.focus();
-		else if (/^[0-9]$/.test(event.key) && isKnown()) video.currentTime = video.duration * event.key / 10;
+		else if (/^[0-9]$/.test(event.key)) goTo(known * event.key / 10);
 		else if (act) Promise.resolve(act()).catch(fail);
 		else return;
 		event.preventDefault();
