@@ -104,7 +104,9 @@ class Owner(PagesCase):
         expect(self.page.locator("h1")).to_have_text("Titles")
         self.assertNotIn(url, [item["url"] for item in self.titles()])
         self.go("keys")
-        expect(self.page.locator("main")).to_contain_text("shred")
+        expect(self.page.locator("tbody").last).to_contain_text("Shredding")
+        self.page.get_by_label("Language").select_option("de")
+        expect(self.page.locator("tbody").last).to_contain_text("Vernichten")
 
     def test_downloads(self):
         """The queue is live; a download is added, paused, resumed, moved, retried and cancelled"""
@@ -117,7 +119,7 @@ class Owner(PagesCase):
         self.page.get_by_role("button", name="Download", exact=True).click()
         first = self.page.locator("main li", has_text="film-0.mp4")
         expect(first).to_contain_text("running")
-        expect(first).to_contain_text("of 4.2 MB")
+        expect(first).to_contain_text("of 4.1 MB")
         waits = self.page.locator("main li", has_text="film-2.mp4")
         expect(waits).to_contain_text("waiting")  # two of a host run at a time
         first.get_by_role("button", name="Pause").click()
@@ -155,6 +157,35 @@ class Owner(PagesCase):
         self.page.get_by_label("Addresses").fill("")
         refused.get_by_role("button", name="Cancel").click()
         expect(refused.get_by_role("button", name="Cancel")).to_have_count(0)
+
+    def test_fetched_again(self):
+        """A title that was fetched and removed is shown again as it is downloaded, and not as it ended before"""
+        origin = self.new_scripted_origin()
+        origin.add("again.mp4", size=4 << 20, seed=9)
+        self.vault.result("fetch", origin.url("again.mp4"))
+        self.vault.result("fetch", origin.url("again.mp4"))
+        self.go("downloads")
+        line = self.page.locator("main li", has_text="again.mp4")
+        expect(line).to_contain_text("done")
+        expect(self.page.get_by_role("button", name="Pause all")).to_be_hidden()
+        self.vault.result("remove", origin.url("again.mp4"))
+        expect(line).to_have_count(0)
+        origin.add("again.mp4", size=4 << 20, seed=9, hold_at=1 << 20)
+        self.page.get_by_label("Addresses").fill(origin.url("again.mp4"))
+        self.page.get_by_role("button", name="Download", exact=True).click()
+        expect(line).to_contain_text("running")
+        expect(self.page.get_by_role("button", name="Pause all")).to_be_visible()
+        # A client fetches it as well: the queue's own entry stays.
+        command = [self.vault.binary, "fetch", "--quiet", origin.url("again.mp4")]
+        with subprocess.Popen(command, env=self.vault.environment, stderr=subprocess.DEVNULL) as fetch:
+            self.page.reload()
+            expect(line).to_contain_text("running")
+            for _ in range(20):
+                self.page.wait_for_timeout(100)
+                self.assertEqual(line.get_by_role("button", name="Pause").count(), 1)
+            fetch.terminate()
+        line.get_by_role("button", name="Cancel").click()
+        expect(line.get_by_role("button", name="Pause")).to_have_count(0)
 
     def test_busy_queue(self):
         """A page that shows a busy queue of 100 downloads costs the service next to nothing"""
@@ -211,6 +242,7 @@ class Owner(PagesCase):
         expect(self.page.locator("main")).to_contain_text("Sound:")
         expect(self.page.locator("main")).to_contain_text("Ready: 1 title")
         self.vault.result("unpin", self.origin.url(FILM))
+        expect(self.page.locator("main")).not_to_contain_text("Ready: 1 title")
         expect(self.page.locator(".log")).to_contain_text("moov-first.mp4")
 
     def test_storage(self):
@@ -361,7 +393,7 @@ class Keys(PagesCase):
         self.confirm("Retire", "will never open again")
         expect(self.page.locator("tbody").first).to_contain_text("retired")
         expect(self.page.locator("main")).to_contain_text("all signed, none missing")
-        expect(self.page.locator("tbody").last).to_contain_text("retire")
+        expect(self.page.locator("tbody").last).to_contain_text("Retirement")
         self.page.screenshot(path=f"{SHOTS}/keys.png", full_page=True)
         self.expected = ("401",)
         self.page.get_by_role("button", name="Lock now").click()

@@ -59,9 +59,11 @@ async function show(moved) {
 	} catch (error) {
 		if (mine.signal.aborted) return;
 		if (!main.children.length) main.append(h('h1', t('failed')));
-		if (error.status === 404) main.append(h('p', t('noSuchTitle')));
-		else if (error instanceof api.Unreached) api.on('connection', ({open}) => open && show(), mine.signal);
-		fail(error);
+		if (error.status === 404) main.append(h('p', t('noSuchTitle')), h('p', h('a', {href: '#/'}, t('toShelf'))));
+		else {
+			if (error instanceof api.Unreached) api.on('connection', ({open}) => open && show(), mine.signal);
+			fail(error);
+		}
 	}
 	const heading = main.querySelector('h1');
 	document.title = [heading?.textContent, 'MediaVault'].filter(Boolean).join(' – ');

@@ -14,30 +14,42 @@ const ACTS = {
 export async function show(main, _, signal) {
 	const counts = h('p.soft', {role: 'status'}), list = h('ul.cards', {role: 'list', 'aria-label': t('queue')});
 	const more = button(t('more'), () => refresh(list.children.length + PAGE));
-	main.append(h('h1', t('page.downloads')), adder(), h('h2', t('queue')), counts,
-		h('div.acts', ['pause', 'resume', 'retry'].map(act => button(t(`${act}All`), async () => {
-			await request('PATCH', 'downloads', {act, all: true});
-			await refresh();
-		}))), list, more);
+	const forAll = ['pause', 'resume', 'retry'].map(act => button(t(`${act}All`), async () => {
+		await request('PATCH', 'downloads', {act, all: true});
+		await refresh();
+	}, {hidden: true}));
+	main.append(h('h1', t('page.downloads')), adder(), h('h2', t('queue')), counts, h('div.acts', forAll), list, more);
+
+	// Offers for all downloads what some of them can do.
+	function offer({running, waiting, paused, failed}) {
+		const hadFocus = forAll.includes(document.activeElement);
+		[running + waiting, paused, failed].forEach((count, place) => { forAll[place].hidden = !count; });
+		if (hadFocus && document.activeElement.hidden) forAll.find(one => !one.hidden)?.focus();
+	}
 
 	const cards = new Map();
 	const later = waiting(REFRESH_AFTER, () => refresh(), signal, true);
 
 	async function refresh(wanted = Math.max(PAGE, list.children.length)) {
-		const entries = [];
+		const found = [];
 		let page, after;
 		do {
 			page = await get(query('downloads', {limit: Math.min(1000, wanted), after}), signal);
-			entries.push(...page.downloads);
+			found.push(...page.downloads);
 			after = page.next;
-		} while (after && entries.length < wanted);
+		} while (after && found.length < wanted);
 		more.hidden = !after;
 		const isOver = entry => entry.state === 'done' || entry.state === 'ended';
-		entries.sort((a, b) => isOver(a) - isOver(b));
+		// A title may be in the queue and fetched by clients, too: what the queue does is shown, else what still runs.
+		const rank = entry => isOver(entry) * 4 + !entry.queued * 2 + (entry.state !== 'running');
+		const shown = new Map();
+		for (const entry of found) if (!shown.has(entry.id) || rank(entry) < rank(shown.get(entry.id))) shown.set(entry.id, entry);
+		const entries = [...shown.values()].sort((a, b) => isOver(a) - isOver(b));
+		offer(page.counts);
 		const told = ['running', 'waiting', 'paused', 'failed', 'damaged'].filter(state => page.counts[state]);
 		counts.textContent = told.length ? told.map(state => many(`count.${state}`, page.counts[state])).join(', ') : t('queueEmpty');
-		const focused = document.activeElement, wantedIDs = new Set(entries.map(entry => entry.id));
-		for (const [id, card] of cards) if (!wantedIDs.has(id)) { cards.delete(id); card.remove(); }
+		const focused = document.activeElement;
+		for (const [id, card] of cards) if (!shown.has(id)) { cards.delete(id); card.remove(); }
 		let next = list.firstElementChild;
 		for (const entry of entries) {
 			if (!cards.has(entry.id)) cards.set(entry.id, newCard(later));
@@ -51,8 +63,9 @@ export async function show(main, _, signal) {
 
 	on('download', entry => {
 		const card = cards.get(entry.id);
-		if (!card || card.state !== entry.state) later();
-		card?.fill(entry);
+		if (card?.queued && !entry.queued) return;
+		if (card?.queued !== entry.queued || card.state !== entry.state) later();
+		if (card?.queued === entry.queued) card.fill(entry);
 	}, signal);
 	on('removed', later, signal);
 	on('many', later, signal);
@@ -108,7 +121,7 @@ function newCard(changed) {
 		const why = entry.problem?.detail || entry.problem?.title;
 		problem.hidden = !why;
 		problem.textContent = why || '';
-		card.state = entry.state;
+		[card.state, card.queued] = [entry.state, entry.queued];
 		// What failed for a client may fail again in the queue, which has other acts.
 		const acted = `${entry.state} ${entry.queued}`;
 		if (card.acted === acted) return;

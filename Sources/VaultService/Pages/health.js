@@ -6,6 +6,7 @@ import {bar, button, bytes, check, choice, facts, fail, field, h, many, moment, 
 const DAY = 86_400_000;  // milliseconds
 const SPANS = [[0, 'now'], [DAY, 'oneDay'], [7 * DAY, 'oneWeek'], [30 * DAY, 'oneMonth']];
 const EVERY = 5000;  // milliseconds between two looks at the figures
+const JUDGED_AFTER = 2000;  // milliseconds after something changed
 const EVENTS = 50;
 const KINDS = ['resource', 'removed', 'download', 'store', 'many'];
 
@@ -45,6 +46,8 @@ export async function show(main, _, signal) {
 			told.unready.length ? h('ul', told.unready.map(title => h('li', title.id ? h('a', {href: `#/titles/${title.id}`, dir: 'auto'}, nameOf(title)) : nameOf(title),
 				': ', title.findings.map(finding => finding.message).join('; ')))) : '');
 	}
+	const judgeLater = waiting(JUDGED_AFTER, () => document.hidden || judge().catch(() => {}), signal, true);
+	for (const name of ['resource', 'removed', 'many']) on(name, judgeLater, signal);
 	until.addEventListener('change', () => judge().catch(fail));
 	which.addEventListener('change', () => judge().catch(fail));
 

@@ -1,7 +1,7 @@
 // The keys: each generation and what hangs on it, the acts on them, and the signed receipts of those acts.
 
 import {get, operation, request} from './api.js';
-import {ask, bar, button, bytes, facts, h, moment, note, number, row, t, table} from './ui.js';
+import {ask, bar, button, bytes, facts, h, moment, note, number, row, t, table, word} from './ui.js';
 
 const SHOWN = 100;  // receipts
 
@@ -72,7 +72,7 @@ export async function show(main, _, signal) {
 				: audit.sound ? t(audit.anchored ? 'auditSound' : 'auditLoose', {count: number(audit.receipts.length)})
 					: t('auditBad', {faults: audit.faults.map(fault => `${fault.line}: ${fault.kind}`).join(', ')})),
 			last.length ? table(t('receipts'), [t('number'), t('time'), t('act'), t('outcome'), t('generation'), t('keysChanged')], last.map(receipt => row(
-				number(receipt.sequence), moment(receipt.time, 'medium'), receipt.act, receipt.outcome, number(receipt.generation),
+				number(receipt.sequence), moment(receipt.time, 'medium'), word('receipt', receipt.act), word('outcome', receipt.outcome), number(receipt.generation),
 				receipt.resources === undefined ? '–' : number(receipt.resources))), '') : '');
 	}
 

@@ -1,7 +1,7 @@
 // What takes the disk, and the limits.
 
 import {get, on, query} from './api.js';
-import {amounts, bar, bytes, facts, h, heldText, many, moment, nameOf, number, percent, rangeBar, t, waiting} from './ui.js';
+import {amounts, bar, bytes, facts, h, heldText, many, moment, nameOf, number, part, rangeBar, t, waiting} from './ui.js';
 
 const SHOWN = 10;  // of the largest titles
 const CLASSES = ['pinned', 'download', 'cache'];
@@ -29,7 +29,7 @@ export async function show(main, _, signal) {
 		const sums = CLASSES.map(kind => next.classes[kind]);
 		const all = sums.reduce((sum, one) => sum + one, 0);
 		let end = 0;
-		const words = CLASSES.map((kind, place) => `${t(`class.${kind}`)}: ${bytes(sums[place])} (${percent(all ? sums[place] / all : 0)})`);
+		const words = CLASSES.map((kind, place) => `${t(`class.${kind}`)}: ${bytes(sums[place])} (${part(all ? sums[place] / all : 0)})`);
 		classes.replaceChildren(rangeBar(words.join(', '), CLASSES.map((kind, place) => [end, end += sums[place], KINDS[kind]]).filter(([from, to]) => to > from), all, run => run[2]),
 			h('p.legend.soft', CLASSES.map((kind, place) => h('span', h('span', {class: `key ${KINDS[kind]}`}), words[place]))));
 		const top = amounts(items[0] || {bytes: 0}).held || 1;

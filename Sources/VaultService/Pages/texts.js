@@ -39,6 +39,7 @@ notReached|The service does not answer.|Der Dienst antwortet nicht.
 refused|The service refused this: {why}|Der Dienst hat abgelehnt: {why}
 failed|This did not work|Das hat nicht geklappt
 noSuchTitle|The vault does not have this title.|Der Tresor hat diesen Titel nicht.
+toShelf|To the shelf|Zum Regal
 close|Close|Schließen
 cancel|Cancel|Abbrechen
 save|Save|Speichern
@@ -102,6 +103,7 @@ legendHole|not held|nicht da
 waits|Waiting for bytes …|Wartet auf Bytes …
 waitsForService|The service is away. The title goes on here when it is back.|Der Dienst ist weg. Der Titel geht hier weiter, wenn er zurück ist.
 notHeldHere|The next part is not held, and the network does not bring it now.|Der nächste Teil ist nicht da, und das Netz bringt ihn jetzt nicht.
+notHeldAround|This part does not play without the network: not all that it needs is held.|Dieser Teil spielt ohne Netz nicht: Nicht alles, was er braucht, ist da.
 jumpHeld|Go on at {time}|Bei {time} weiter
 cannotPlay|This browser cannot play this title ({type}). Another player may: see “mediavault url”.|Dieser Browser kann den Titel nicht abspielen ({type}). Vielleicht ein anderer: siehe „mediavault url“.
 noHls|This browser cannot play HLS titles. Safari, a newer Chrome and mpv can: see “mediavault url”.|Dieser Browser kann keine HLS-Titel abspielen. Safari, ein neueres Chrome und mpv können es: siehe „mediavault url“.
@@ -241,6 +243,24 @@ shareFrom|{share} from {source}|{share} aus {source}
 stillRuns|still playing|spielt noch
 noAnswers|Nothing was played since the service started.|Seit dem Start des Dienstes wurde nichts gespielt.
 receipts|Receipts|Belege
+receipt.rotate|Rotation|Wechsel
+receipt.rotate-root|Change of the root key|Wechsel des Wurzelschlüssels
+receipt.change-locator|Change of the locator|Wechsel des Locators
+receipt.rewrap|Rewrapping|Umhüllen
+receipt.reseal|Resealing|Neu versiegeln
+receipt.retire|Retirement|Außerdienststellung
+receipt.shred|Shredding|Vernichten
+receipt.destroy|Destruction of the vault|Zerstörung des Tresors
+receipt.revoke-links|Revocation of links|Widerruf der Links
+receipt.slot-add|New slot|Neuer Zugang
+receipt.slot-remove|Removal of a slot|Entfernter Zugang
+receipt.slot-change|Change of a slot|Geänderter Zugang
+receipt.backup|Backup of the keyring|Sicherung des Schlüsselbunds
+receipt.restore|Restored keyring|Wiederhergestellter Schlüsselbund
+outcome.done|done|fertig
+outcome.partly|done in part|teilweise
+outcome.removed|removed|entfernt
+outcome.destroyed|destroyed|zerstört
 noReceipts|There are no receipts yet.|Es gibt noch keine Belege.
 fact.held|Held|Da
 fact.size|Size|Größe

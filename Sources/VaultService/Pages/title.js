@@ -1,7 +1,7 @@
 // One title: what is held of it, byte by byte, where its last bytes came from, and what can be done with it.
 
 import {get, on, query, request} from './api.js';
-import {amounts, ask, button, bytes, check, choice, facts, fail, field, h, heldText, many, moment, nameOf, note, number, percent, rangeBar, row, t, table, waiting} from './ui.js';
+import {amounts, ask, button, bytes, check, choice, facts, fail, field, h, heldText, many, moment, nameOf, note, number, percent, rangeBar, row, t, table, waiting, word} from './ui.js';
 import {showCover} from './covers.js';
 import {remove, rename, shred, togglePin} from './titles.js';
 import {makeLink} from './access.js';
@@ -105,7 +105,7 @@ export async function show(main, id, signal) {
 	async function drawReceipts() {
 		const audit = await get(query('audit', {id}), signal);
 		receipts.replaceChildren(table(t('receipts'), [t('number'), t('time'), t('act'), t('outcome')], audit.receipts.reverse().map(receipt => row(
-			number(receipt.sequence), moment(receipt.time), receipt.act, receipt.outcome)), t('noReceipts')));
+			number(receipt.sequence), moment(receipt.time), word('receipt', receipt.act), word('outcome', receipt.outcome))), t('noReceipts')));
 	}
 
 	async function refresh() {

@@ -1,7 +1,7 @@
 // What all pages share: elements, words for numbers, pictures of what is held, dialogs, and the arrow keys.
 
 import {isOwner} from './api.js';
-import {language, t, many} from './texts.js';
+import {hasText, language, t, many} from './texts.js';
 
 // ---- Elements. Text goes in as text: nothing here, or in any other file, reads HTML from a string.
 
@@ -113,12 +113,13 @@ function format(kind, options, value) {
 
 const UNITS = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte', 'petabyte'];
 
+// Cut as the command cuts them, so that nothing seems to be held that is not.
 export function bytes(count) {
 	let power = 0;
-	while (count >= 999.5 && power < UNITS.length - 1) { count /= 1000; power++; }
-	const digits = power && count < 99.95 ? 1 : 0;
+	while (count >= 1000 && power < UNITS.length - 1) { count /= 1000; power++; }
+	const parts = power && count < 100 ? 10 : 1;
 	return format('NumberFormat', {
-		style: 'unit', unit: UNITS[power], unitDisplay: power ? 'short' : 'long', maximumFractionDigits: digits}, count);
+		style: 'unit', unit: UNITS[power], unitDisplay: power ? 'short' : 'long', maximumFractionDigits: 1}, Math.floor(count * parts + 1e-6) / parts);
 }
 
 export const number = value => format('NumberFormat', {}, value);
@@ -128,6 +129,9 @@ export function percent(share) {
 	const shown = share >= 1 ? 1 : share <= 0 ? 0 : Math.min(0.99, Math.max(0.01, Math.floor(share * 100 + 1e-6) / 100));
 	return format('NumberFormat', {style: 'percent'}, shown);
 }
+
+// A part of a sum, rounded, so that the parts make up the whole.
+export const part = share => format('NumberFormat', {style: 'percent'}, share);
 
 export function clock(seconds) {
 	const whole = Math.max(0, Math.floor(seconds || 0));
@@ -307,5 +311,8 @@ export function remember(key, value) {
 	} catch { /* private windows may have no store */ }
 	return null;
 }
+
+// A word that the service gives, in the language of the pages; itself if a newer service gives one that they lack.
+export const word = (kind, name) => hasText(`${kind}.${name}`) ? t(`${kind}.${name}`) : name;
 
 export {t, many};
