@@ -162,6 +162,7 @@ class Owner(PagesCase):
         """A title that was fetched and removed is shown again as it is downloaded, and not as it ended before"""
         origin = self.new_scripted_origin()
         origin.add("again.mp4", size=4 << 20, seed=9)
+        self.vault.result("downloads", "cancel", "--all", "--yes")
         self.vault.result("fetch", origin.url("again.mp4"))
         self.vault.result("fetch", origin.url("again.mp4"))
         self.go("downloads")

@@ -119,9 +119,10 @@ export async function show(main, id, signal) {
 
 	// ---- Where one was. Only what has played is kept, and nothing while the place is still to be found again.
 	function keep() {
-		if (!isKnown() || !hasPlayed || goOnAt !== null) return;
-		const now = video.currentTime, isAway = now > 5 && now < known - 5;
-		keepPosition(id, isAway ? Math.floor(now * 10) / 10 : 0, Math.round(known));
+		// Without a length it is being closed, and its time says nothing.
+		const now = video.currentTime, length = video.duration;
+		if (!Number.isFinite(length) || !hasPlayed || goOnAt !== null) return;
+		keepPosition(id, now > 5 && now < length - 5 ? Math.floor(now * 10) / 10 : 0, Math.round(length));
 	}
 
 	// ---- Playing
