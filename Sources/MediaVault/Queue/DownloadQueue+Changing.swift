@@ -175,31 +175,30 @@ extension DownloadQueue {
     ///
     /// - Throws: ``VaultError`` if the queue cannot be read or written: then nothing was removed from it.
     func forget(_ resource: NamedResource) async throws {
-        try await load()
-        let titles = await titles(of: resource)
-        let running = try await changing.exclusively {
-            let entries = await entries(of: resource, among: titles).map(\.id)
-            // What was told to stop ends after it has left the queue.
-            let running = state.withLock { state in entries.compactMap { state.running[$0]?.task } }
-            try await remove(entries)
-            return running
+        try await forget {
+            let titles = await titles(of: resource)
+            return (titles, await entries(of: resource, among: titles).map(\.id))
         }
-        forgetEnded(of: titles)
-        for task in running { await task.value }
     }
 
     /// Removes the entries of a title that the vault does not have, and waits until none of them runs.
     func forget(_ title: TitleID) async throws {
+        try await forget { ([title], state.withLock { $0.list?.entries(of: title) ?? [] }.map(\.download.id)) }
+    }
+
+    /// Removes entries, and what ended of their titles; waits until none of them runs.
+    ///
+    /// - Parameter choose: returns them, while nothing else changes the queue.
+    private func forget(_ choose: () async -> (titles: Set<TitleID>, entries: [DownloadID])) async throws {
         try await load()
-        let running = try await changing.exclusively {
-            let (entries, running) = state.withLock { state in
-                let entries = (state.list?.entries(of: title) ?? []).map(\.download.id)
-                return (entries, entries.compactMap { state.running[$0]?.task })
-            }
+        let (titles, running) = try await changing.exclusively {
+            let (titles, entries) = await choose()
+            // What was told to stop ends after it has left the queue.
+            let running = state.withLock { state in entries.compactMap { state.running[$0]?.task } }
             try await remove(entries)
-            return running
+            return (titles, running)
         }
-        forgetEnded(of: [title])
+        forgetEnded(of: titles)
         for task in running { await task.value }
     }
 

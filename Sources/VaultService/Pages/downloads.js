@@ -121,11 +121,9 @@ function newCard(changed) {
 		const why = entry.problem?.detail || entry.problem?.title;
 		problem.hidden = !why;
 		problem.textContent = why || '';
-		[card.state, card.queued] = [entry.state, entry.queued];
 		// What failed for a client may fail again in the queue, which has other acts.
-		const acted = `${entry.state} ${entry.queued}`;
-		if (card.acted === acted) return;
-		card.acted = acted;
+		if (card.state === entry.state && card.queued === entry.queued) return;
+		[card.state, card.queued] = [entry.state, entry.queued];
 		// What a client waited for is not in the queue: to try it again is to add it.
 		const wanted = entry.queued ? ACTS[entry.state] || [] : isRunning ? ['cancel']
 			: entry.state === 'failed' && !entry.contentID ? ['retry'] : [];
