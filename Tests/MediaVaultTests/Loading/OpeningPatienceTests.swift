@@ -18,7 +18,7 @@ struct OpeningPatienceTests {
             if (1...3).contains(request.number) { answer.before = [.reset] }
             return answer
         }
-        let vault = try await fixture.openHasty(patience: .seconds(30))
+        let vault = try await fixture.openHasty { $0.openingTimeLimit = .seconds(60) }
         #expect(try await fixture.read(vault, .closed(first: 0, last: 99_999)) == 0..<100_000)
         #expect(try await fixture.read(vault, .closed(first: 300_000, last: 349_999)) == 300_000..<350_000)
         #expect(fixture.ranges == ["bytes=0-99999"] + [String](repeating: "bytes=300000-349999", count: 4))
