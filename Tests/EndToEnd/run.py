@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Plays real media through the real command from real origins, and checks what a user would notice.
 
-    run.py [--binary PATH] [--only NAME]... [--media FOLDER] [--quiet] [--times] [--list]
+    run.py [--binary PATH] [--only NAME]... [--media FOLDER] [--quiet] [--times] [--again MOST] [--list]
 
 Prints a line for each check, its figures beside their bounds, and a count. Exit code 0 if all checks pass, 1 if one
 fails, 2 if nothing could be run. Needs nginx, numpy and players: Scripts/test installs them. Uses loopback only.
@@ -45,6 +45,8 @@ def main():
     parser.add_argument("--only", action="append", metavar="NAME", help="only checks with this in their name")
     parser.add_argument("--list", action="store_true", help="print the names and run nothing")
     parser.add_argument("--quiet", action="store_true", help="print only what fails or is skipped, and the figures")
+    parser.add_argument("--again", type=int, default=0, metavar="MOST",
+                        help="try failed checks once more, if there are not more than this (default: never)")
     parser.add_argument("--times", action="store_true", help="print how long each module and each check took")
     options = parser.parse_args()
     Settings.binary, Settings.media = os.path.abspath(options.binary), os.path.abspath(options.media)
@@ -62,7 +64,7 @@ def main():
     if not os.access(Settings.binary, os.X_OK):
         reporting.fail(f"{Settings.binary} is not there: build it, or name another with --binary.")
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # unittest does not catch KeyboardInterrupt
-    return 0 if reporting.run(found, options.quiet, options.times) else 1
+    return 0 if reporting.run(found, options.quiet, options.times, options.again) else 1
 
 
 if __name__ == "__main__":

@@ -57,6 +57,17 @@ class LineResult(unittest.TestResult):
         failed, skipped = len(self.failures) + len(self.errors), len(self.skipped)
         return f"{self.passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else "")
 
+    def failed(self, tests):
+        """Returns those of the tests that failed, or that did not run because their class could not be set up."""
+        names = {test.id() for test, _ in self.failures + self.errors}
+        classes = {name.removeprefix("setUpClass (").rstrip(")") for name in names if name.startswith("setUpClass (")}
+        return [test for test in tests if test.id() in names or unittest.util.strclass(type(test)) in classes]
+
+    def can_be_retried(self, most):
+        """Returns whether there are few failures, and all of them before or in a test."""
+        failures = self.failures + self.errors
+        return 0 < len(failures) <= most and not any(test.id().startswith(("setUpModule", "tearDown")) for test, _ in failures)
+
     def durations(self):
         """Returns a line for each module, with what prepares its classes, and one for each check, the longest first."""
         modules = {}
@@ -68,11 +79,27 @@ class LineResult(unittest.TestResult):
         return [f"time: {seconds:.1f} s {name}" for name, seconds in [*longest, *checks]]
 
 
-def run(tests, quiet, times=False):
-    """Runs the checks and returns whether all passed. Ends the processes that they started, even after an interrupt."""
+def run(tests, quiet, times=False, most_retried=0):
+    """Runs the checks and returns whether all passed. Ends the processes that they started, even after an interrupt.
+
+    After at most `most_retried` failures, tries the failed once more: those that pass then are reported as flaky and
+    count as passed.
+    """
     result = LineResult(quiet)
     try:
         unittest.TestSuite(tests).run(result)
+        if result.can_be_retried(most_retried):
+            again = result.failed(tests)
+            second = LineResult(quiet)
+            unittest.TestSuite(again).run(second)
+            lasting = second.failed(again)
+            for test in again:
+                if test not in lasting:
+                    print(f"flaky: {test.id()} passed at the second try")
+            second.passed += result.passed
+            second.skipped += result.skipped
+            second.times = result.times + second.times
+            result = second
     finally:
         for case in {type(test) for test in tests}:
             case.doClassCleanups()
