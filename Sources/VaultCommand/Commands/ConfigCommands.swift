@@ -212,7 +212,7 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .downloadRate: [settings.downloadRate == 0 ? "0" : SizeText.text(settings.downloadRate) + "/s"]
         case .notifyCommand: ShellWords.lines(settings.notifyCommand)
         case .refreshCommand: ShellWords.lines(settings.refreshCommand)
-        case .mode: settings.mode.map { [$0.rawValue] } ?? []
+        case .mode: [NamedMode(settings.mode).description]
         }
     }
 
