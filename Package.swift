@@ -12,6 +12,10 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+/// Tests are built without optimization, whatever the configuration: what they test is optimized, and that takes most of
+/// a build's time.
+let testSettings = settings + [.unsafeFlags(["-Onone"], .when(configuration: .release))]
+
 /// The commit that `mediavault --version` names, from the script that builds it; nothing but letters, digits and dashes.
 let commit = (Context.environment["MEDIAVAULT_COMMIT"] ?? "").filter { character in
     character.isASCII && (character.isLetter || character.isNumber || character == "-")
@@ -37,7 +41,6 @@ let deque = Target.Dependency.product(name: "DequeModule", package: "swift-colle
 let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
 let systemPackage = Target.Dependency.product(
     name: "SystemPackage", package: "swift-system", condition: .when(platforms: [.linux]))
-let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 
 let package = Package(
     name: "MediaVault",
@@ -58,7 +61,6 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
         .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
-        .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", exact: "1.0.2", traits: []),
         .package(url: "https://github.com/apple/swift-system", exact: "1.8.1"),
     ],
@@ -124,42 +126,43 @@ let package = Package(
         .executableTarget(
             name: "rewrite-playlist", dependencies: ["VaultManifest", "VaultModel", "VaultTestSupport"],
             path: "Tests/Benchmarks/RewritePlaylist", swiftSettings: settings),
-        .testTarget(name: "VaultModelTests", dependencies: ["SeededRandom", "VaultModel"], swiftSettings: settings),
+        .testTarget(
+            name: "VaultModelTests", dependencies: ["SeededRandom", "VaultModel"], swiftSettings: testSettings),
         .testTarget(
             name: "VaultManifestTests", dependencies: ["SeededRandom", "VaultManifest", "VaultModel"],
-            resources: [.copy("Corpus")], swiftSettings: settings),
+            resources: [.copy("Corpus")], swiftSettings: testSettings),
         .testTarget(
-            name: "VaultCryptoTests", dependencies: ["SeededRandom", "VaultCrypto", "VaultModel", crypto],
-            resources: [.copy("Vectors")], swiftSettings: settings),
+            name: "VaultCryptoTests", dependencies: ["SeededRandom", "VaultCrypto", "VaultModel"],
+            resources: [.copy("Vectors")], swiftSettings: testSettings),
         .testTarget(
             name: "VaultStorageTests",
             dependencies: ["SeededRandom", "VaultStorage", "VaultCrypto", "VaultModel", "VaultTestSupport", grdb],
-            swiftSettings: settings),
+            swiftSettings: testSettings),
         .testTarget(
             name: "VaultFetchTests",
             dependencies: ["CCurl", "SeededRandom", "VaultFetch", "VaultModel", "OriginTestSupport"],
-            swiftSettings: settings),
+            swiftSettings: testSettings),
         .testTarget(
             name: "MediaVaultTests",
             dependencies: [
-                "MediaVault", "SeededRandom", "VaultStorage", "VaultCrypto", "VaultFetch", "VaultModel",
-                "OriginTestSupport", "VaultTestSupport", crypto, grdb,
+                "CSodium", "MediaVault", "SeededRandom", "VaultStorage", "VaultCrypto", "VaultFetch", "VaultModel",
+                "OriginTestSupport", "VaultTestSupport", grdb,
             ],
-            resources: [.copy("GoldenVault")], swiftSettings: settings),
+            resources: [.copy("GoldenVault")], swiftSettings: testSettings),
         .testTarget(
             name: "VaultServiceTests",
             dependencies: [
                 "VaultService", "MediaVault", "VaultModel", "OriginTestSupport", "VaultTestSupport", hummingbird,
                 httpTypes, logging, metrics, nioCore, nioEmbedded, nioHTTP1, nioHTTPTypes, nioPosix, nioSSL,
             ],
-            swiftSettings: settings),
+            swiftSettings: testSettings),
         .testTarget(
             name: "VaultCommandTests",
             dependencies: [
                 "SeededRandom", "VaultCommand", "VaultService", "MediaVault", "OriginTestSupport", "VaultTestSupport",
                 arguments,
             ],
-            swiftSettings: settings),
-        .testTarget(name: "ArchitectureTests", swiftSettings: settings),
+            swiftSettings: testSettings),
+        .testTarget(name: "ArchitectureTests", swiftSettings: testSettings),
     ]
 )

@@ -1,4 +1,3 @@
-import Crypto
 import Foundation
 import SeededRandom
 import Testing
@@ -44,7 +43,7 @@ struct AEADTests {
         }
     }
 
-    @Test("Every valid vector is sealed to the expected bytes and opened, as by swift-crypto")
+    @Test("Every valid vector is sealed to the bytes that OpenSSL made of it, and opened")
     func valid() throws {
         var count = 0
         for vector in try VectorFile.load().vectors where vector.result == "valid" {
@@ -54,30 +53,17 @@ struct AEADTests {
             let opened = AEAD.open(bytes.ct + bytes.tag, nonce: bytes.iv, associatedData: bytes.aad, key: key)
             #expect(sealed == bytes.ct + bytes.tag, "\(vector.tcId): \(vector.comment)")
             #expect(opened == bytes.msg, "\(vector.tcId): \(vector.comment)")
-
-            let box = try ChaChaPoly.seal(
-                bytes.msg, using: SymmetricKey(data: bytes.key), nonce: ChaChaPoly.Nonce(data: bytes.iv),
-                authenticating: bytes.aad)
-            #expect(Array(box.ciphertext + box.tag) == sealed, "\(vector.tcId): \(vector.comment)")
-            let other = try ChaChaPoly.open(
-                ChaChaPoly.SealedBox(combined: bytes.iv + bytes.ct + bytes.tag), using: SymmetricKey(data: bytes.key),
-                authenticating: bytes.aad)
-            #expect(Array(other) == bytes.msg, "\(vector.tcId): \(vector.comment)")
             count += 1
         }
         #expect(count == 178)
     }
 
-    @Test("Every invalid vector is refused before any plaintext is written, as by swift-crypto")
+    @Test("Every invalid vector is refused before any plaintext is written")
     func invalid() throws {
         var count = 0
         for vector in try VectorFile.load().vectors where vector.result == "invalid" {
             count += 1
             let bytes = try vector.bytes
-            #expect(throws: (any Error).self, "\(vector.tcId): \(vector.comment)") {
-                let box = try ChaChaPoly.SealedBox(nonce: .init(data: bytes.iv), ciphertext: bytes.ct, tag: bytes.tag)
-                return try ChaChaPoly.open(box, using: SymmetricKey(data: bytes.key), authenticating: bytes.aad)
-            }
             guard bytes.key.count == SecretKey.byteCount else {
                 #expect(try !SecretKey.isKey(bytes.key), "\(vector.tcId): \(vector.comment)")
                 continue

@@ -1,4 +1,3 @@
-import Crypto
 import Foundation
 import Testing
 
@@ -9,41 +8,50 @@ struct SealedValueTests {
     private static let keyBytes = Array(UInt8(0)..<32)
     private static let associatedData = Array("role".utf8)
 
+    @Test("A sealed value is nonce, ciphertext and tag: what OpenSSL sealed opens, whatever its size")
+    func others() throws {
+        var opened = 0
+        for vector in try VectorFile.load().vectors where vector.result == "valid" {
+            let bytes = try vector.bytes
+            let key = try SecretKey(bytes.key)
+            let value = SealedValue.open(bytes.iv + bytes.ct + bytes.tag, key: key, associatedData: bytes.aad)
+            #expect(value == bytes.msg, "\(vector.tcId): \(vector.comment)")
+            opened += 1
+        }
+        #expect(opened == 178)
+    }
+
     @Test(
-        "swift-crypto opens values that libsodium sealed, and libsodium opens those of swift-crypto",
+        "A value is sealed as ChaCha20-Poly1305 seals it with the nonce at its beginning",
         arguments: [0, 1, 16, 63, 64, 65, 1000, 32_768])
-    func interchange(count: Int) throws {
+    func layout(count: Int) throws {
         let plaintext = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
         let key = try SecretKey(Self.keyBytes)
-
         let ours = try SealedValue.seal(plaintext, key: key, associatedData: Self.associatedData)
         #expect(ours.count == plaintext.count + SealedValue.overhead)
-        let box = try ChaChaPoly.SealedBox(combined: ours)
-        let opened = try ChaChaPoly.open(
-            box, using: SymmetricKey(data: Self.keyBytes), authenticating: Self.associatedData)
-        #expect(Array(opened) == plaintext)
-
-        let theirs = try ChaChaPoly.seal(
-            plaintext, using: SymmetricKey(data: Self.keyBytes), authenticating: Self.associatedData)
-        let back = SealedValue.open(Array(theirs.combined), key: key, associatedData: Self.associatedData)
+        let nonce = Array(ours.prefix(AEAD.nonceByteCount))
+        let sealed = AEAD.seal(plaintext, nonce: nonce, associatedData: Self.associatedData, key: key)
+        #expect(ours == nonce + sealed)
+        let back = SealedValue.open(ours, key: key, associatedData: Self.associatedData)
         #expect(back == plaintext)
     }
 
-    @Test("swift-crypto opens a sealed key, and a key that swift-crypto sealed opens as a key")
+    @Test("A key that OpenSSL sealed opens as a key, and a key is sealed like any value of its bytes")
     func keys() throws {
+        let vectors = try VectorFile.load().vectors
+        let vector = try #require(
+            vectors.first { $0.result == "valid" && $0.msg.count == 2 * SecretKey.byteCount }, "premise: a key's size")
+        let bytes = try vector.bytes
+        let theirs = try SealedValue.openKey(
+            bytes.iv + bytes.ct + bytes.tag, key: SecretKey(bytes.key), associatedData: bytes.aad)?.exposed
+        #expect(theirs == bytes.msg)
+
         let key = try SecretKey(Self.keyBytes)
         let secret = try SecretKey(repeating: 0x5A)
         let ours = try SealedValue.seal(secret, key: key, associatedData: Self.associatedData)
         #expect(ours.count == 60)
-        let opened = try ChaChaPoly.open(
-            .init(combined: ours), using: SymmetricKey(data: Self.keyBytes), authenticating: Self.associatedData)
-        #expect(Array(opened) == secret.exposed)
-
-        let theirs = try ChaChaPoly.seal(
-            secret.exposed, using: SymmetricKey(data: Self.keyBytes), authenticating: Self.associatedData)
-        let back = try SealedValue.openKey(Array(theirs.combined), key: key, associatedData: Self.associatedData)?
-            .exposed
-        #expect(back == secret.exposed)
+        let opened = SealedValue.open(ours, key: key, associatedData: Self.associatedData)
+        #expect(opened == secret.exposed)
     }
 
     @Test("A sealed value of any size but 32 bytes does not open as a key", arguments: [0, 1, 16, 31, 33, 64])
