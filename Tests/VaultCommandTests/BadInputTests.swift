@@ -2,6 +2,7 @@ import Foundation
 import MediaVault
 import OriginTestSupport
 import Testing
+import VaultTestSupport
 
 /// For every bad input, the command prints one clear sentence, exits with the documented code, and loses no held bytes.
 @Suite struct BadInputTests {

@@ -1,5 +1,6 @@
 import MediaVault
 import Testing
+import VaultTestSupport
 
 /// The built executable, as far as it works without a vault.
 @Suite struct CommandLineTests {

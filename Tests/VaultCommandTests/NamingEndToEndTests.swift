@@ -2,6 +2,7 @@ import Foundation
 import MediaVault
 import OriginTestSupport
 import Testing
+import VaultTestSupport
 
 /// Content ids, header files and playback links, by the built command.
 @Suite(.timeLimit(.minutes(2))) struct NamingEndToEndTests {

@@ -3,6 +3,7 @@ import Foundation
 import MediaVault
 import OriginTestSupport
 import Testing
+import VaultTestSupport
 
 /// The built executable at a terminal, which `script` (of util-linux) emulates.
 @Suite struct TerminalSessionTests {

@@ -2,6 +2,7 @@ import Foundation
 import MediaVault
 import OriginTestSupport
 import Testing
+import VaultTestSupport
 
 /// Commands that work through the service that owns the vault. None of them has a key.
 @Suite(.timeLimit(.minutes(2)))

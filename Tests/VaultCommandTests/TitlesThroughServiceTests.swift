@@ -2,6 +2,7 @@ import Foundation
 import MediaVault
 import OriginTestSupport
 import Testing
+import VaultTestSupport
 
 /// Removal, pins, offline mode and repair, through the service that owns the vault or without it.
 @Suite(.timeLimit(.minutes(2)))

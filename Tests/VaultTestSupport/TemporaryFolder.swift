@@ -1,17 +1,26 @@
 import Foundation
 
 /// A temporary folder for one test, removed with its last reference.
-///
-/// It is in memory if the system has a place for that: tests show durability with a ``SimulatedFileSystem``, and a
-/// vault has more folders than a busy disk creates in an instant.
 package final class TemporaryFolder: Sendable {
+    package enum Place: Sendable {
+        /// Memory, if the system has room for that: tests show durability with a ``SimulatedFileSystem``, and a vault has
+        /// more folders than a busy disk creates in an instant.
+        case memory
+        /// A disk, from whose cache alone the system can read a file without waiting.
+        case disk
+
+        fileprivate var folder: String {
+            let memory = "/dev/shm"
+            let free = try? FileManager.default.attributesOfFileSystem(forPath: memory)[.systemFreeSize] as? Int
+            let hasRoom = FileManager.default.isWritableFile(atPath: memory) && (free ?? 0) > 1 << 30
+            return self == .memory && hasRoom ? memory : FileManager.default.temporaryDirectory.path
+        }
+    }
+
     package let path: String
 
-    package init() throws {
-        let memory = "/dev/shm"
-        let place =
-            FileManager.default.isWritableFile(atPath: memory) ? memory : FileManager.default.temporaryDirectory.path
-        path = place + "/mediavault-test-" + UUID().uuidString
+    package init(in place: Place = .memory) throws {
+        path = place.folder + "/mediavault-test-" + UUID().uuidString
         try FileManager.default.createDirectory(
             atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     }

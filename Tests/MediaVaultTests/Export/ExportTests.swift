@@ -11,10 +11,10 @@ import VaultTestSupport
 @Suite("export writes a complete file or none")
 struct ExportTests {
     /// The folder to export into.
-    private let folder: MediaVaultTests.TemporaryFolder
+    private let folder: TemporaryFolder
     private var target: String { folder.path + "/film.mp4" }
 
-    init() throws { folder = try MediaVaultTests.TemporaryFolder() }
+    init() throws { folder = try TemporaryFolder() }
 
     private func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: folder.path) }
 
@@ -49,7 +49,7 @@ struct ExportTests {
         let bytes = Array(try Data(contentsOf: URL(filePath: target)))
         #expect(Int64(bytes.count) == length && fixture.media.matches(bytes, at: 0))
         #expect(last == ExportProgress(written: length, total: length))
-        #expect(try VaultTestSupport.TemporaryFolder.mode(of: target) == 0o600)
+        #expect(try TemporaryFolder.mode(of: target) == 0o600)
         #expect(try names() == ["film.mp4"])
         #expect(fixture.origin.exchanges.count == asked)
     }
@@ -184,7 +184,7 @@ struct ExportTests {
         let fixture = try await VaultFixture.filled()
         if replacing { try Data("old".utf8).write(to: URL(filePath: target)) }
         let disk = SimulatedFileSystem(root: folder.path)
-        let copies = try VaultTestSupport.TemporaryFolder()
+        let copies = try TemporaryFolder()
         let points = Mutex(0)
         let media = fixture.media
         @Sendable func losePower() {

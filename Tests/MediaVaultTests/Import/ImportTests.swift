@@ -2,6 +2,7 @@ import Foundation
 import OriginTestSupport
 import Testing
 import VaultModel
+import VaultTestSupport
 
 @testable import MediaVault
 @testable import VaultStorage

@@ -2,6 +2,7 @@ import Foundation
 import MediaVault
 import OriginTestSupport
 import Testing
+import VaultTestSupport
 
 @Suite("Unlock methods", .timeLimit(.minutes(5)))
 struct SlotTests {

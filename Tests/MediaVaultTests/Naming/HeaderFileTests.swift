@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 import VaultModel
+import VaultTestSupport
 
 @testable import MediaVault
 

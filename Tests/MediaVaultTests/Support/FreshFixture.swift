@@ -1,7 +1,7 @@
 import OriginTestSupport
 import Testing
-import VaultModel
 import VaultTestSupport
+import VaultModel
 
 @testable import MediaVault
 
@@ -13,10 +13,11 @@ struct FreshFixture: Sendable {
 
     /// - Parameter cacheControl: The `Cache-Control` field of the origin; nil for none.
     init(
-        _ resource: ScriptedResource = ScriptedResource(length: 200_000), cacheControl: String? = "max-age=60"
+        _ resource: ScriptedResource = ScriptedResource(length: 200_000), cacheControl: String? = "max-age=60",
+        in place: TemporaryFolder.Place = .memory
     ) async throws {
         self.resource = resource
-        vault = try await VaultFixture(resource)
+        vault = try await VaultFixture(resource, in: place)
         say(cacheControl)
     }
 

@@ -4,6 +4,7 @@ import OriginTestSupport
 import Testing
 import VaultModel
 import VaultStorage
+import VaultTestSupport
 
 @testable import MediaVault
 

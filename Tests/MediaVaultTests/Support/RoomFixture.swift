@@ -16,10 +16,10 @@ final class RoomFixture: Sendable {
     let disk: SimulatedFileSystem
     let meter: MeteredFileSystem
     let clock = TestClock()
-    private let folder: VaultTestSupport.TemporaryFolder
+    private let folder: TemporaryFolder
 
     init() async throws {
-        folder = try VaultTestSupport.TemporaryFolder()
+        folder = try TemporaryFolder()
         place = VaultPlace(folder: folder.path + "/vault", keyring: folder.path + "/keys/keyring.json")
         unlock = .keyFile(path: folder.path + "/keys/key")
         _ = try await Vault.initialize(place, unlock: unlock)

@@ -2,6 +2,7 @@ import Foundation
 import MediaVault
 import OriginTestSupport
 import Testing
+import VaultTestSupport
 
 /// A vault in a temporary folder, with a key file beside it, and a scripted origin to fill it from.
 ///
@@ -14,15 +15,15 @@ final class VaultFixture: Sendable {
 
     var media: PseudoRandomMedia { resource.media }
     var url: MediaURL { origin.url("/film.mp4") }
-    private let root: String
+    private let folder: TemporaryFolder
 
-    init(_ resource: ScriptedResource) async throws {
+    init(_ resource: ScriptedResource, in place: TemporaryFolder.Place = .memory) async throws {
         self.resource = resource
         origin = try ScriptedOrigin(resource)
-        root = FileManager.default.temporaryDirectory.path + "/mediavault-\(UUID().uuidString)"
-        place = VaultPlace(folder: root + "/vault", keyring: root + "/keys/keyring.json")
-        unlock = .keyFile(path: root + "/keys/key")
-        _ = try await Vault.initialize(place, unlock: unlock)
+        folder = try TemporaryFolder(in: place)
+        self.place = VaultPlace(folder: folder.path + "/vault", keyring: folder.path + "/keys/keyring.json")
+        unlock = .keyFile(path: folder.path + "/keys/key")
+        _ = try await Vault.initialize(self.place, unlock: unlock)
     }
 
     /// Creates a fixture, opens its vault as the owner, and downloads the whole title.
@@ -32,8 +33,6 @@ final class VaultFixture: Sendable {
         for try await _ in vault.download(fixture.url) {}
         return (fixture, vault)
     }
-
-    deinit { try? FileManager.default.removeItem(atPath: root) }
 
     /// Opens the vault.
     func open(_ access: VaultOptions.Access = .owner, mode: VaultMode = .online) async throws -> Vault {

@@ -3,6 +3,7 @@ import OriginTestSupport
 import Testing
 import VaultManifest
 import VaultModel
+import VaultTestSupport
 
 @testable import MediaVault
 

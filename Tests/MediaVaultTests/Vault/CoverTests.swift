@@ -3,6 +3,7 @@ import GRDB
 import OriginTestSupport
 import Testing
 import VaultModel
+import VaultTestSupport
 
 @testable import MediaVault
 @testable import VaultStorage

@@ -3,6 +3,7 @@ import Foundation
 import MediaVault
 import OriginTestSupport
 import Testing
+import VaultTestSupport
 
 /// What the built command says of titles that it does not find, and before it asks for a key.
 @Suite("Advice", .timeLimit(.minutes(2)))

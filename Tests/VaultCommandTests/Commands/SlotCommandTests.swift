@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import VaultTestSupport
 
 /// The unlock methods of the keyring, by the command: with a running service and without one.
 @Suite(.timeLimit(.minutes(5)))

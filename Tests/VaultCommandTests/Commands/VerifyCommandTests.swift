@@ -2,6 +2,7 @@ import Foundation
 import MediaVault
 import OriginTestSupport
 import Testing
+import VaultTestSupport
 
 /// verify, export and index rebuild as a user runs them.
 @Suite struct VerifyCommandTests {

@@ -1,6 +1,7 @@
 import Foundation
 import OriginTestSupport
 import Testing
+import VaultTestSupport
 
 @Suite("Commands that change keys, and export, as scripts read them", .timeLimit(.minutes(2)))
 struct JSONOutputTests {

@@ -2,6 +2,7 @@ import Foundation
 import OriginTestSupport
 import Testing
 import VaultService
+import VaultTestSupport
 
 @testable import VaultCommand
 

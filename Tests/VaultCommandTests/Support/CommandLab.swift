@@ -1,4 +1,5 @@
 import Foundation
+import VaultTestSupport
 
 /// A home folder for one test, and the command run in it.
 final class CommandLab: Sendable {

@@ -2,6 +2,7 @@ import Foundation
 import MediaVault
 import OriginTestSupport
 import Testing
+import VaultTestSupport
 
 /// A vault with one title, for tests of unlock methods; the files `old` and `new` hold a passphrase each.
 struct SlotLab {

@@ -8,6 +8,7 @@ import NIOEmbedded
 import OriginTestSupport
 import Testing
 import VaultModel
+import VaultTestSupport
 
 @testable import VaultService
 
@@ -23,7 +24,7 @@ struct HeldAnswerTests {
         let origin = try ScriptedOrigin(title)
         defer { origin.stop() }
         let url = origin.url()
-        try await RunningService.run(over: try await TestVault(), configuration: configuration) { service in
+        try await RunningService.run(over: try await TestVault(in: .disk), configuration: configuration) { service in
             for try await _ in service.vault.download(url) {}
             #expect(try await service.ask("GET", url, ["Range": "bytes=0-99"])?.head.status == 206)
             // The precondition of this suite: the bytes are available without waiting.

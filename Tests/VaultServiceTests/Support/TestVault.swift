@@ -1,23 +1,20 @@
 import Foundation
 import MediaVault
+import VaultTestSupport
 
 /// A vault in its own folder, which is removed with the last reference.
 final class TestVault: Sendable {
     let place: VaultPlace
-    private let folder: URL
+    private let folder: TemporaryFolder
     private let unlock: Unlock
 
     /// - Parameter name: The folder's name.
-    init(folder name: String = "vault") async throws {
-        folder = FileManager.default.temporaryDirectory.appending(path: "vault-service-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        place = VaultPlace(
-            folder: folder.appending(path: name).path, keyring: folder.appending(path: "keyring.json").path)
-        unlock = .keyFile(path: folder.appending(path: "key").path, allowLoose: false)
-        _ = try await Vault.initialize(place, unlock: unlock)
+    init(folder name: String = "vault", in place: TemporaryFolder.Place = .memory) async throws {
+        folder = try TemporaryFolder(in: place)
+        self.place = VaultPlace(folder: folder.path + "/" + name, keyring: folder.path + "/keyring.json")
+        unlock = .keyFile(path: folder.path + "/key", allowLoose: false)
+        _ = try await Vault.initialize(self.place, unlock: unlock)
     }
-
-    deinit { try? FileManager.default.removeItem(at: folder) }
 
     /// Unlocks the vault's keyring beside the vault's owner.
     func orders() async throws -> KeyringOrderIssuer {

@@ -1,17 +1,7 @@
 import Foundation
+import VaultTestSupport
 
-/// A temporary folder for one test, removed with its last reference.
-final class TemporaryFolder: Sendable {
-    let path: String
-
-    init() throws {
-        path = FileManager.default.temporaryDirectory.appending(path: "mediavault-\(UUID().uuidString)").path
-        try FileManager.default.createDirectory(
-            atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-
+extension TemporaryFolder {
     func write(_ text: String, to name: String, mode: Int = 0o600) throws {
         try write(Array(text.utf8), to: name, mode: mode)
     }
