@@ -6,7 +6,7 @@ import subprocess
 import threading
 import time
 
-from harness.case import VaultCase, each
+from harness.case import VaultCase, at_night, each
 from harness.terminal import Terminal
 
 USAGE, ORIGIN = 2, 5
@@ -214,6 +214,7 @@ class LongList(VaultCase):
             self.assertTrue(vault.result("cat", "--offline", url) == self.content(number), f"title {number}")
         vault.result("verify")
 
+    @at_night("downloads")
     @each(*WAYS)
     def test_speed(self, how):
         """The time that these take {}, without a bound, because it depends on the machine"""

@@ -9,6 +9,7 @@ from unittest import mock
 
 from harness import client, reporting
 from harness.case import VaultCase, each
+from harness.outcome import Recorder
 
 NAME = "tone.mp3"
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "malformed")
@@ -49,8 +50,8 @@ class Wrong(VaultCase):
         with open(os.path.join(self.scratch, f"{name}.vtc"), "w", encoding="utf-8") as file:
             file.write(script[:last.start(1)] + "299" + script[last.end(1):])
         told = io.StringIO()
+        recorder = Recorder(quiet=True)
         with mock.patch(f"{__name__}.SCRIPTS", self.scratch), contextlib.redirect_stdout(told):
-            has_passed = reporting.run([Malformed(f"test_script_{name}")], quiet=True)
-        self.assertFalse(has_passed, told.getvalue())
-        self.assertRegex(told.getvalue(), rf'EXPECT resp\.status \({last[1]}\) == "299" failed')
-        self.assertRegex(told.getvalue(), r"(?s)^FAIL .*\n0 passed, 1 failed\n$")
+            reporting.run([Malformed(f"test_script_{name}")], recorder)
+        self.assertEqual((recorder.is_success(), recorder.summary()), (False, "0 passed, 1 failed"))
+        self.assertRegex(told.getvalue(), rf'(?s)^FAIL .*EXPECT resp\.status \({last[1]}\) == "299" failed')

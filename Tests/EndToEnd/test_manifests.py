@@ -11,7 +11,8 @@ import time
 import urllib.parse
 
 from harness import client, players, sessions
-from harness.case import IS_NIGHT, Settings, VaultCase, each
+from harness.case import NIGHT, Settings, VaultCase, each
+from harness.kept_sessions import digest_of, plain, straight
 from harness.manifests import CHOICES, DASH, HLS, KEY, PART, SUBTITLES, Manifests
 from harness.media import TITLE
 from harness.pages import Browser, PageServer
@@ -32,9 +33,10 @@ BRIEFLY = [*(("mpv", name) for name in ("hls-master", "dash-template")),
            *(("VLC", name) for name in ("hls-master", "dash-packager")),
            *(("GStreamer", name) for name in ("hls-ts", "hls-master", "dash-template")),
            *(("Chromium", name) for name in ("hls-ts", "hls-aes"))]
-PLAYED = [(who, name) for who in PLAYERS for name in HLS | DASH if (who, name) not in UNABLE] if IS_NIGHT else BRIEFLY
+PLAYED = BRIEFLY if "players" not in NIGHT else [
+    (who, name) for who in PLAYERS for name in HLS | DASH if (who, name) not in UNABLE]
 CHOSEN = [(who, name) for who in PLAYERS for name in CHOICES if (who, name) != ("Chromium", "dash-choices")
-          and (IS_NIGHT or who in ("VLC", "GStreamer"))]
+          and ("players" in NIGHT or who in ("VLC", "GStreamer"))]
 
 # Plays the DASH title of one file for each stream, with Media Source Extensions.
 _PLAY_DASH = """
@@ -145,7 +147,7 @@ class PlayerCase(ManifestCase):
             self.players[who] = PLAYERS[who]()
             self.addClassCleanup(self.players[who].close)
         player = self.players[who]
-        seen = (player.short_session if who == "VLC" else player.session)(address)
+        seen = plain((player.short_session if who == "VLC" else player.session)(address))
         if who == "Chromium":
             # It shows the frame beside the one it was told to seek to, one time or another, at any address.
             return {step: shown if step == "duration" else shown and shown[0]
@@ -162,11 +164,12 @@ class Players(PlayerCase):
         """{}: start, seek, stop and resume give the same result as directly, and again without the origin, online and
         offline"""
         who, name = pair.split()
-        expected = self.session(who, self.direct(name))
-        self.assertTrue(any(expected.values()), "the player plays nothing directly either")
-        address = self.address(name)
-        for attempt in itertools.chain(["through the vault"], self.without_origin()):
-            self.assertEqual(self.session(who, address), expected, f"the player sees something else {attempt}")
+        sample = f"{self.titles.target(name)} {digest_of(self.titles.files(name))}"
+        with straight(who, sample, lambda: self.session(who, self.direct(name))) as expected:
+            self.assertTrue(any(expected.values()), "the player plays nothing directly either")
+            address = self.address(name)
+            for attempt in itertools.chain(["through the vault"], self.without_origin()):
+                self.assertEqual(self.session(who, address), expected, f"the player sees something else {attempt}")
         self.assert_only_the_vault_asked()
 
 
@@ -176,14 +179,16 @@ class Chosen(PlayerCase):
         """{}: of a title of which one of three qualities and one of two languages was fetched, only these are chosen
         without the origin, from start to end, after seeks and after a stop, and nothing that is missing is requested"""
         who, name = pair.split()
-        expected = self.session(who, f"http://127.0.0.1:{self.straight.port}/{self.titles.part(name)}")
-        self.assertTrue(any(expected.values()), "the player plays nothing directly either")
-        url = self.origin.url(self.titles.target(name))
-        self.vault.result("fetch", "--video", "480", "--audio", "de", url)
-        address, refused = self.vault.address(url), self.refused()
-        for attempt in self.without_origin():
-            self.assertEqual(self.session(who, address), expected, f"the player sees something else {attempt}")
-            self.assertEqual(self.refused(), refused, attempt)
+        sample = f"{self.titles.part(name)} {digest_of(self.titles.files(name))}"
+        address = f"http://127.0.0.1:{self.straight.port}/{self.titles.part(name)}"
+        with straight(who, sample, lambda: self.session(who, address)) as expected:
+            self.assertTrue(any(expected.values()), "the player plays nothing directly either")
+            url = self.origin.url(self.titles.target(name))
+            self.vault.result("fetch", "--video", "480", "--audio", "de", url)
+            address, refused = self.vault.address(url), self.refused()
+            for attempt in self.without_origin():
+                self.assertEqual(self.session(who, address), expected, f"the player sees something else {attempt}")
+                self.assertEqual(self.refused(), refused, attempt)
 
     def refused(self):
         """Returns how many requests for media have failed."""
@@ -231,8 +236,8 @@ class Keeping(ManifestCase):
         self.vault.stop()
         self.addCleanup(self.vault.serve)
         secrets = [KEY, b"no vault may show", b"#EXTM3U", TITLE.encode()]
-        for name in ("hls-aes/index0.ts", "hls-fmp4/init.mp4", "hls-fmp4/index0.m4s"):
-            with open(os.path.join(self.titles.folder, name), "rb") as file:
+        for name, part in (("hls-aes", "index0.ts"), ("hls-fmp4", "init.mp4"), ("hls-fmp4", "index0.m4s")):
+            with open(os.path.join(self.titles.path(name), part), "rb") as file:
                 secrets.append(file.read()[-32:])
         for parent, _, names in os.walk(self.vault.folder):
             for name in names:
@@ -356,7 +361,7 @@ class Live(VaultCase):
         client.get(address)
         self.assertIn(origin.url("live/index.m3u8"), self.listed())
 
-    @each(*(PLAYERS if IS_NIGHT else ()))
+    @each(*(PLAYERS if "players" in NIGHT else ()))
     def test_players(self, who):
         """{} plays a broadcast to its end, and then what it saw of the last window again without the origin, online and
         offline"""

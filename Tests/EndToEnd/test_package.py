@@ -9,9 +9,11 @@ import subprocess
 import tarfile
 import unittest
 
-from harness.case import ROOT, Settings, VaultCase
+from harness.case import ROOT, Settings, VaultCase, at_night
 from harness.nginx_origin import free_port
 from harness.waiting import eventually
+
+needs_network = True  # for packages of Debian, which a system of its own is made of
 
 PATHS = {
     "usr/bin/mediavault", "usr/lib/systemd/system/mediavault.service", "usr/lib/sysusers.d/mediavault.conf",
@@ -83,6 +85,7 @@ class Package(VaultCase):
         for path in named:
             self.assertTrue(os.path.exists(folder + path), path)
 
+    @at_night("package")
     def test_again(self):
         """One commit gives one package, byte by byte"""
         again, = package(os.path.join(self.scratch, "again"))
@@ -118,6 +121,7 @@ class Installed(VaultCase):
                 "MEDIAVAULT_DIR": "/var/lib/mediavault/vault", "MEDIAVAULT_KEY_FILE": "/var/lib/key",
                 "MEDIAVAULT_KEYRING": "/var/lib/mediavault-keyring/keyring.json", **variables}
 
+    @at_night("package")
     def test_life(self):
         """Installed where nothing else is, it plays without the network; removed and purged, it leaves the vault"""
         built, = package(self.scratch)
@@ -154,6 +158,7 @@ class Installed(VaultCase):
             self.assertFalse(os.path.exists(os.path.join(self.system, path)), path)
         self.assertTrue(os.path.exists(os.path.join(self.system, "var/lib/mediavault/vault/index.sqlite")))
 
+    @at_night("package")
     def test_image(self):
         """The image is built from the package and a base image, and its command runs as a user of its own"""
         settings, secrets = os.path.join(self.scratch, "storage.conf"), os.path.join(self.scratch, "secrets")

@@ -6,18 +6,24 @@ import subprocess
 
 from harness.own_pages import FILM, SHOTS, SONG, PagesCase, expect
 
+SERIES = "series/index.m3u8"
+
+
 class Player(PagesCase):
     @classmethod
     def fill(cls):
-        folder = cls.media.folder
-        if not os.path.exists(os.path.join(folder, "long.mp4")):
-            subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-y", "-stream_loop", "8", "-i", cls.media.path(FILM), "-c", "copy",
-                            "-movflags", "+faststart", os.path.join(folder, "long.mp4")], check=True)
-        if not os.path.exists(os.path.join(folder, "series.m3u8")):
-            subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-y", "-i", cls.media.path(FILM), "-c", "copy", "-f", "hls", "-hls_time", "4",
-                            "-hls_playlist_type", "vod", os.path.join(folder, "series.m3u8")], check=True)
+        def copied(path, *options, before=()):
+            subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-y", *before, "-i", cls.media.path(FILM), "-c", "copy", *options, path],
+                           check=True)
+
+        def series(folder):
+            os.makedirs(folder)
+            copied(os.path.join(folder, "index.m3u8"), "-f", "hls", "-hls_time", "4", "-hls_playlist_type", "vod")
+
+        cls.media.made("long.mp4", lambda path: copied(path, "-movflags", "+faststart", before=("-stream_loop", "8")))
+        cls.media.made("series", series)
         cls.hold(FILM)
-        cls.hold("series.m3u8")
+        cls.hold(SERIES)
 
     def test_plays(self):
         """A film plays; keys seek, pause, change speed and volume; the place is kept and offered again"""
@@ -95,8 +101,8 @@ class Player(PagesCase):
 
     def test_hls(self):
         """An HLS title that is held plays without its origin"""
-        self.vault.result("mode", "offline", self.origin.url("series.m3u8"))
-        self.go(f"play/{self.id_of('series.m3u8')}")
+        self.vault.result("mode", "offline", self.origin.url(SERIES))
+        self.go(f"play/{self.id_of(SERIES)}")
         expect(self.page.locator(".held-text")).to_have_text("All of it is held. It plays without the network.")
         self.page.keyboard.press(" ")
         self.wait_for("document.querySelector('video').currentTime > 0.5")

@@ -70,9 +70,7 @@ def listed(names, length):
 class Tracks(PagesCase):
     @classmethod
     def fill(cls):
-        cls.parts = os.path.join(cls.media.folder, "tracks")
-        if not os.path.exists(os.path.join(cls.parts, "de.m3u8")):
-            encode(cls.parts)
+        cls.parts = cls.media.made("tracks", encode)
 
     def title(self, hostile="WEBVTT\n", **files):
         """Serves the title at an origin of its own; returns the origin and the title's address."""

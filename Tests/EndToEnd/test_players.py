@@ -1,7 +1,8 @@
 """Real players behave the same through the vault as directly with nginx, and again without nginx."""
 
 from harness import sessions
-from harness.case import IS_NIGHT, Settings, VaultCase, each
+from harness.case import NIGHT, Settings, VaultCase, each
+from harness.kept_sessions import plain, straight
 from harness.media import SAMPLES
 
 PLAYERS = {
@@ -10,7 +11,7 @@ PLAYERS = {
 
 # By day, ffmpeg plays every sample, and the others take turns: one of the four plays each.
 PLAYED = [f"{who} {name}" for place, who in enumerate(PLAYERS) for number, name in enumerate(SAMPLES)
-          if IS_NIGHT or who == "ffmpeg" or (place + number) % 4 == 0]
+          if "players" in NIGHT or who == "ffmpeg" or (place + number) % 4 == 0]
 
 # Steps that a player cannot do directly with nginx either; they are run there all the same, and must still fail.
 _SEEKS = {*(f"seek to {at} s" for at in sessions.SECONDS), "resume"}
@@ -45,13 +46,11 @@ class Players(PlayerCase):
         nginx"""
         who, name = pair.split()
         player, target = self.player(who), f"{name}?{who}"  # a URL that no check has requested yet
-        straight = player.session(f"http://127.0.0.1:{self.origin.port}/{target}")
-        self.assertEqual({what for what, seen in straight.items() if seen is None}, UNABLE.get((who, name), set()))
-        address, before = self.vault.address(self.origin.url(target)), self.vault.bytes_fetched()
-        self.assertEqual(player.session(address), straight, "the player sees something else through the vault")
-        self.assertLessEqual(self.vault.bytes_fetched() - before, self.media.size(name), "bytes were fetched twice")
-        self.origin.stop()
-        try:
-            self.assertEqual(player.session(address), straight, "the player sees something else without the origin")
-        finally:
-            self.origin.start()
+        with straight(who, self.media.sha256(name), lambda: player.session(f"http://127.0.0.1:{self.origin.port}/{target}")) as seen:
+            self.assertEqual({what for what, shown in seen.items() if shown is None}, UNABLE.get((who, name), set()))
+            address, before = self.vault.address(self.origin.url(target)), self.vault.bytes_fetched()
+            self.assertEqual(plain(player.session(address)), seen, "the player sees something else through the vault")
+            self.assertLessEqual(self.vault.bytes_fetched() - before, self.media.size(name), "bytes were fetched twice")
+            self.addCleanup(self.origin.start)
+            self.origin.stop()
+            self.assertEqual(plain(player.session(address)), seen, "the player sees something else without the origin")

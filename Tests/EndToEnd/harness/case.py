@@ -15,7 +15,7 @@ from .waiting import eventually
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), os.pardir, os.pardir, os.pardir))
 SEED = int(os.environ.get("MEDIAVAULT_SEED", "20261121"))
 KILLS = int(os.environ.get("MEDIAVAULT_KILLS", "10"))  # during each key operation
-IS_NIGHT = os.environ.get("MEDIAVAULT_PLAYERS") == "all"  # every case of a long series; by day some of each kind
+NIGHT = os.environ.get("MEDIAVAULT_NIGHT", "").split()  # the rows of Tests/Runner/night.txt that this run does
 
 
 class Settings:
@@ -35,6 +35,11 @@ def each(*values):
         method.each = values
         return method
     return mark
+
+
+def at_night(row):
+    """Marks a check that runs only if a run does this row of the nightly table; by day there is no such check."""
+    return lambda method: method if row in NIGHT else None
 
 
 class VaultCase(unittest.TestCase):

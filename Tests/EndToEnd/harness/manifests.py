@@ -1,7 +1,6 @@
 """Titles of many files, made once with ffmpeg from one encoded film: HLS and DASH in the layouts that packagers use."""
 
 import os
-import shutil
 import struct
 import subprocess
 
@@ -249,23 +248,16 @@ class Manifests:
     FOLDER = "manifests"
 
     def __init__(self, media):
-        self.folder = os.path.join(media.folder, self.FOLDER)
-        os.makedirs(self.folder, exist_ok=True)
-        self.film = os.path.join(self.folder, "film.mp4")
-        if not os.path.exists(self.film):
-            _ffmpeg(self.folder, *_SOURCE, *_REPEATABLE, "making.mp4")
-            os.replace(os.path.join(self.folder, "making.mp4"), self.film)
+        self._media = media
+        self.film = media.made(f"{self.FOLDER}/film.mp4", lambda path: _ffmpeg(
+            os.path.dirname(path), *_SOURCE, *_REPEATABLE, os.path.basename(path)))
 
     def path(self, name):
         """Returns the folder of a title."""
-        folder = os.path.join(self.folder, name)
-        if not os.path.isdir(folder):
-            made = os.path.join(self.folder, f"making-{name}")
-            shutil.rmtree(made, ignore_errors=True)
-            os.makedirs(made)
-            _make(name, made, self.film)
-            os.replace(made, folder)
-        return folder
+        def make(folder):
+            os.makedirs(folder)
+            _make(name, folder, self.film)
+        return self._media.made(f"{self.FOLDER}/{name}", make)
 
     def target(self, name):
         """Returns the path of a title's manifest at the origin."""

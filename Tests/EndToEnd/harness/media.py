@@ -1,5 +1,6 @@
 """Media files created once with ffmpeg and kept in a folder; noise if they must be large or unguessable."""
 
+import fcntl
 import hashlib
 import os
 import subprocess
@@ -58,7 +59,7 @@ def _encode(path, name):
 
 
 class Media:
-    """A folder of media files, each created on its first use."""
+    """A folder of media files, each created on its first use, by one of several runners that may need it."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -66,11 +67,22 @@ class Media:
         os.makedirs(folder, exist_ok=True)
 
     def path(self, name):
+        return self.made(name, lambda path: _write_noise(path, HUGE_BYTES) if name == HUGE else _encode(path, name))
+
+    def made(self, name, make):
+        """Returns the path of a file or folder below the folder of media, after `make` has made it if it is not there.
+
+        `make` gets another path in the same folder: what is cut off leaves nothing that looks complete."""
         path = os.path.join(self.folder, name)
-        if not os.path.exists(path):
-            made = os.path.join(self.folder, "making-" + name)
-            _write_noise(made, HUGE_BYTES) if name == HUGE else _encode(made, name)
-            os.replace(made, path)
+        parent, last = os.path.split(path)
+        os.makedirs(parent, exist_ok=True)
+        with open(os.path.join(parent, f".{last}.lock"), "w", encoding="ascii") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            if not os.path.exists(path):
+                making = os.path.join(parent, "making-" + last)
+                subprocess.run(["rm", "-rf", making], check=True)
+                make(making)
+                os.replace(making, path)
         return path
 
     def size(self, name):
