@@ -78,20 +78,20 @@ class Mpv(Player):
 
     def seconds(self, address):
         """Returns how many seconds it plays from wherever it starts by itself, to the end."""
-        return len(re.findall(rb"^0,", self._frames(address)[1], re.MULTILINE)) / RATE
+        return len(self._frames(address)[1].get("video", ())) / RATE
 
     def _decoded(self, address, *options):
         """Returns count and checksum of the frames."""
         code, frames = self._frames(address, *options)
-        count = players.frame_count(frames)
-        return (count, _digest(frames)) if code == 0 and count else None
+        count = sum(map(len, frames.values()))
+        return (count, _digest(json.dumps(frames, sort_keys=True).encode())) if code == 0 and count else None
 
     def _frames(self, address, *options):
-        """Returns the exit code and the frames. If mpv demuxes on its own thread, its timestamps differ from run to run
-        at any address; so this option is off."""
+        """Returns the exit code, and the frames of each kind. If mpv demuxes on its own thread, its timestamps differ
+        from run to run at any address; so this option is off."""
         done = _run("mpv", "--no-config", "--no-terminal", "--demuxer-thread=no", "--of=framemd5", "--ovc=rawvideo",
                     "--oac=pcm_s16le", f"--o={self.path('frames')}", *options, address)
-        return done.returncode, self.taken("frames")
+        return done.returncode, _by_kind(self.taken("frames").decode())
 
     def _by_hand(self, address):
         mpv = players.Mpv(address, self.path("control"), "--pause")  # without --pause, discarded sound plays too fast
@@ -191,6 +191,16 @@ class VLC(Player):
         finally:
             vlc.kill()
             vlc.wait()
+
+
+def _by_kind(frames):
+    """Returns the lines of the frames of picture and of sound apart, without their stream's number: mpv numbers the
+    streams in the order in which it has decoded the first of each, which differs from run to run at any address."""
+    kinds = dict(re.findall(r"^#media_type (\d+): (\w+)", frames, re.MULTILINE))
+    found = {}
+    for number, line in re.findall(r"^(\d+),(.*)", frames, re.MULTILINE):
+        found.setdefault(kinds[number], []).append(line)
+    return found
 
 
 def _correlation(whole, part):
