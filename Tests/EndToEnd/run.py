@@ -54,6 +54,10 @@ def by_module(tests):
     return modules
 
 
+def is_alone(item):
+    return workers.is_alone(sys.modules[type(item).__module__])
+
+
 def run_here(modules, report, took):
     """Runs modules one after the other in this process."""
     for name, tests in modules.items():
@@ -134,11 +138,14 @@ def main():
         return 0
     recorder, times = Recorder(asked.quiet), Times(asked.times)
     took = functools.partial(times.add, "modules")
+    due = [item.id() for item in found if not (asked.alone and not is_alone(item) or asked.beside and is_alone(item))]
     try:
         if asked.jobs > 1 or asked.alone or asked.beside:
             run_apart(modules, asked, times, recorder, took)
         else:
             run_here(modules, recorder, took)
+        for outcome in list(recorder.missing(due)):
+            recorder(outcome)
     finally:
         for outcome in recorder.outcomes:
             times.add("checks", outcome.name, outcome.seconds)

@@ -70,6 +70,20 @@ class Workers(unittest.TestCase):
             self.assertIn("The worker of one", found["one"].sentence)
             self.assertIn("a last word", found["one"].details)
 
+    def test_ends_badly(self):
+        """A worker that ends badly after its last check is a failure of its module, too"""
+        for how in ("os.kill(os.getpid(), signal.SIGSEGV)", "sys.exit(3)"):
+            found = self.run_modules(f'tell("one.C.first"); pipe.write("end\\n"); {how}', "one")
+            self.assertEqual([found["one.C.first"].word, found["one"].word], ["ok", "FAIL"], how)
+
+    def test_cut_report(self):
+        """A report that a death has cut, or that is no report, is a failure of its module alone"""
+        for report in ('{"word": "ok"', '{"word": "ok"}\\n', "no report\\n", "[]\\n"):
+            found = self.run_modules(
+                f"""pipe.write('{report}') if "one" in sys.argv else (tell("two.C.test"), pipe.write("end\\n"))""", "one", "two")
+            self.assertEqual([found["one"].word, found["two.C.test"].word], ["FAIL", "ok"], report)
+            self.outcomes.clear()
+
     def test_silent(self):
         """A worker that reports nothing for longer than its module's patience is ended, and is a failure of its module"""
         found = self.run_modules('tell("one.C.first"); import time; time.sleep(600)', "one", patience=0.5)
@@ -107,6 +121,13 @@ def command_lines():
 
 
 class Reports(unittest.TestCase):
+    def recorded(self, *classes):
+        """Runs the checks of these classes; returns what was recorded, and what was printed."""
+        recorder, load = Recorder(quiet=True), unittest.defaultTestLoader.loadTestsFromTestCase
+        with contextlib.redirect_stdout(io.StringIO()) as told:
+            reporting.run([check for each in classes for check in load(each)], recorder)
+        return recorder, told
+
     def test_outcomes(self):
         """What passes, fails, breaks, is skipped or fails in a part is told as that, and so is a class that cannot be set up"""
         class Some(unittest.TestCase):
@@ -129,10 +150,7 @@ class Reports(unittest.TestCase):
             def test_never(self):
                 pass
 
-        recorder = Recorder(quiet=True)
-        load = unittest.defaultTestLoader.loadTestsFromTestCase
-        with contextlib.redirect_stdout(io.StringIO()) as told:
-            reporting.run([*load(Some), *load(Unprepared)], recorder)
+        recorder, told = self.recorded(Some, Unprepared)
         self.assertEqual([outcome.word for outcome in recorder.outcomes], ["ok", "FAIL", "FAIL", "skip", "FAIL", "FAIL"])
         self.assertEqual(recorder.summary(), "1 passed, 4 failed, 1 skipped")
         self.assertFalse(recorder.is_success())
@@ -140,3 +158,43 @@ class Reports(unittest.TestCase):
             self.assertIn(word, told.getvalue())
         for outcome in recorder.outcomes:
             self.assertEqual(Outcome.decoded(outcome.encoded()), outcome)
+
+    def test_expected(self):
+        """A check that was expected to fail is a failure, whether it fails or passes"""
+        class Some(unittest.TestCase):
+            @unittest.expectedFailure
+            def test_a_fails(self):
+                self.fail("the bytes differ")
+            @unittest.expectedFailure
+            def test_b_passes(self):
+                pass
+
+        recorder, _ = self.recorded(Some)
+        self.assertEqual([outcome.word for outcome in recorder.outcomes], ["FAIL", "FAIL"])
+
+    def test_twice(self):
+        """A check that fails in its body and in what cleans up is one failure"""
+        class Some(unittest.TestCase):
+            def tearDown(self):
+                self.fail("errors in the console")
+            def test_fails(self):
+                self.fail("the bytes differ")
+
+        recorder, told = self.recorded(Some)
+        self.assertEqual(recorder.summary(), "0 passed, 1 failed")
+        for word in ("the bytes differ", "errors in the console"):
+            self.assertIn(word, told.getvalue())
+
+    def test_missing(self):
+        """A check that reported nothing is a failure; it is skipped if its class is, and its class or module tells if that
+        has failed"""
+        recorder = Recorder(quiet=True)
+        with contextlib.redirect_stdout(io.StringIO()):
+            for word, name in (("ok", "a.A.one"), ("skip", "setUpClass (b.B)"), ("FAIL", "setUpClass (c.C)"), ("FAIL", "d")):
+                recorder(Outcome(word, name, "", 0.0))
+            names = ("a.A.one", "a.A.two", "b.B.one", "b.B.two", "c.C.one", "d.D.one")
+            for outcome in list(recorder.missing(names)):
+                recorder(outcome)
+        self.assertEqual([(outcome.word, outcome.name) for outcome in recorder.outcomes[4:]],
+                         [("FAIL", "a.A.two"), ("skip", "b.B.one"), ("skip", "b.B.two")])
+        self.assertEqual(recorder.summary(), "1 passed, 3 failed, 2 skipped")

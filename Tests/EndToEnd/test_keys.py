@@ -24,6 +24,7 @@ from vaultformat import database, derivation, errors, keyring, sealed, unlock  #
 
 FILM = "moov-first.mp4"
 MANY = 6000  # titles: three transactions of a rewrap
+patience = 600 + 20 * KILLS
 
 
 def read_vault(vault, key_ring=None):

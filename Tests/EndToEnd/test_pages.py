@@ -8,6 +8,7 @@ import re
 import subprocess
 
 from harness import written_index
+from harness.case import at_night
 from harness.own_pages import FILM, OTHER, OWNERS, PAGES, SONG, PagesCase, expect
 
 HOSTILE = '"><img src=x onerror="document.title=\'taken\'"><script>document.title=\'taken\'</script>'
@@ -221,6 +222,7 @@ class Shelf(PagesCase):
         self.page.keyboard.press("ArrowDown")
         expect(self.page.get_by_role("button", name="Pause").last).to_be_focused()
 
+    @at_night("pages")
     def test_ten_thousand(self):
         """A shelf of 10 000 titles paints before they have all come, and no task of 50 ms holds its scrolling up"""
         self.expected = ("ERR_",)

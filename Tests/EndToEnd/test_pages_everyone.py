@@ -1,8 +1,11 @@
 """The pages for everyone: accessibility, sizes, right to left, motion, focus."""
 
 from axe_playwright_python.sync_playwright import Axe
-from harness.case import each
-from harness.own_pages import FILM, OWNERS, SHOTS, PagesCase, expect
+from harness.case import NIGHT, each
+from harness.own_pages import FILM, OWNERS, SHOTS, SIZES, PagesCase, expect
+
+SCHEMES, SCREENS = (("light", "dark"), SIZES) if "pages" in NIGHT else (("light",), ("phone",))
+
 
 class Everyone(PagesCase):
     @classmethod
@@ -24,7 +27,7 @@ class Everyone(PagesCase):
         found = self.vault.info(self.origin.url(f"{FILM}?4"))["id"]
         return {"shelf": "", "player": f"play/{found}", "title": f"titles/{found}", **{name: name for name in OWNERS}}
 
-    @each("light", "dark")
+    @each(*SCHEMES)
     def test_axe(self, scheme):
         """axe finds nothing on any page, in the {} scheme"""
         self.visit(scheme=scheme, reduced_motion="reduce")
@@ -49,7 +52,7 @@ class Everyone(PagesCase):
         check("welcome")
         self.assertEqual(found, [])
 
-    @each("phone", "desk", "television")
+    @each(*SCREENS)
     def test_sizes(self, size):
         """No page is wider than the screen of a {}; a picture of each is kept"""
         self.visit(size=size, scheme="dark" if size == "television" else "light")

@@ -18,6 +18,7 @@ from harness.waiting import eventually
 
 SIZE = 40 << 20
 RATE = "40M"  # per second, of each title
+patience = 600 + 20 * KILLS
 
 
 class Resealing(VaultCase):

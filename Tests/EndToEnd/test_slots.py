@@ -21,6 +21,7 @@ READER = os.path.join(ROOT, "Tests", "IndependentReader", "read_vault.py")
 sys.path.insert(0, os.path.dirname(READER))
 from vaultformat import keyring  # noqa: E402
 USAGE = 2
+patience = 600 + 20 * KILLS
 
 
 class SlotCase(VaultCase):

@@ -33,15 +33,16 @@ class Times:
         return self._kept[kind].get(name, otherwise)
 
     def keep(self):
-        """Writes the times of this run over those of earlier runs; others stay."""
-        os.makedirs(os.path.dirname(self.path), exist_ok=True)
-        with self._locked():
-            self._kept, written = self._read(), self.path + ".new"
-            for kind in self.kinds:
-                self._kept[kind].update(self._new[kind])
-            with open(written, "w", encoding="utf-8") as file:
-                json.dump(self._kept, file, indent=1, sort_keys=True)
-            os.replace(written, self.path)
+        """Writes the times of this run over those of earlier runs; others stay. If that fails, they are lost."""
+        with contextlib.suppress(OSError):
+            os.makedirs(os.path.dirname(self.path), exist_ok=True)
+            with self._locked():
+                kept, written = self._read(), self.path + ".new"
+                for kind in self.kinds:
+                    kept[kind].update(self._new[kind])
+                with open(written, "w", encoding="utf-8") as file:
+                    json.dump(kept, file, indent=1, sort_keys=True)
+                os.replace(written, self.path)
 
     @contextlib.contextmanager
     def _locked(self):
@@ -51,6 +52,9 @@ class Times:
             yield
 
     def slowest(self, count, *kinds):
-        """Returns the names of what took longest in this run, with the seconds."""
-        found = [(seconds, name) for kind in kinds for name, seconds in self._new[kind].items()]
+        """Returns the names of what took longest since this object was made, here or in another process that has kept
+        its times, with the seconds."""
+        now = self._read()
+        found = [(seconds, name) for kind in kinds for name, seconds in (now[kind] | self._new[kind]).items()
+                 if name in self._new[kind] or self._kept[kind].get(name) != seconds]
         return [(name, seconds) for seconds, name in sorted(found, reverse=True)[:count]]

@@ -26,13 +26,13 @@ class Report:
         self._times, self._is_strict, self._sum = times, is_strict, Count()
 
     def __call__(self, part, count, seconds):
+        self._sum += count  # first: what follows may fail
         self._times.add("parts", part.name, seconds)
         for line in count.notes:
             print(line)
         if not part.name.startswith("build") or count.failed:
             skipped = f", {count.skipped} skipped" if count.skipped else ""
             print(f"{part.name}: {count.passed} passed, {count.failed} failed{skipped} in {seconds:.0f} s", flush=True)
-        self._sum += count
 
     def finish(self):
         """Returns the exit code."""
@@ -56,7 +56,12 @@ def options():
     parser.add_argument("--nightly", action="store_true")
     parser.add_argument("--changed", nargs="?", const="origin/main", metavar="REV")
     parser.add_argument("--stutter", nargs="?", type=int, const=1, metavar="SEED")
-    return parser.parse_args()
+    asked = parser.parse_args()
+    if asked.changed == "":
+        parser.error("--changed was given an empty revision: name one, or leave it out")
+    if (asked.nightly or asked.changed) and (asked.quick or asked.debug):
+        parser.error("--quick and --debug are for runs by day: leave out --nightly and --changed")
+    return asked
 
 
 def beyond_day(asked):
@@ -76,8 +81,8 @@ def run(asked):
         print(f"Beyond what runs by day: {', '.join(row.name for row in more)}", flush=True)
     os.environ.update(night.environment(more, asked.nightly))
     names = {row.name for row in more}
-    planned = parts.by_day(parts.Build(asked.debug), times, jobs, asked.quick, "package" in names and not asked.quick)
-    if "debug" in names and not asked.debug:
+    planned = parts.by_day(parts.Build(asked.debug), times, jobs, asked.quick, "package" in names)
+    if "debug" in names:
         planned += parts.in_debug(times)
     report = Report(times, os.environ.get("CI") == "true")
     with contextlib.ExitStack() as stack:
@@ -88,8 +93,12 @@ def run(asked):
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for ends in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(ends, signal.default_int_handler)
+    sys.stdout.reconfigure(errors="backslashreplace")  # a name that the terminal cannot show is no reason to fail
     try:
         sys.exit(run(options()))
     except KeyboardInterrupt:
         sys.exit(130)
+    except night.UnknownRevision as error:
+        sys.exit(str(error))

@@ -1,6 +1,7 @@
 """Which tests a run does beyond those by day, as night.txt says."""
 
 import dataclasses
+import fnmatch
 import os
 import re
 import subprocess
@@ -11,14 +12,20 @@ VARIABLE = "MEDIAVAULT_NIGHT"  # has the names of the rows that a run does
 
 @dataclasses.dataclass(frozen=True)
 class Row:
+    """A path is a file, a folder if it ends with a slash, or a pattern with `*`."""
+
     name: str
     by_night: dict
     if_changed: dict
     paths: tuple
 
     def covers(self, path):
-        return any(path.endswith(known) if known.startswith(".") and "/" not in known else path.startswith(known)
+        return any(path.startswith(known) if known.endswith("/") else fnmatch.fnmatchcase(path, known)
                    for known in self.paths)
+
+
+class UnknownRevision(Exception):
+    """There is nothing to compare with."""
 
 
 def rows(text=None):
@@ -54,7 +61,10 @@ def changed_paths(revision):
 
 
 def _git(*arguments):
-    return subprocess.run(["git", *arguments], check=True, capture_output=True, text=True).stdout.split("\0")
+    done = subprocess.run(["git", *arguments], check=False, capture_output=True, text=True)
+    if done.returncode:
+        raise UnknownRevision(f"What has changed is not known: {done.stderr.strip()}")
+    return done.stdout.split("\0")
 
 
 def environment(chosen, by_night):

@@ -11,6 +11,8 @@ from collections.abc import Callable
 
 from counts import Count
 
+PATIENCE = 60  # seconds between an interrupt and force
+
 
 @dataclasses.dataclass(frozen=True)
 class Part:
@@ -22,6 +24,7 @@ class Part:
     after: tuple = ()  # the parts that must have succeeded
     places: int = 1  # how many processors it keeps busy
     is_alone: bool = False  # whether nothing else may run meanwhile
+    limit: float = 7200  # seconds after which it counts as hung
     environment: dict = dataclasses.field(default_factory=dict)
 
 
@@ -34,6 +37,7 @@ class Schedule:
         self._waiting, self._places, self._logs, self._report, self._prefix = list(parts), places, logs, report, prefix
         self._changed = threading.Condition()
         self._running, self._processes, self._succeeded, self._failed, self._is_over = [], set(), set(), set(), False
+        self._broken = None  # why the report of a part could not be given
 
     def run(self):
         """Runs all parts, and returns when the last one has ended. After an interrupt ends those that run."""
@@ -50,6 +54,10 @@ class Schedule:
                             threads[-1].start()
                     if self._running:
                         self._changed.wait()
+                    elif self._waiting:
+                        raise ValueError(f"{self._waiting[0].name} needs a part that does not exist")
+                    if self._broken:
+                        raise self._broken
         except BaseException:
             self.end()
             raise
@@ -86,8 +94,12 @@ class Schedule:
             with self._changed:
                 self._running.remove(part)
                 (self._failed if count.failed else self._succeeded).add(part.name)
-                self._report(part, count, time.monotonic() - started)
-                self._changed.notify_all()
+                try:
+                    self._report(part, count, time.monotonic() - started)
+                except Exception as error:  # a count that nobody sees ends the run
+                    self._broken = error
+                finally:
+                    self._changed.notify_all()
 
     def _run(self, part, path):
         """Runs the command of a part with its output in a file, and returns its exit status."""
@@ -99,7 +111,10 @@ class Schedule:
                 env={**os.environ, **part.environment})
             self._processes.add(process)
         try:
-            return process.wait()
+            return process.wait(part.limit)
+        except subprocess.TimeoutExpired as error:
+            end_session(process)
+            raise OSError(f"it did not end within {part.limit} s") from error
         finally:
             with self._changed:
                 self._processes.discard(process)
@@ -109,6 +124,29 @@ class Schedule:
         with self._changed:
             self._is_over = True
             self._waiting.clear()
-            for process in self._processes:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGTERM)
+            ending = list(self._processes)
+        for process in ending:
+            signal_session(process, signal.SIGINT)
+        for process in ending:
+            end_session(process)
+
+
+def end_session(process):
+    """Ends a process that leads a session, with all of the session: by an interrupt, and after a while by force."""
+    signal_session(process, signal.SIGINT)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(PATIENCE)
+    signal_session(process, signal.SIGKILL)
+    process.wait()
+
+
+def signal_session(process, number):
+    """Sends a signal to all processes of a session, where /proc names them; else to the group of its leader."""
+    members = [int(entry) for entry in os.listdir("/proc") if entry.isdigit()] if os.path.isdir("/proc") else []
+    for member in members:
+        with contextlib.suppress(OSError):
+            if os.getsid(member) == process.pid:
+                os.kill(member, number)
+    if not members:
+        with contextlib.suppress(OSError):
+            os.killpg(process.pid, number)

@@ -13,19 +13,25 @@ TABLE = """
 row soak  SOAK=7200 (SOAK=300)
     Sources/Vault/ Tests/soak.py
 row players
-    Sources/Vault/Media/
+    Sources/Vault/Media/ Scripts/package
 row day
-    .md Sources/
+    *.md Sources/ Tests/test_*
 """
 
 
-def in_tests(pattern):
-    """Yields what a pattern finds in the end-to-end tests."""
+def end_to_end():
+    """Yields names and texts of the modules of the end-to-end tests."""
     folder = os.path.join(parts.ROOT, "Tests", "EndToEnd")
     for name in sorted(os.listdir(folder)):
         if name.startswith("test_"):
             with open(os.path.join(folder, name), encoding="utf-8") as file:
-                yield from re.findall(pattern, file.read())
+                yield name, file.read()
+
+
+def in_tests(pattern):
+    """Yields what a pattern finds in them."""
+    for _, text in end_to_end():
+        yield from re.findall(pattern, text)
 
 
 class Table(unittest.TestCase):
@@ -49,6 +55,18 @@ class Table(unittest.TestCase):
         self.assertEqual(self.names("Sources/Vault/a.swift", "README.md"), ["soak"])
         self.assertEqual(self.names("README.md", "Sources/Other/a.swift"), [])
         self.assertEqual(self.names("README.md", "Package.swift"), ["soak", "players"])
+
+    def test_exact(self):
+        """A file is itself alone, a folder all that is in it, and a pattern whatever has its form"""
+        self.assertEqual(self.names("Scripts/package"), ["players"])
+        self.assertEqual(self.names("Scripts/packages.sh"), ["soak", "players"])
+        self.assertEqual(self.names("Sources/Vaults/a.swift"), [])
+        self.assertEqual(self.names("Tests/test_one.py", "Sources/a/b.md"), [])
+
+    def test_unknown(self):
+        """A revision that git does not know is an error that names it"""
+        with self.assertRaisesRegex(night.UnknownRevision, "no-such-revision"):
+            night.changed_paths("no-such-revision")
 
     def test_environment(self):
         """The variables of the rows that run are set, with the values of the night or of a change"""
@@ -76,6 +94,15 @@ class Repository(unittest.TestCase):
         rows = {row.name: row for row in self.table if row.name != "day"}
         self.assertLessEqual(named, set(rows))
         self.assertEqual([name for name, row in rows.items() if name not in named | {"debug"} and not row.by_night], [])
+
+    def test_modules(self):
+        """A module whose checks do more in a row is a path of that row"""
+        rows = {row.name: row for row in self.table}
+        for module, text in end_to_end():
+            named = {*re.findall(r'"(\w+)" in NIGHT', text), *re.findall(r'at_night\("(\w+)"\)', text)}
+            named |= {"kills"} if re.search(r"\bKILLS\b", text) else set()
+            for name in named:
+                self.assertTrue(rows[name].covers(f"Tests/EndToEnd/{module}"), f"{name}: {module}")
 
     def test_more(self):
         """A row that has variables by night has the same ones for changes"""

@@ -2,9 +2,12 @@
 
 import json
 import os
+import subprocess
 import tempfile
 import threading
+import time
 import unittest
+import unittest.mock
 
 from counts import Count
 from kept_times import Times
@@ -13,6 +16,12 @@ from schedule import Part, Schedule
 
 def count(lines, status):
     return Count.failure(lines) if status else Count(passed=1)
+
+
+def is_running(process):
+    """Whether a process is there, and is more than an exit code."""
+    done = subprocess.run(["ps", "-o", "stat=", "-p", str(process)], capture_output=True, text=True, check=False)
+    return done.stdout.strip()[:1] not in ("", "Z")
 
 
 class Scheduling(unittest.TestCase):
@@ -80,6 +89,35 @@ class Scheduling(unittest.TestCase):
         thread.join()
         self.assertEqual([(name, count.failed) for name, count in self.ends], [("runs", 1)])
 
+    def test_unreported(self):
+        """A count that cannot be reported ends the run with that error, and the other parts with it"""
+        def report(*_):
+            raise OSError("no terminal")
+
+        parts = [self.part("one", "true"), self.part("other", "sleep 600")]
+        with self.assertRaisesRegex(OSError, "no terminal"):
+            Schedule(parts, 3, self.folder, report).run()
+
+    def test_hangs(self):
+        """A part that does not end within its limit is ended with all that it started, and failed"""
+        script = f"trap '' INT TERM; (set -m; sleep 600 & echo $! >{self.path('child')}; wait)"
+        part = self.part("hangs", script, limit=0.5)
+        with unittest.mock.patch("schedule.PATIENCE", 0.5):
+            self.assertEqual(self.run_parts(part), {"hangs": (0, 1)})
+        self.assertIn("did not end within 0.5 s", self.ends[0][1].failures[0])
+        with open(self.path("child"), encoding="ascii") as file:
+            child = int(file.read())
+        for _ in range(6000):  # the signal is on its way
+            if not is_running(child):
+                return
+            time.sleep(0.01)
+        self.fail("what it started runs on")
+
+    def test_unplanned(self):
+        """A part that needs one that does not exist is an error"""
+        with self.assertRaisesRegex(ValueError, "lost needs a part that does not exist"):
+            self.run_parts(self.part("lost", "true", after=("nothing",)))
+
     def test_log(self):
         """The output of a part is in a log of its name"""
         self.run_parts(self.part("says", "echo word; echo other >&2"))
@@ -121,6 +159,18 @@ class Keeping(unittest.TestCase):
         for name, seconds in (("a", 1.0), ("b", 3.0), ("c", 2.0)):
             times.add("modules", name, seconds)
         self.assertEqual(times.slowest(2, "modules"), [("b", 3.0), ("c", 2.0)])
+        other = Times(self.path)  # another process of this run
+        other.add("modules", "d", 2.5)
+        other.keep()
+        self.assertEqual(times.slowest(2, "modules"), [("b", 3.0), ("d", 2.5)])
+
+    def test_unwritable(self):
+        """Times that cannot be written are lost, and nothing fails"""
+        os.makedirs(self.path)
+        times = Times(self.path)
+        times.add("modules", "a", 1.0)
+        times.keep()
+        self.assertEqual(times.slowest(1, "modules"), [("a", 1.0)])
 
     def test_damaged(self):
         """A damaged file is as good as none"""

@@ -22,6 +22,7 @@ class Outcome:
     def decoded(line):
         return Outcome(**json.loads(line))
 
+
 class Recorder:
     """Prints one line per check, the details of a failure below it and the figures; keeps what a summary needs."""
 
@@ -47,6 +48,20 @@ class Recorder:
     def is_success(self):
         return not self.of("FAIL") and bool(self.of("ok"))
 
+    def missing(self, names):
+        """Yields an outcome for each of these checks that has none, and whose class or module does not say why: it is
+        skipped with its class, or it has failed."""
+        told = {outcome.name: outcome.word for outcome in self.outcomes}
+        for name in names:
+            suite = name.rpartition(".")[0]
+            word = told.get(f"setUpClass ({suite})")
+            if name not in told and word != "FAIL" and name.partition(".")[0] not in told:
+                yield Outcome(word or "FAIL", name, name, 0.0, "" if word else "It was to run, and reported nothing.")
+
     def summary(self):
-        skipped = len(self.of("skip"))
-        return f"{len(self.of('ok'))} passed, {len(self.of('FAIL'))} failed" + (f", {skipped} skipped" if skipped else "")
+        """Returns how many checks passed, failed and were skipped; one that failed in several places counts once."""
+        passed, failed, skipped = (
+            len({outcome.name for outcome in self.of(word)}) for word in ("ok", "FAIL", "skip"))
+        # What a class says of itself stands beside what becomes of its checks.
+        skipped -= len({outcome.name for outcome in self.of("skip") if outcome.name.startswith("setUpClass ")})
+        return f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else "")

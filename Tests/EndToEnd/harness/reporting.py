@@ -36,6 +36,12 @@ class _Result(unittest.TestResult):
         super().addSkip(test, reason)
         self._tell("skip", test, reason)
 
+    def addExpectedFailure(self, test, err):
+        self._failed(test, err)  # nothing may be expected to fail
+
+    def addUnexpectedSuccess(self, test):
+        self._tell("FAIL", test, "It passed, and was expected to fail.")
+
     def addSubTest(self, test, subtest, err):
         super().addSubTest(test, subtest, err)
         if err:

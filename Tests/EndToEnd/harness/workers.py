@@ -41,7 +41,8 @@ class Worker:
         inside = isolation(self._folder) if isolation else ()
         self._process = subprocess.Popen(
             [*inside, *command, "--worker", module, "--report", str(writing)], pass_fds=[writing],
-            stdin=subprocess.DEVNULL, stdout=self._said, stderr=self._said, start_new_session=True)
+            stdin=subprocess.DEVNULL, stdout=self._said, stderr=self._said, start_new_session=True,
+            env=os.environ if isolation else {**os.environ, "TMPDIR": self._folder})
         os.close(writing)
         self._lines = os.fdopen(reading, encoding="utf-8")
 
@@ -60,21 +61,21 @@ class Worker:
             silence.start()
             line = self._lines.readline()
             silence.cancel()
-            if not line:
+            if not line.endswith("\n"):  # the end, or a line that a death has cut
                 break
             if line == END:
                 is_complete = True
             else:
                 yield Outcome.decoded(line)
         code = self._process.wait()
-        if not is_complete:
+        if code or is_silent or not is_complete:
             yield self._death(f"reported nothing for {patience} s" if is_silent else
                               f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}")
 
     def _death(self, how):
         self._said.seek(0)
         said = self._said.read().decode(errors="replace").strip().splitlines()
-        return Outcome("FAIL", self._module, f"The worker of {self._module} {how}", 0.0, "\n".join(said[-12:]))
+        return _failure(self._module, how, said[-12:])
 
     def kill(self):
         """Ends the process with all that it has started: with its namespaces, or else by its own means if they work."""
@@ -99,14 +100,19 @@ class Worker:
 END = "end\n"  # what a worker reports after its last check
 
 
+def _failure(module, how, said):
+    return Outcome("FAIL", module, f"The worker of {module} {how}", 0.0, "\n".join(said))
+
+
 class Pool:
     """Runs modules, several at a time."""
 
     def __init__(self, command, jobs):
         """`command` runs one module if it is given the options --worker MODULE and --report DESCRIPTOR."""
-        self._command, self._jobs = command, jobs
         self._lock, self._workers, self._is_over = threading.Lock(), set(), False
         self._can_isolate = can_isolate()
+        # Without namespaces, two modules would take each other's ports.
+        self._command, self._jobs = command, jobs if self._can_isolate else 1
 
     def run(self, modules, report, took):
         """Runs the modules in this order, each as soon as there is a place for it, and waits for all.
@@ -122,18 +128,22 @@ class Pool:
                 raise
 
     def _run(self, module, report, took):
-        with self._lock:
-            if self._is_over:
-                return
-            worker = Worker(module.__name__, self._command, self._isolation(module))
-            self._workers.add(worker)
         started, outcomes = time.monotonic(), []
         try:
-            outcomes.extend(worker.outcomes(patience_of(module)))
-        finally:
-            worker.close()
             with self._lock:
-                self._workers.discard(worker)
+                if self._is_over:
+                    return
+                worker = Worker(module.__name__, self._command, self._isolation(module))
+                self._workers.add(worker)
+            try:
+                for outcome in worker.outcomes(patience_of(module)):
+                    outcomes.append(outcome)
+            finally:
+                worker.close()
+                with self._lock:
+                    self._workers.discard(worker)
+        except (OSError, ValueError, TypeError) as error:  # it cannot be started, or it reports what is no outcome
+            outcomes.append(_failure(module.__name__, "cannot be followed", [str(error)]))
         with self._lock:
             for outcome in outcomes:
                 report(outcome)

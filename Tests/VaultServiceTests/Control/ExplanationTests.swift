@@ -25,6 +25,7 @@ struct ExplanationTests {
             #expect(await client.readHead()?.status == 206)
             #expect(await client.read(100_000).count == 100_000)
             await client.close()
+            await origin.wait { $0.last?.phase == .abandoned }
             try await service.waitUntilHeld(100_000, of: url)
             gate.open()
             #expect(try await service.ask("GET", url, ["Range": "bytes=50000-249999"])?.body.count == 200_000)
