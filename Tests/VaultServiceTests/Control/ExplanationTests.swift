@@ -15,7 +15,7 @@ struct ExplanationTests {
     func sources() async throws {
         // What a transfer has brought is passed on from it until it is durable, and then opened from the vault.
         let gate = Gate()
-        let origin = try ScriptedOrigin(ScriptedResource(length: 500_000), holdingAt: 200_000, gate)
+        let origin = try ScriptedOrigin(ScriptedResource(length: 500_000), holdingAt: 100_000, gate)
         defer { origin.stop() }
         let url = origin.url()
         try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
