@@ -94,8 +94,11 @@ enum PeerIdentity {
     /// Returns whether the peer is the user of this process, or root.
     static func mayControl(_ channel: any Channel) async -> Bool {
         guard let user = await user(of: channel) else { return false }
-        return user == 0 || user == geteuid()
+        return mayControl(user, serviceOf: geteuid())
     }
+
+    /// Returns whether a user may control the service of another one: only their own, and root any.
+    static func mayControl(_ user: uid_t, serviceOf owner: uid_t) -> Bool { user == 0 || user == owner }
 
     #if os(Linux)
     /// The kernel's `struct ucred`, which C libraries do not always expose.

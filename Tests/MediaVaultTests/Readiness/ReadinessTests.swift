@@ -141,11 +141,16 @@ struct ReadinessTests {
         try await vault.pin(MediaReference(master))
         for try await _ in vault.verify() {}
         #expect(try await causes(vault) == [])
-        // The largest file is that of the pack.
-        let pack = try #require(
-            fixture.segmentFiles.max { (try? $0.fileSize) ?? 0 < (try? $1.fileSize) ?? 0 })
-        try FileManager.default.removeItem(at: pack)
-        #expect(try await causes(vault) == [.damaged])
+        // Some have one part, and one is a pack of many.
+        let files = fixture.segmentFiles
+        try #require(files.count > 2)
+        for file in files {
+            let elsewhere = file.deletingLastPathComponent().appending(path: "elsewhere")
+            try FileManager.default.moveItem(at: file, to: elsewhere)
+            #expect(try await causes(vault) == [.damaged], "\(file.lastPathComponent)")
+            try FileManager.default.moveItem(at: elsewhere, to: file)
+        }
+        #expect(try await causes(vault) == [])
         await vault.close()
     }
 
@@ -169,8 +174,4 @@ extension Vault {
     fileprivate func heldSegments(of url: MediaURL) async throws -> [SegmentDescription]? {
         try store.index.resource(await id(of: MediaReference(url)))?.serving?.segments
     }
-}
-
-extension URL {
-    fileprivate var fileSize: Int { get throws { try resourceValues(forKeys: [.fileSizeKey]).fileSize ?? 0 } }
 }

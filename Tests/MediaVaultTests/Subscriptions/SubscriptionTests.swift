@@ -177,6 +177,24 @@ struct SubscriptionTests {
         await vault.close()
     }
 
+    @Test("What the operator has queued is the operator's, also if a part of it was played before")
+    func queuedAfterPlaying() async throws {
+        let vault = try await fixture.open()
+        let own = MediaReference(fixture.origin.url("/own.mp4"))
+        for try await _ in try await vault.read(own, range: .closed(first: 0, last: 999)) {}
+        let (loader, lease) = try await vault.use(own)
+        await loader.settle()
+        withExtendedLifetime(lease) {}
+        #expect(try await vault.summary(of: own)?.resourceClass == "cache")
+        try await vault.downloads.add([(own, DownloadOptions())])
+        publish("own", "a")
+        try await sync(vault)
+        publish("b")
+        #expect(try await sync(vault).removals.count == 1)
+        #expect(try await held(vault) == ["/b.mp4", "/own.mp4"])
+        await vault.close()
+    }
+
     @Test("A title that waits in the queue is fetched from the URL that its feed names now, and stays paused if it is")
     func movedInQueue() async throws {
         let vault = try await fixture.open()

@@ -6,11 +6,11 @@ import VaultModel
 
 @Suite("Answer plan")
 struct AnswerPlanTests {
-    private let tag = EntityTag(strong: "v1")
+    private static let tag = EntityTag(strong: "v1")
 
     private func facts(
         length: Int64? = 1000, range: ByteRange?, type: String? = "video/mp4", lastModified: String? = nil,
-        isWholeAnswer: Bool = false, cacheStatus: CacheStatus = .hit
+        isWholeAnswer: Bool = false, cacheStatus: CacheStatus = .hit, tag: EntityTag = tag
     ) -> MediaFacts {
         MediaFacts(
             information: ContentInformation(
@@ -38,6 +38,18 @@ struct AnswerPlanTests {
         let plan = AnswerPlan(facts(length: nil, range: 5..<10), isRanged: true)
         #expect(plan.status == 206)
         #expect(plan.fields["Content-Range"] == "bytes 5-9/*")
+    }
+
+    @Test("A strong tag is the ETag of every answer; a weak one, which players would use for ranges, of none")
+    func entityTag() throws {
+        for (tag, shown) in [(Self.tag, Self.tag.description), (try #require(EntityTag(#"W/"v1""#)), nil)] {
+            let facts = facts(range: 0..<400, tag: tag)
+            let plans = [
+                AnswerPlan(facts, isRanged: true), AnswerPlan(facts, isRanged: false), AnswerPlan(notModified: facts),
+            ]
+            #expect(plans.map(\.status) == [206, 200, 304])
+            #expect(plans.allSatisfy { $0.fields["ETag"] == shown })
+        }
     }
 
     @Test("Without a range the answer is 200 with the full length, whatever is held")

@@ -200,6 +200,25 @@ struct AuditLogTests {
         try store.close()
     }
 
+    @Test("The end of a line is written once the line is durable, because a disk may keep the end of a write alone")
+    func order() throws {
+        let disk = vault.simulatedFileSystem()
+        let store = try VaultStore.open(
+            at: vault.folder, keyring: TemporaryVault.unlock(vault.keyringFile), access: .owner, fileSystem: disk)
+        let log = vault.log(of: store)
+        for _ in 0..<2 {
+            let acts = Mutex<[FileOperation]>([])
+            disk.observe { call in
+                if call.path.hasSuffix("/audit.log") { acts.withLock { $0.append(call.operation) } }
+            }
+            try log.note(.rotate)
+            disk.observe(nil)
+            let written = acts.withLock { $0 }.drop { $0 != .write }
+            #expect(Array(written) == [.write, .synchronize, .write, .synchronize])
+        }
+        try store.close()
+    }
+
     @Test("After a power loss at any point the log is sound and contains every receipt that was returned")
     func powerLoss() throws {
         let disk = vault.simulatedFileSystem()

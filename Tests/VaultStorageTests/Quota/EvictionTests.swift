@@ -60,6 +60,23 @@ struct EvictionTests {
         #expect(reopened.quota.used == 5 * Self.fileSize, "opening must count the used space from the index")
     }
 
+    @Test("What is read after it was chosen stays, with all its bytes; what was not read since goes")
+    func readMeanwhile() throws {
+        let vault = try TemporaryVault()
+        let clock = TestClock()
+        let store = try vault.open(now: { clock.now })
+        let (read, unread) = (try Self.fill(store, "read"), try Self.fill(store, "unread"))
+        let candidates = try [read, unread].compactMap { try store.index.candidate($0.id) }
+        let plan = EvictionPlan(freeing: 2 * Self.fileSize, of: candidates, inUse: [])
+        #expect(Set(plan.victims.map(\.resource)) == [read.id, unread.id])
+        clock.advance(by: 3600)
+        try store.touch([read.id])
+        let evicted = try store.index.evict(plan.victims) { _ in true }
+        #expect(evicted.victims.map(\.resource) == [unread.id] && evicted.resources == 1)
+        #expect(try Self.held(store, read) == ByteRanges(0..<40_000))
+        #expect(try Self.held(store, unread) == nil)
+    }
+
     @Test("Downloads are evicted after cached titles and keep their rows, and pinned titles and those in use stay")
     func classes() throws {
         let vault = try TemporaryVault()
