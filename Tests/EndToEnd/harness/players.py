@@ -33,20 +33,22 @@ def mpv_exit(source, *options):
 
 
 class Mpv:
-    """An mpv process that can be told to seek and asked for its position."""
+    """An mpv process that can be told to seek and asked for its position. It stands still, because it would play sound
+    that is discarded too fast; and it opens its source only when its events can be heard."""
 
-    def __init__(self, source, control, *options):
+    def __init__(self, source, control):
         self._process = subprocess.Popen(
-            [*_MPV, f"--input-ipc-server={control}", *options, source],
+            [*_MPV, "--idle", "--pause", f"--input-ipc-server={control}"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         if not eventually(lambda: os.path.exists(control) and self._connected(control)):
             self._process.kill()
             raise AssertionError("mpv did not open its control socket")
         self._reader = self._socket.makefile("rb")
+        self._say("loadfile", source)
 
     def _connected(self, control):
         self._socket = socket.socket(socket.AF_UNIX)
-        self._socket.settimeout(30)
+        self._socket.settimeout(60)
         try:
             self._socket.connect(control)
             return True
@@ -60,8 +62,11 @@ class Mpv:
     def wait_for(self, event):
         """Reads messages until the event arrives; drops all others."""
         for line in self._reader:
-            if json.loads(line).get("event") == event:
+            told = json.loads(line).get("event")
+            if told == event:
                 return
+            if told == "end-file":
+                break
         raise AssertionError(f"mpv ended before {event}")
 
     def seek(self, seconds):

@@ -94,7 +94,7 @@ class Mpv(Player):
         return done.returncode, _by_kind(self.taken("frames").decode())
 
     def _by_hand(self, address):
-        mpv = players.Mpv(address, self.path("control"), "--pause")  # without --pause, discarded sound plays too fast
+        mpv = players.Mpv(address, self.path("control"))
         try:
             mpv.wait_for("playback-restart")
             for at in SECONDS:
