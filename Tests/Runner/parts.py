@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import counts
+from own_network import ADDRESSED
 from schedule import Part
 from swift_events import SwiftRun
 
@@ -17,9 +18,8 @@ SHELL_SCRIPTS = (
         "bench", "fuzz", "package", "respond-to-leak", "rotate-keys", "run", "test", "try-boot", "logged.sh", "packages.sh",
         "debian/postinst", "debian/postrm", "debian/prerm", "systemd/as-service")), "Tests/Reproductions/run")
 
-# A connection to an address beside loopback comes from another machine, as far as a service can tell. A machine that has
-# no such address gets one for the length of a command, if the user may do that.
-_ADDRESSED = 'ip link set lo up && ip address add 192.0.2.1/32 dev lo && "$@"'
+# A machine that has no address beside loopback gets one for the length of a command, if the user may do that.
+_OWN_NETWORK = ("unshare", "--net", "bash", "-c", ADDRESSED + '"$@"', "-")
 
 
 class Build:
@@ -115,5 +115,5 @@ def _addressed():
     shown = subprocess.run(["ip", "-4", "-oneline", "address", "show", "scope", "global"], capture_output=True, text=True,
                            check=False) if shutil.which("ip") else None
     can_add = shown is not None and not shown.stdout and not subprocess.run(
-        ["unshare", "--net", "bash", "-c", _ADDRESSED, "-", "true"], capture_output=True, check=False).returncode
-    return ("unshare", "--net", "bash", "-c", _ADDRESSED, "-") if can_add else ()
+        [*_OWN_NETWORK, "true"], capture_output=True, check=False).returncode
+    return _OWN_NETWORK if can_add else ()

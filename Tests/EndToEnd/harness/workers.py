@@ -12,19 +12,19 @@ import tempfile
 import threading
 import time
 
+from own_network import ADDRESSED
+
 from .outcome import Outcome
 
 _NAMESPACES = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
 _OWN_NETWORK = (*_NAMESPACES, "--net")
-# The address is beside loopback: with it, a check connects as another machine does.
-_LINK = "ip link set lo up && ip address add 192.0.2.1/32 dev lo && "
 # The shell stays: as the first process of its namespace, it collects what others leave behind.
 _SHELL = "mount --bind {folder} /tmp || exit 120; \"$@\"; exit"
 
 
 def can_isolate():
     """Whether this user may create namespaces."""
-    return subprocess.run([*_OWN_NETWORK, "sh", "-c", _LINK + "true"], capture_output=True).returncode == 0
+    return subprocess.run([*_OWN_NETWORK, "sh", "-c", ADDRESSED + "true"], capture_output=True).returncode == 0
 
 
 class Worker:
@@ -153,7 +153,7 @@ class Pool:
         """Returns what makes the beginning of the command that runs the module in namespaces."""
         if not self._can_isolate:
             return None
-        namespaces, link = (_NAMESPACES, "") if getattr(module, "needs_network", False) else (_OWN_NETWORK, _LINK)
+        namespaces, link = (_NAMESPACES, "") if getattr(module, "needs_network", False) else (_OWN_NETWORK, ADDRESSED)
         return lambda folder: (*namespaces, "bash", "-c", link + _SHELL.format(folder=shlex.quote(folder)), "-")
 
     def _end(self):
