@@ -28,13 +28,15 @@ public struct KeyReport: Hashable, Sendable {
     /// Reads the state. Blocks.
     init(_ store: VaultStore, act: Receipt.Act?) throws {
         let (retiring, use) = (try store.retiringGenerations(), try store.index.generationUse())
+        let records = try store.index.recordUse(of: store.keyring.activeGenerations)
         let (keyring, settings) = (store.keyring, try store.index.settings())
         let backlog = try store.index.resealBacklog(of: settings.resealOrder)
         generations = keyring.generationRecords.map { record in
             let state = Self.state(
                 of: record, current: keyring.currentGeneration, isRetiring: retiring.contains(record.number))
             return GenerationReport(
-                record, state, use[record.number] ?? GenerationUsage(), leaving: backlog?.leaving[record.number] ?? 0)
+                record, state, use[record.number] ?? GenerationUsage(), records: records[record.number] ?? 0,
+                leaving: backlog?.leaving[record.number] ?? 0)
         }
         folded = keyring.foldedGenerations
         self.act = act
@@ -66,16 +68,22 @@ public struct GenerationReport: Hashable, Codable, Sendable {
     public let titles: Int
     /// The number of plaintext bytes sealed under the keys that it wraps.
     public let bytes: Int64
+    /// The number of records that it seals: settings, viewers, shares and the like.
+    public let records: Int
     /// How many of these resources will no longer need it when the unfinished reseal is done.
     public let leaving: Int
+    /// Whether a resource or a record needs it.
+    public var isNeeded: Bool { resources > 0 || records > 0 }
 
-    init(_ record: GenerationRecord, _ state: GenerationState, _ use: GenerationUsage, leaving: Int) {
+    init(
+        _ record: GenerationRecord, _ state: GenerationState, _ use: GenerationUsage, records: Int, leaving: Int
+    ) {
         number = record.number
         _created = AsTimestamp(wrappedValue: record.created)
         self.state = state
         backups = record.backups
         (resources, titles) = (use.resources, use.titles)
-        bytes = use.bytes
+        (bytes, self.records) = (use.bytes, records)
         self.leaving = leaving
     }
 }

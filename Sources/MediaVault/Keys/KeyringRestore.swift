@@ -111,7 +111,7 @@ extension KeyAdministration {
                 revision: holdings.revision, current: holdings.current, active: holdings.active,
                 hasLocator: holdings.locators.contains(needs.locator), knownRevision: knownRevision,
                 indexedRevision: needs.keyringRevision,
-                indexed: needs.generations, resources: needs.resources,
+                indexed: needs.generations, resources: needs.resources, records: needs.records,
                 opened: try needs.generations(openedBy: backup), opensSettings: try needs.areSettingsOpened(by: backup))
         )
     }
@@ -140,6 +140,8 @@ struct RestorePlan: Hashable, Sendable {
         var indexed: Set<Int>
         /// The number of resources with a key under each generation.
         var resources: [Int: Int]
+        /// The number of records that each generation seals.
+        var records: [Int: Int] = [:]
         /// The generations of which the backup opens a resource key, checked by a sample.
         var opened: Set<Int>
         /// Whether the backup opens the vault's settings.
@@ -176,7 +178,8 @@ struct RestorePlan: Hashable, Sendable {
         }
         self.retired = retired
         current = left.contains(facts.current) ? facts.current : newest
-        warnings = Self.warnings(retired, lacking) + (facts.indexedRevision > farthest ? [Self.impossible] : [])
+        let sealed = facts.records.filter { !facts.active.contains($0.key) }
+        warnings = Self.warnings(retired, lacking, sealed) + (facts.indexedRevision > farthest ? [Self.impossible] : [])
     }
 
     /// Returns the generations that the index once had and no longer names. A generation newer than all that it names
@@ -189,7 +192,7 @@ struct RestorePlan: Hashable, Sendable {
     private static let impossible =
         "the index states an impossible revision of the keyring; rebuild the index"
 
-    private static func warnings(_ retired: Set<Int>, _ lacking: [Int: Int]) -> [String] {
+    private static func warnings(_ retired: Set<Int>, _ lacking: [Int: Int], _ sealed: [Int: Int]) -> [String] {
         let numbers = retired.sorted().map(String.init).joined(separator: ", ")
         let gone =
             retired.isEmpty
@@ -198,6 +201,11 @@ struct RestorePlan: Hashable, Sendable {
             + lacking.sorted { $0.key < $1.key }.map { generation, count in
                 "it lacks the key of generation \(generation), so \(count) "
                     + (count == 1 ? "title no longer opens" : "titles no longer open")
+            }
+            + sealed.sorted { $0.key < $1.key }.map { generation, count in
+                "it lacks the key of generation \(generation), so \(count) "
+                    + (count == 1 ? "record no longer opens" : "records no longer open")
+                    + ": settings, viewers, shares or the like"
             }
     }
 }

@@ -85,6 +85,10 @@ public struct VerifyReport: Hashable, Sendable {
     public internal(set) var resources: [DamagedResource] = []
     /// The number of damaged resources.
     public internal(set) var damagedResources = 0
+    /// The number of resources that a repair brought back from `catalog.backup`.
+    public internal(set) var restored = 0
+    /// The kinds of records of which some do not open.
+    public internal(set) var records: [DamagedRecords] = []
 
     /// The most damaged resources that a report lists.
     public static let maxNamed = 1000
@@ -95,6 +99,7 @@ public struct VerifyReport: Hashable, Sendable {
     public var isSound: Bool { remaining == 0 && unreadable == 0 }
 
     mutating func note(_ damageClass: DamageClass, _ count: Int = 1, isMended: Bool) {
+        guard count > 0 else { return }
         damage[damageClass, default: 0] += count
         if !isMended { remaining += count }
     }
@@ -109,7 +114,7 @@ public struct VerifyReport: Hashable, Sendable {
 extension VerifyReport: Codable {
     private enum CodingKeys: CodingKey {
         case sound, bytesOpened, segments, damage, remaining, unreadable, orphans, bytesRefetched, resources
-        case damagedResources
+        case damagedResources, restored, records
     }
 
     /// Reads a report.
@@ -126,6 +131,8 @@ extension VerifyReport: Codable {
         bytesRefetched = try members.decode(Int64.self, forKey: .bytesRefetched)
         resources = try members.decode([DamagedResource].self, forKey: .resources)
         damagedResources = try members.decode(Int.self, forKey: .damagedResources)
+        restored = try members.decode(Int.self, forKey: .restored)
+        records = try members.decode([DamagedRecords].self, forKey: .records)
     }
 
     /// Writes the report.
@@ -142,6 +149,8 @@ extension VerifyReport: Codable {
         try members.encode(bytesRefetched, forKey: .bytesRefetched)
         try members.encode(resources, forKey: .resources)
         try members.encode(damagedResources, forKey: .damagedResources)
+        try members.encode(restored, forKey: .restored)
+        try members.encode(records, forKey: .records)
     }
 }
 
@@ -163,6 +172,25 @@ public enum DamageClass: String, Hashable, CaseIterable, Codable, CodingKeyRepre
     case resource
     /// The vault's settings fail authentication.
     case settings
+    /// Another record of the index fails authentication, or was lost.
+    case record
+}
+
+/// Records of one kind that do not open.
+public struct DamagedRecords: Hashable, Codable, Sendable {
+    /// What they are, in the plural: `viewers`, `shares of titles`.
+    public let kind: String
+    /// How many there are.
+    public let count: Int
+    /// Whether a repair has deleted them, because nothing could open them.
+    public let isRepaired: Bool
+    /// Why they were not repaired, and what to do; nil if they were.
+    @OrNull public internal(set) var problem: String?
+
+    private enum CodingKeys: String, CodingKey {
+        case kind, count, problem
+        case isRepaired = "repaired"
+    }
 }
 
 /// A resource with damage.

@@ -12,6 +12,39 @@ extension Verifier {
         }
     }
 
+    /// Brings back what `catalog.backup` alone still opens, before anything that does not open is given up.
+    mutating func restore() async throws {
+        let found = try await blocking { try $0.restoreFromBackup() }
+        for (kind, count) in [(DamageClass.resource, found.resources), (.row, found.rows), (.record, found.records)]
+        where count > 0 {
+            report.note(kind, count, isMended: true)
+        }
+        report.restored = found.resources
+    }
+
+    /// Checks that the records of every kind open. A repair deletes those that nobody can open.
+    mutating func checkRecords() async throws {
+        for found in try await blocking({ try $0.index.unreadableRecords() }) {
+            try await requireNewestKeys()
+            let left = options.repairs ? try await blocking { try $0.index.dropUnreadable(found) } : found.count
+            report.note(.record, found.count - left, isMended: true)
+            report.note(.record, left, isMended: false)
+            report.records.append(
+                DamagedRecords(
+                    kind: found.title, count: found.count, isRepaired: left == 0,
+                    problem: left == 0 ? nil : Self.problem(found, isRepair: options.repairs)))
+        }
+    }
+
+    private static func problem(_ records: VaultIndex.UnreadableRecords, isRepair: Bool) -> String {
+        if records.retired > 0 {
+            return
+                "they were sealed by a generation that was destroyed since: this copy of the vault is older than its "
+                + "keys; use the keyring of its time"
+        }
+        return isRepair ? "they cannot be deleted now; repair again" : "a repair restores them, or deletes them"
+    }
+
     /// Throws if the owner has changed the keys meanwhile: what this process cannot open is then not damage.
     ///
     /// - Throws: ``VaultError`` with code `olderKeyring`.
@@ -59,7 +92,7 @@ extension Verifier {
         let id = resource.id
         var problem: String?
         if try await blocking({ $0.canRestore(id) }) {
-            problem = "a row of it is missing, but can be restored; rebuild the index, even if it is otherwise sound"
+            problem = "a row of it is missing, but can be restored; a repair restores it"
         } else if !options.repairs {
             problem = "the row of its bytes is missing; repair it, and fetch it again"
         } else if loaders.removeIfIdle(id) {
@@ -119,7 +152,11 @@ extension Verifier {
     private mutating func settle(unopened id: ResourceID) async throws {
         var problem: String?
         if try await blocking({ $0.canRestore(id) }) {
-            problem = "its rows are damaged, but can be restored; rebuild the index, even if it is otherwise sound"
+            problem = "its rows are damaged, but can be restored; a repair restores it"
+        } else if try await blocking({ try $0.index.needsRetiredGeneration(id) }) {
+            problem =
+                "its key was wrapped by a generation that was destroyed since: this copy of the vault is older than its "
+                + "keys; use the keyring of its time, or remove it"
         } else if !options.repairs {
             problem = "no key opens its rows; a repair removes it"
         } else if loaders.removeIfIdle(id) {

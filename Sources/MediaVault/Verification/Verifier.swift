@@ -44,11 +44,13 @@ struct Verifier {
         // A tampered schema could return other rows than those that are to be checked.
         try await blocking { try $0.index.requireOwnSchema() }
         guard references.isEmpty else { return try await checkOnly(references) }
+        if options.repairs { try await restore() }
         try await count()
         progress()
         // Files first: bytes of adopted files need not be fetched.
         for byte in UInt8.min...UInt8.max { try await checkFiles(in: byte) }
         try await checkSettings()
+        try await checkRecords()
         try await checkResources()
         try await checkStrandedRows()
         try await recount()

@@ -79,6 +79,13 @@ enum VerifyText {
         var facts = [("opened", "\(ByteCount.text(report.bytesOpened)) in \(Count.of(report.segments, "segment"))")]
         facts.append(("damage", damage(report.damage)))
         if report.found > 0 { facts.append(("remaining", String(report.remaining))) }
+        if report.restored > 0 {
+            facts.append(("restored", "\(Count.of(report.restored, "title")) from catalog.backup"))
+        }
+        for records in report.records {
+            let state = records.isRepaired ? "deleted, because nothing opens them" : records.problem ?? "damaged"
+            facts.append((records.kind, "\(records.count): \(state)"))
+        }
         if report.bytesRefetched > 0 { facts.append(("fetched again", ByteCount.text(report.bytesRefetched))) }
         if report.unreadable > 0 {
             facts.append(("unreadable", "\(Count.of(report.unreadable, "file")): check the disk"))
@@ -113,6 +120,7 @@ enum VerifyText {
         case .row: "impossible index rows"
         case .resource: "titles that no key opens"
         case .settings: "settings that do not open"
+        case .record: "records that do not open"
         }
     }
 

@@ -39,6 +39,13 @@ package final class Keyring: Sendable {
     /// The generations that were retired long ago, in ascending order.
     package var foldedGenerations: [ClosedRange<Int>] { keys.folded }
 
+    /// Whether a generation existed and was retired.
+    package func isRetired(_ generation: Int) -> Bool {
+        let keys = keys
+        return keys.folded.contains { $0.contains(generation) }
+            || keys.records.contains { $0.number == generation && $0.isRetired }
+    }
+
     /// The numbers of the locators in ascending order: one, or two during a change.
     package var locators: [Int] { keys.locators.keys.sorted() }
 
@@ -144,11 +151,25 @@ package final class Keyring: Sendable {
         opened.withLock { $0.locators[locator] }.map { KeyDerivation.value(from: $0.secret, .principal, identity) }
     }
 
-    /// Returns the key of the index's own sealed values (`vault.settings`).
-    package func indexKey(locator: Int) throws -> SharedKey? {
+    // MARK: Records of the index
+
+    /// Returns the key of the records that a generation seals; nil if the keyring lacks the generation.
+    package func recordKey(generation: Int) throws -> SharedKey? {
+        if keys.generations[generation] == nil { catchUp() }
+        return try keys.generations[generation].map { SharedKey(try KeyDerivation.key(from: $0.secret, .records)) }
+    }
+
+    /// Returns the key of records in the form of format versions up to 5; nil if the keyring lacks the locator, or does
+    /// not open such records any more.
+    package func formerRecordKey(locator: Int) throws -> SharedKey? {
         if keys.locators[locator] == nil { catchUp() }
+        let keys = keys
+        guard keys.opensFormerRecords else { return nil }
         return try keys.locators[locator].map { SharedKey(try KeyDerivation.key(from: $0.secret, .index)) }
     }
+
+    /// Whether the keyring has a key for records: not once it was closed.
+    package var hasRecordKeys: Bool { opened.withLock { !$0.generations.isEmpty } }
 
     // MARK: Resource keys
 
@@ -241,6 +262,8 @@ struct KeyringKeys: Sendable {
     let folded: [ClosedRange<Int>]
     /// The records of all other generations, in ascending order.
     let records: [GenerationRecord]
+    /// Whether records of the index in the form of format versions up to 5 are opened, whose key no retirement destroys.
+    let opensFormerRecords: Bool
 
     /// What remains of a keyring's keys after closing: none that opens or names anything.
     ///
@@ -277,6 +300,7 @@ struct KeyringKeys: Sendable {
         self.generations = generations
         folded = document.retired.map(\.numbers)
         records = document.generations.map(GenerationRecord.init).sorted { $0.number < $1.number }
+        opensFormerRecords = !document.sealsRecordsByGeneration
     }
 }
 

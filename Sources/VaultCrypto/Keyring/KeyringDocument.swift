@@ -61,6 +61,9 @@ package struct KeyringDocument: Sendable {
     /// The generations that were retired long ago, in ascending order; see ``fold()``.
     package var retired: [RetiredRange] = []
     package var current: Int64
+    /// Whether every record of the index is sealed under a generation, since one was retired: then a record in the form
+    /// of format versions up to 5 is not opened, because whoever holds a retired keyring could have written it.
+    package var sealsRecordsByGeneration = false
     var rest = JSONObject()
 
     /// The kind of a sealed member.
@@ -119,6 +122,7 @@ extension KeyringDocument {
         for range in try object.optionalObjects("retired") { retired.append(try RetiredRange(reading: range)) }
         retired.sort { $0.first < $1.first }
         current = try object.integer("current")
+        sealsRecordsByGeneration = object["records"] == Self.byGenerations
         rest = object
         let (current, all) = (current, generations)
         guard all.contains(where: { $0.number == current && $0.key != nil }) else { throw .init(name: "current") }
@@ -137,6 +141,8 @@ extension KeyringDocument {
             throw .init(name: "memLimit")
         }
     }
+
+    private static let byGenerations = JSONValue.string("generations")
 
     /// Whether no two ranges overlap.
     private static func areDisjoint(_ ranges: [ClosedRange<Int64>]) -> Bool {
@@ -188,6 +194,7 @@ extension KeyringDocument {
         object["generations"] = .array(generations.map { .object($0.object.members) })
         object["retired"] = retired.isEmpty ? nil : .array(retired.map { .object($0.object.members) })
         object["current"] = .integer(current)
+        if sealsRecordsByGeneration { object["records"] = Self.byGenerations }
         object["checksum"] = .string(Self.checksum(of: object))
         object["authenticator"] = .string(try Self.authenticator(of: object, rootKey: rootKey))
         return JSONValue.object(object.members).canonical + [0x0A]

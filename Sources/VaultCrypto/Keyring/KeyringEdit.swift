@@ -201,6 +201,7 @@ extension KeyringEdit {
             throw Self.unknownGeneration(number)
         }
         document.generations[index].key = nil
+        document.sealsRecordsByGeneration = true
     }
 
     /// Returns the error for retiring the generation that new resources use.

@@ -113,6 +113,7 @@ extension Keyring {
         // A file that this root key did not write is not trusted.
         if let newer = newer.flatMap({ try? document(of: $0) }) {
             edit.document.receiptSequence = max(edit.document.receiptSequence, newer.receiptSequence)
+            if newer.sealsRecordsByGeneration { edit.document.sealsRecordsByGeneration = true }
         }
         return try edit.finished().bytes
     }

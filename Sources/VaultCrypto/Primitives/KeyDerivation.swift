@@ -9,7 +9,9 @@ package struct Purpose: Sendable {
     package static let commitment = Purpose("mv.commit")
     package static let resource = Purpose("mv.resource")
     package static let principal = Purpose("mv.principal")
+    /// The records of the index in the form of format versions up to 5.
     package static let index = Purpose("mv.index")
+    package static let records = Purpose("mv.records")
     package static let fresh = Purpose("mv.fresh")
     package static let capability = Purpose("mv.capability")
     package static let token = Purpose("mv.token")

@@ -2,7 +2,9 @@ import Foundation
 import GRDB
 import VaultModel
 
-/// `catalog.backup`: the rows of the index without which no segment could be opened again.
+/// `catalog.backup`: the rows of the index without which no segment could be opened again, and every sealed record.
+///
+/// It never gets worse: what the index does not open stays in it.
 package final class CatalogBackup: Sendable {
     private let index: VaultIndex
     private let folder: String
@@ -61,10 +63,12 @@ package final class CatalogBackup: Sendable {
             try fileSystem.remove(temporary)
             // Created here with the vault's mode: SQLite would leave the mode to the umask.
             _ = try fileSystem.create(temporary)
-            try copyRows(to: temporary)
+            let erased = try copyRows(to: temporary)
             try fileSystem.open(temporary, writable: true).synchronize()
             try fileSystem.rename(temporary, to: path)
             try fileSystem.synchronizeDirectory(folder)
+            // Without space for this, the next backup is told once more.
+            if erased > 0 { try? index.writeWithoutSync { db in try ErasedRow.remove(upTo: erased, db) } }
         } catch {
             // An incomplete backup would only take space.
             try? fileSystem.remove(temporary)
@@ -73,18 +77,20 @@ package final class CatalogBackup: Sendable {
         }
     }
 
-    /// Copies the rows as they are at one moment.
+    /// Copies the rows as they are at one moment, and keeps what the present backup alone still opens.
     ///
     /// The copy has a connection of its own, so that no reader or writer of the index waits for it.
-    private func copyRows(to path: String) throws {
+    ///
+    /// - Returns: the number of the last row of `erased` that the copy has seen.
+    private func copyRows(to path: String) throws -> Int64 {
         try index.database.checkOpen()
-        try IndexError.translating {
+        return try IndexError.translating {
             var configuration = IndexDatabase.configuration(readOnly: false)
             // The references were checked when the rows were written.
             configuration.foreignKeysEnabled = false
             let backup = try DatabaseQueue(path: path, configuration: configuration)
             defer { try? backup.close() }
-            try backup.writeWithoutTransaction { db in
+            return try backup.writeWithoutTransaction { db in
                 // A row with an impossible value must not keep other rows out of the backup.
                 try db.execute(sql: "PRAGMA ignore_check_constraints = ON")
                 // The file is synced once it is complete, and discarded otherwise.
@@ -92,111 +98,46 @@ package final class CatalogBackup: Sendable {
                     sql: """
                         PRAGMA journal_mode = MEMORY;
                         PRAGMA synchronous = OFF;
+                        PRAGMA temp_store = MEMORY;
                         PRAGMA application_id = \(IndexSchema.applicationID);
                         PRAGMA user_version = \(IndexSchema.versions.upperBound);
                         """)
                 try db.execute(sql: "ATTACH DATABASE ? AS vaultIndex", arguments: [index.database.path])
+                var last: Int64 = 0
                 // Any other kind of transaction would block writes to the index until this one ends.
                 try db.inTransaction(.deferred) {
                     for statement in IndexSchema.catalog + IndexSchema.laterCatalog { try db.execute(sql: statement) }
-                    let hasPacks = try PackedPartRow.hasTable(of: "vaultIndex", db)
-                    let hasGrants = try GrantRow.hasTable(of: "vaultIndex", db)
-                    let hasQueue = try DownloadRow.hasTable(of: "vaultIndex", db)
-                    let hasNetwork = try NetworkRow.hasTable(of: "vaultIndex", db)
-                    let hasSubscriptions = try SubscriptionRow.hasTable(of: "vaultIndex", db)
-                    let hasCovers = try CoverRow.hasTable(of: "vaultIndex", db)
-                    let later = [
-                        ("packedPart", hasPacks), ("accessGrant", hasGrants), ("download", hasQueue),
-                        ("network", hasNetwork), ("subscription", hasSubscriptions), ("cover", hasCovers),
-                    ]
-                    for table in try SealedTable.all.filter({ try $0.exists(in: "vaultIndex", db) }) {
-                        try db.execute(
-                            sql: """
-                                INSERT INTO main.\(table.name) SELECT id, record FROM vaultIndex.\(table.name)
-                                    WHERE \(table.isPossible)
-                                """)
-                    }
-                    for table in IndexSchema.catalogTables + later.filter(\.1).map(\.0) {
-                        let possible = [
-                            "network": " WHERE \(NetworkRow.isPossible)", "cover": " WHERE \(CoverRow.isPossible)",
-                        ]
-                        try db.execute(
-                            sql: "INSERT INTO main.\(table) SELECT * FROM vaultIndex.\(table)\(possible[table] ?? "")")
-                    }
+                    try Self.copyTables(db)
+                    try db.execute(sql: "CREATE TEMP TABLE erasedThen AS SELECT record, id FROM vaultIndex.erased")
+                    last = try ErasedRow.last(of: "vaultIndex", db)
                     return .commit
                 }
                 try db.execute(sql: "DETACH DATABASE vaultIndex")
-                try db.inTransaction {
-                    try keepGoodRows(db)
-                    return .commit
-                }
+                _ = try CatalogMerge.run(
+                    fromBackupIn: folder, into: db, erased: "SELECT record, id FROM temp.erasedThen", index)
+                return last
             }
         }
     }
 
-    // MARK: Damage
-
-    private static let pageSize = 500
-
-    /// Replaces the rows of each resource that the index does not open any more by those of the present backup, if that
-    /// opens it: damage to the index must not reach its only copy.
-    private func keepGoodRows(_ db: Database) throws {
-        // Without a backup that can be read there is nothing to keep.
-        try? IndexDatabase.reading(backupIn: folder) { former in
-            var last: Data? = Data()
-            while let after = last {
-                last = try Data.fetchAll(
-                    db, sql: "SELECT id FROM resource WHERE id > ? ORDER BY id LIMIT ?",
-                    arguments: [after, Self.pageSize]
-                ).last
-                guard let last else { return }
-                let (now, before) = (
-                    try Self.sealedValues(after, last, db), try Self.sealedValues(after, last, former)
-                )
-                for (id, values) in now where before[id].map({ $0 != values }) ?? false {
-                    guard let resource = ResourceID(id), (try? index.opens(resource, db)) != true,
-                        (try? index.opens(resource, former)) == true
-                    else { continue }
-                    // All of its rows or none: one that cannot be copied leaves it as it is in the index.
-                    try? db.inSavepoint {
-                        try Self.copyRows(of: resource, from: former, to: db)
-                        return .commit
-                    }
-                }
-            }
+    /// Copies the rows of the index that the backup has.
+    private static func copyTables(_ db: Database) throws {
+        for table in IndexSchema.catalogTables {
+            try db.execute(sql: "INSERT INTO main.\(table) SELECT * FROM vaultIndex.\(table)")
         }
-    }
-
-    /// Returns the sealed values of the resources in a range of ids.
-    private static func sealedValues(_ after: Data, _ last: Data, _ db: Database) throws -> [Data: Set<DatabaseValue>] {
-        let rows = try Row.fetchCursor(
-            db,
-            sql: """
-                SELECT id, metadata FROM resource WHERE id > :after AND id <= :last
-                UNION ALL SELECT resource, wrapped FROM resourceKey WHERE resource > :after AND resource <= :last
-                UNION ALL SELECT resource, info FROM representation WHERE resource > :after AND resource <= :last
-                """, arguments: ["after": after, "last": last])
-        var values: [Data: Set<DatabaseValue>] = [:]
-        while let row = try rows.next() {
-            guard let id = Data.fromDatabaseValue(row[0]) else { continue }
-            values[id, default: []].insert(row[1])
+        for table in try SealedTable.own.filter({ try $0.exists(in: "vaultIndex", db) }) {
+            try db.execute(
+                sql: """
+                    INSERT INTO main.\(table.name) SELECT id, record FROM vaultIndex.\(table.name)
+                        WHERE \(table.isPossible)
+                    """)
         }
-        return values
-    }
-
-    private static func copyRows(of resource: ResourceID, from former: Database, to db: Database) throws {
-        let covers = try CoverRow.hasTable(former) ? [("cover", "resource")] : []
-        for (table, column) in covers + [
-            ("representation", "resource"), ("resourceKey", "resource"), ("resource", "id"),
-        ] {
-            try db.execute(sql: "DELETE FROM \(table) WHERE \(column) = ?", arguments: [resource.data])
-            for row in try Row.fetchAll(
-                former, sql: "SELECT * FROM \(table) WHERE \(column) = ?", arguments: [resource.data])
-            {
-                let places = databaseQuestionMarks(count: row.count)
-                try db.execute(
-                    sql: "INSERT INTO \(table) VALUES (\(places))", arguments: StatementArguments(row.databaseValues))
-            }
+        if try PackedPartRow.hasTable(of: "vaultIndex", db) {
+            try db.execute(sql: "INSERT INTO main.packedPart SELECT * FROM vaultIndex.packedPart")
+        }
+        if try CoverRow.hasTable(of: "vaultIndex", db) {
+            try db.execute(
+                sql: "INSERT INTO main.cover SELECT * FROM vaultIndex.cover WHERE \(CoverRow.isPossible)")
         }
     }
 }

@@ -58,8 +58,9 @@ final class IndexDatabase: Sendable {
     /// Runs work on the rows of a vault's `catalog.backup`.
     static func reading<Result>(backupIn folder: String, _ body: (Database) throws -> Result) throws -> Result {
         try IndexError.translating {
-            let backup = try DatabaseQueue(
-                path: folder + "/catalog.backup", configuration: configuration(readOnly: true))
+            let path = folder + "/catalog.backup"
+            for suffix in ["", "-wal", "-shm", "-journal"] { try RegularFile.require(path + suffix) }
+            let backup = try DatabaseQueue(path: path, configuration: configuration(readOnly: true))
             defer { try? backup.close() }
             return try backup.read { db in
                 try SchemaCheck.require(IndexSchema.catalog, optional: IndexSchema.laterCatalog, db)
@@ -114,6 +115,7 @@ final class IndexDatabase: Sendable {
         guard try Int.fetchOne(db, sql: "SELECT count(*) FROM vault") == 1 else {
             throw VaultError(.integrity, "the index also has another vault's row; rebuild it", hint: .rebuildIndex)
         }
+        if let generation = row.retiredGeneration(keyring) { throw IndexError.olderCopy(generation) }
         guard let revision = row.keyringRevision else { throw IndexError.damaged }
         guard row.isRevisionPossible(for: keyring) else {
             throw VaultError(
@@ -200,7 +202,7 @@ final class IndexDatabase: Sendable {
 
     // MARK: The keyring's changes
 
-    /// Takes over the keyring's changes if the disk had no space for them before.
+    /// Takes over the keyring's changes, and adds what an older vault lacks, if the disk had no space for it before.
     func catchUp() throws {
         guard isBehind.exchange(false, ordering: .relaxed) else { return }
         do {
@@ -217,6 +219,7 @@ final class IndexDatabase: Sendable {
     /// to drop the key.
     private func catchUpWithKeyring() throws {
         try write { db in
+            try Self.upgrade(db)
             guard let seen = try VaultRow.fetch(db)?.keyringRevision, seen < keyring.revision else { return }
             // An older generation without a row was removed, however often the keyring has changed since. A row of a
             // generation that the keyring does not know proves nothing: anyone with write access may have added it.
@@ -227,6 +230,19 @@ final class IndexDatabase: Sendable {
             }
             try VaultRow.record(revision: keyring.revision, db)
         }
+    }
+
+    /// Adds the tables that an older vault lacks, and records that its records are to be sealed anew.
+    ///
+    /// This comes before every other write: an older version would take what is written from now on for damage.
+    private static func upgrade(_ db: Database) throws {
+        guard try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0 < IndexSchema.versions.upperBound else { return }
+        let couldOweErasures = try PendingErasure.hasTable(db)
+        for statement in IndexSchema.later { try db.execute(sql: IndexSchema.ifAbsent(statement)) }
+        try db.execute(sql: "PRAGMA user_version = \(IndexSchema.versions.upperBound)")
+        try PendingMigration.record(db)
+        // Without the table the last owner could not record an erasure, so one is assumed.
+        if !couldOweErasures { try PendingErasure.record(db) }
     }
 
     // MARK: The log and unused bytes

@@ -6,8 +6,9 @@ import VaultModel
 enum IndexSchema {
     static let applicationID = 0x4D56_4C54
     /// Vaults of version 1 have no packs, those of version 2 no grants and no download queue, those of version 3 no row
-    /// for the network and no subscriptions, and those of version 4 no covers and no viewers.
-    static let versions = 1...5
+    /// for the network and no subscriptions, and those of version 4 no covers and no viewers. Up to version 5, records were
+    /// not sealed under generations.
+    static let versions = 1...6
 
     /// The tables whose rows `catalog.backup` keeps, in an order that satisfies the foreign keys.
     static let catalogTables = ["vault", "generation", "resource", "resourceKey", "representation"]
@@ -52,6 +53,8 @@ enum IndexSchema {
     static let doomed = "CREATE TABLE doomed (segment BLOB PRIMARY KEY NOT NULL) WITHOUT ROWID"
 
     static let owed = "CREATE TABLE owed (what TEXT PRIMARY KEY NOT NULL, number INTEGER NOT NULL) WITHOUT ROWID"
+
+    static let erased = "CREATE TABLE erased (record TEXT NOT NULL, id BLOB NOT NULL)"
 
     static let part = """
         CREATE TABLE part (title BLOB NOT NULL REFERENCES resource(id) ON UPDATE CASCADE ON DELETE CASCADE, \
@@ -104,14 +107,14 @@ enum IndexSchema {
     static let all = [
         vault, generation, resource, resourceKey, resourceKeyByGeneration, representation, representationByResource,
         segment, segmentByPlace, badBlock, doomed, owed, part, partByResource, packedPart, packedPartByPack,
-        accessGrant, download, network, subscription, cover, coverByResource, viewer, share, position,
+        accessGrant, download, network, subscription, cover, coverByResource, viewer, share, position, erased,
     ]
 
     /// Tables and indices that an older vault lacks. An owner adds them when it opens the vault; readers do without
     /// them.
     static let later = [
         owed, part, partByResource, packedPart, packedPartByPack, accessGrant, download, network, subscription,
-        cover, coverByResource, viewer, share, position,
+        cover, coverByResource, viewer, share, position, erased,
     ]
 
     /// The tables and indices that every vault has.
@@ -141,8 +144,7 @@ enum IndexSchema {
     /// What a backup of an older vault lacks.
     static let laterCatalog = [
         packedPart, packedPartByPack, accessGrant, download, network, subscription, cover, coverByResource, viewer,
-        share,
-        position,
+        share, position,
     ]
 }
 
@@ -181,6 +183,14 @@ enum IndexError {
         VaultError(
             .integrity,
             "a row of the index is damaged; remove the resource, or rebuild the index", hint: .rebuildIndex)
+    }
+
+    /// The error for an index that a destroyed generation sealed.
+    static func olderCopy(_ generation: Int) -> VaultError {
+        VaultError(
+            .foreignKeyring,
+            "this copy of the vault is older than its keys: generation \(generation), which sealed its records, was "
+                + "destroyed since; use the keyring of the copy's time, or a newer copy. Nothing was changed")
     }
 
     private static func vaultError(_ error: DatabaseError) -> VaultError {

@@ -97,6 +97,12 @@ struct PackedPartRow: Sendable {
         return try Row.fetchAll(statement, arguments: [id.data]).compactMap { PackedPartRow($0) }
     }
 
+    /// Returns the row of a file in a pack; nil if there is none, or it is impossible.
+    static func fetch(_ id: ResourceID, in pack: ResourceID, _ db: Database) throws -> PackedPartRow? {
+        let statement = try db.cachedStatement(sql: "SELECT * FROM packedPart WHERE id = ? AND pack = ?")
+        return try Row.fetchOne(statement, arguments: [id.data, pack.data]).flatMap { PackedPartRow($0) }
+    }
+
     /// Returns the rows of a pack, without impossible ones.
     static func fetch(in pack: ResourceID, _ db: Database) throws -> [PackedPartRow] {
         guard try hasTable(db) else { return [] }

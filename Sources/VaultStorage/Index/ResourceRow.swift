@@ -55,6 +55,9 @@ struct ResourceRow: Sendable {
     static func delete(_ id: ResourceID, _ db: Database) throws {
         try RepresentationRow.delete(of: id, db)
         try db.execute(sql: "DELETE FROM resource WHERE id = ?", arguments: [id.data])
+        try ErasedRow.insert(ErasedRow.resource, id.data, db)
+        // Those that the schema deletes with it.
+        for table in SealedTable.own where table.isOfResource { try ErasedRow.insert(table.name, id.data, db) }
     }
 
     // MARK: Metadata

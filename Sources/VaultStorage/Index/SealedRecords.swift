@@ -232,7 +232,8 @@ extension Freshness {
 
 /// JSON sealed into a column, padded with spaces to a multiple of 256 bytes so that lengths reveal little.
 enum SealedDocument {
-    private static let step = 256
+    /// Plaintext is padded to a multiple of so many bytes.
+    static let step = 256
 
     static func seal(_ object: JSONObject, key: borrowing SecretKey, associatedData: [UInt8]) throws -> [UInt8] {
         var plaintext = JSONValue.object(object.members).canonical

@@ -3,39 +3,60 @@ import GRDB
 import VaultCrypto
 import VaultModel
 
-/// A table of sealed records, each under the id that it is bound to, and under the key of the vault's locator.
+/// A table of sealed records, each bound to its table and its id, and sealed under the record key of a generation.
+///
+/// What is declared in ``all`` has every promise: it is backed up, restored, rewrapped, destroyed with its generation,
+/// erased where it is deleted, verified and repaired. A table that is not in the list is not opened.
 struct SealedTable: Sendable {
     let name: String
+    /// The column of the sealed record.
+    let column: String
+    /// What people call its records, in the plural.
+    let title: String
     /// The statement that creates it, for a vault that lacks it.
-    private let statement: String
+    let statement: String
     /// The bytes of an id.
-    private let idByteCount: Int
+    let idByteCount: Int
     /// The largest sealed record, in bytes: no writer writes a larger one.
-    private let maxBytes: Int
+    let maxBytes: Int
     /// The most rows that are opened.
-    private let maxCount: Int
+    let maxCount: Int
+    /// Whether an id is that of a resource, with which the record goes.
+    let isOfResource: Bool
+    /// Whether a record may hold a secret that must not outlive its replacement.
+    let isSecret: Bool
+    /// The error for a record that is too large.
+    private let tooLarge: String
+    /// Whether opened members are a record of this table.
+    let isRecord: @Sendable (_ id: [UInt8], JSONObject) -> Bool
 
-    /// The viewers.
-    static let viewers = SealedTable(
-        name: "viewer", statement: IndexSchema.viewer, idByteCount: ViewerKind.byteCount, maxBytes: 16 << 10,
-        maxCount: 2 * Viewer.maxCount)
-    /// With whom titles are shared: a row for each title that is, under its resource id, with which it goes.
-    static let shares = SealedTable(
-        name: "share", statement: IndexSchema.share, idByteCount: ResourceKind.byteCount, maxBytes: 16 << 10,
-        maxCount: 1_000_000)
-    /// How far titles were played: a row for each viewer, and for the owner under the id of the vault.
-    static let positions = SealedTable(
-        name: "position", statement: IndexSchema.position, idByteCount: ViewerKind.byteCount, maxBytes: 1 << 20,
-        maxCount: 2 * Viewer.maxCount)
+    init(
+        name: String, column: String = "record", title: String, statement: String, idByteCount: Int, maxBytes: Int,
+        maxCount: Int, isOfResource: Bool = false, isSecret: Bool = false, tooLarge: String,
+        isRecord: @escaping @Sendable (_ id: [UInt8], JSONObject) -> Bool
+    ) {
+        (self.name, self.column, self.title, self.statement) = (name, column, title, statement)
+        (self.idByteCount, self.maxBytes, self.maxCount) = (idByteCount, maxBytes, maxCount)
+        (self.isOfResource, self.isSecret, self.tooLarge, self.isRecord) = (isOfResource, isSecret, tooLarge, isRecord)
+    }
 
-    /// All of them.
-    static let all = [viewers, shares, positions]
+    // MARK: SQL
 
     /// The SQL condition for a row that can be right.
-    var isPossible: String {
-        "(typeof(id) = 'blob' AND length(id) = \(idByteCount) AND typeof(record) = 'blob' "
-            + "AND length(record) <= \(maxBytes))"
+    var isPossible: String { isPossible() }
+
+    /// The same condition for a table under another name.
+    func isPossible(of alias: String? = nil) -> String {
+        let (id, record) = (alias.map { "\($0).id" } ?? "id", alias.map { "\($0).\(column)" } ?? column)
+        return "(typeof(\(id)) = 'blob' AND length(\(id)) = \(idByteCount) AND typeof(\(record)) = 'blob' "
+            + "AND length(\(record)) <= \(maxBytes))"
     }
+
+    /// The SQL condition for the row of an id, with one argument.
+    ///
+    /// A search by key would read the whole row to compare it, however large it is; `+id` is no such search, and a table
+    /// with one row needs none.
+    private var isRow: String { maxCount == 1 ? "+id = ?" : "id = ?" }
 
     /// Returns whether a database has the table, which older vaults lack.
     func exists(in schema: String = "main", _ db: Database) throws -> Bool {
@@ -44,71 +65,183 @@ struct SealedTable: Sendable {
         return try Bool.fetchOne(statement) ?? false
     }
 
-    /// Opens the rows under a key.
+    // MARK: Sealing
+
+    /// Returns what a record is bound to, besides its generation.
+    func recordData(_ id: [UInt8]) -> [UInt8] { SealedDocument.associatedData(name, column, id) }
+
+    /// Seals a record.
     ///
-    /// - Parameter body: receives the id and the members of each record that opens.
-    /// - Returns: the number of rows that are not what a writer writes.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if it would be larger than what is read.
+    func seal(_ members: JSONObject, of id: [UInt8], _ keys: RecordKeys) throws -> [UInt8] {
+        let sealed = try keys.seal(members, for: recordData(id))
+        guard sealed.count <= maxBytes else { throw VaultError(.invalidArgument, tooLarge) }
+        return sealed
+    }
+
+    /// Opens a record; nil if it does not open, or is none of this table.
+    ///
+    /// - Parameter former: the id under which it was sealed, if it has another id by now.
+    func open(_ sealed: [UInt8], of id: [UInt8], sealedAs former: [UInt8]? = nil, _ keys: RecordKeys) throws
+        -> JSONObject?
+    {
+        try keys.open(sealed, for: recordData(former ?? id)).flatMap { isRecord(id, $0) ? $0 : nil }
+    }
+
+    // MARK: Reading
+
+    /// What the row of an id holds.
+    enum Content {
+        /// There is none.
+        case missing
+        /// It does not open.
+        case unreadable
+        case members(JSONObject)
+    }
+
+    /// Opens the row of an id.
+    func content(of id: [UInt8], _ keys: RecordKeys, in schema: String = "main", _ db: Database) throws -> Content {
+        guard try exists(in: schema, db) else { return .missing }
+        let row = try Row.fetchOne(
+            db.cachedStatement(
+                sql: """
+                    SELECT CASE WHEN \(isPossible) THEN \(column) END AS record FROM \(schema).\(name) WHERE \(isRow)
+                    """), arguments: [id.data])
+        guard let row else { return .missing }
+        guard let record = try? row.column("record") as Data, let members = try open(record.array, of: id, keys) else {
+            return .unreadable
+        }
+        return .members(members)
+    }
+
+    /// Opens the rows after an id, in the order of their ids: one record at a time is in memory.
+    ///
+    /// - Parameter body: receives the id and the members of what opens, and returns whether it is a record.
+    /// - Returns: the last id; nil if fewer rows than the limit were left.
     func open(
-        under key: borrowing SecretKey, _ db: Database, _ body: ([UInt8], JSONObject) throws -> Bool
-    ) throws -> Int {
-        guard try exists(db) else { return 0 }
-        let count = try Int.fetchOne(db, sql: "SELECT count(*) FROM \(name)") ?? 0
-        var (opened, visited) = (0, 0)
-        // A cursor holds one record at a time.
-        let rows = try Row.fetchCursor(db, sql: "SELECT id, record FROM \(name) WHERE \(isPossible)")
-        while visited < maxCount, let row = try rows.next() {
-            visited += 1
-            guard let id = try? row.column("id") as Data, let record = try? row.column("record") as Data,
-                let members = SealedDocument.open(record.array, key: key, associatedData: recordData(id.array)),
-                try body(id.array, members)
+        after last: Data, limit: Int, _ keys: RecordKeys, _ db: Database, _ body: ([UInt8], JSONObject) throws -> Bool
+    ) throws -> Data? {
+        guard try exists(db) else { return nil }
+        let rows = try Row.fetchCursor(
+            db.cachedStatement(
+                sql: """
+                    SELECT id, \(column) AS record FROM \(name) WHERE id > ? AND \(isPossible) ORDER BY id LIMIT ?
+                    """), arguments: [last, limit])
+        var (count, last) = (0, last)
+        while let row = try rows.next() {
+            count += 1
+            last = try row.column("id")
+            guard let record = try? row.column("record") as Data,
+                let members = try keys.open(record.array, for: recordData(last.array))
             else { continue }
-            opened += 1
+            _ = try body(last.array, members)
+        }
+        return count < limit ? nil : last
+    }
+
+    /// Opens all rows.
+    ///
+    /// - Returns: the number of rows that are not what a writer writes.
+    func open(_ keys: RecordKeys, _ db: Database, _ body: ([UInt8], JSONObject) throws -> Bool) throws -> Int {
+        let count = try rowCount(db)
+        var opened = 0
+        _ = try open(after: Data(), limit: maxCount, keys, db) { id, members in
+            let isRecord = try body(id, members)
+            if isRecord { opened += 1 }
+            return isRecord
         }
         return count - opened
     }
 
-    /// Seals a record, and writes it in place of the one that its row had.
-    func write(_ members: JSONObject, of id: [UInt8], under key: borrowing SecretKey, _ db: Database) throws {
-        // An owner that had no space for the table when it opened the vault may have space now.
-        if try !exists(db) { try db.execute(sql: IndexSchema.ifAbsent(statement)) }
-        let record = try SealedDocument.seal(members, key: key, associatedData: recordData(id))
-        guard record.count <= maxBytes else {
-            throw VaultError(.invalidArgument, "a record of a viewer is too large; shorten the name")
-        }
-        let statement = try db.cachedStatement(sql: "INSERT OR REPLACE INTO main.\(name) VALUES (?, ?)")
-        try statement.execute(arguments: [id.data, record.data])
+    /// Returns the number of rows that are not what a writer writes.
+    func unreadableCount(_ keys: RecordKeys, _ db: Database) throws -> Int { try open(keys, db, isRecord) }
+
+    /// Returns the number of rows, also of those that can't be right.
+    func rowCount(_ db: Database) throws -> Int {
+        try exists(db) ? Int.fetchOne(db, sql: "SELECT count(*) FROM \(name)") ?? 0 : 0
     }
 
-    /// Deletes rows; copies of them are erased, too.
-    func delete(_ ids: [[UInt8]], _ db: Database) throws {
+    // MARK: Writing
+
+    /// Seals a record, and writes it in place of the one that its row had.
+    func write(_ members: JSONObject, of id: [UInt8], _ keys: RecordKeys, _ db: Database) throws {
+        // An owner that had no space for the table when it opened the vault may have space now.
+        if try !exists(db) { try db.execute(sql: IndexSchema.ifAbsent(statement)) }
+        let sealed = try seal(members, of: id, keys)
+        if isSecret, try Bool.fetchOne(db, sql: "SELECT 1 FROM \(name) WHERE \(isRow)", arguments: [id.data]) != nil {
+            try PendingErasure.record(db)
+        }
+        // The table has no other row, and to find one by its key would read it, however large it is.
+        if maxCount == 1 { try db.execute(sql: "DELETE FROM \(name)") }
+        let statement = try db.cachedStatement(sql: "INSERT OR REPLACE INTO main.\(name) VALUES (?, ?)")
+        try statement.execute(arguments: [id.data, sealed.data])
+    }
+
+    /// Writes another form of a record that has a row; one that was deleted since stays deleted.
+    func replace(_ sealed: [UInt8], of id: [UInt8], _ db: Database) throws {
+        let statement = try db.cachedStatement(sql: "UPDATE main.\(name) SET \(column) = ? WHERE \(isRow)")
+        try statement.execute(arguments: [sealed.data, id.data])
+    }
+
+    /// Writes a sealed record that was lost, whether or not it has a row.
+    func restore(_ sealed: [UInt8], of id: [UInt8], _ db: Database) throws {
+        try replace(sealed, of: id, db)
+        guard db.changesCount == 0 else { return }
+        try db.execute(
+            sql: "INSERT INTO main.\(name) (id, \(column)) VALUES (?, ?)", arguments: [id.data, sealed.data])
+    }
+
+    /// Deletes rows.
+    ///
+    /// - Parameter isForgotten: whether copies of them are to be erased, too.
+    func delete(_ ids: [[UInt8]], isForgotten: Bool = true, _ db: Database) throws {
         guard !ids.isEmpty, try exists(db) else { return }
-        for id in ids { try db.execute(sql: "DELETE FROM \(name) WHERE id = ?", arguments: [id.data]) }
+        let statement = try db.cachedStatement(sql: "DELETE FROM \(name) WHERE \(isRow)")
+        for id in ids {
+            try statement.execute(arguments: [id.data])
+            try ErasedRow.insert(name, id.data, db)
+        }
+        if isForgotten { try PendingErasure.record(db) }
+    }
+
+    /// Deletes all rows, also those that do not open; copies of them are erased, too.
+    func deleteAll(_ db: Database) throws {
+        guard try exists(db) else { return }
+        try ErasedRow.insertAll(of: self, db)
+        try db.execute(sql: "DELETE FROM \(name)")
         try PendingErasure.record(db)
     }
 
-    /// Deletes all rows.
-    func deleteAll(_ db: Database) throws {
-        if try exists(db) { try db.execute(sql: "DELETE FROM \(name)") }
+    /// Deletes the rows that do not open.
+    ///
+    /// - Parameter kept: generations whose records stay.
+    func deleteUnreadable(_ keys: RecordKeys, keeping kept: [Int] = [], _ db: Database) throws {
+        guard try exists(db) else { return }
+        var sound: Set<[UInt8]> = []
+        _ = try open(keys, db) { id, members in
+            if isRecord(id, members) { sound.insert(id) }
+            return true
+        }
+        try db.execute(sql: "DELETE FROM \(name) WHERE NOT \(isPossible)")
+        let isKept = kept.map { isUnder($0) }.joined(separator: " OR ")
+        let rows = try Data.fetchAll(
+            db, sql: "SELECT id FROM \(name) \(kept.isEmpty ? "" : "WHERE NOT (\(isKept))")")
+        try delete(rows.map(\.array).filter { !sound.contains($0) }, db)
     }
 
-    /// Seals every row that opens under another key.
+    /// Gives records the ids of resources that have another one, and seals them for it.
     ///
-    /// - Parameter former: the ids under which rows were sealed, of those that have another id by now.
-    func reseal(
-        from old: borrowing SecretKey, to new: borrowing SecretKey, former: [[UInt8]: [UInt8]] = [:], _ db: Database
-    ) throws {
-        guard try exists(db) else { return }
-        // One record at a time is in memory: all of them could be large.
-        let ids = try Data.fetchAll(db, sql: "SELECT id FROM \(name) WHERE \(isPossible) LIMIT \(maxCount)")
-        for id in ids {
-            guard let row = try Row.fetchOne(db, sql: "SELECT id, record FROM \(name) WHERE id = ?", arguments: [id]),
-                let id = try? row.column("id") as Data, let record = try? row.column("record") as Data,
-                let members = SealedDocument.open(
-                    record.array, key: old, associatedData: recordData(former[id.array] ?? id.array))
+    /// - Parameter former: the former id of each, by its present one, which the schema has given to the rows already.
+    func rename(_ former: [[UInt8]: [UInt8]], _ keys: RecordKeys, _ db: Database) throws {
+        guard isOfResource, try exists(db) else { return }
+        for (id, formerID) in former where id != formerID {
+            let statement = try db.cachedStatement(
+                sql: "SELECT \(column) AS record FROM \(name) WHERE id = ? AND \(isPossible)")
+            guard let row = try Row.fetchOne(statement, arguments: [id.data]),
+                let record = try? row.column("record") as Data,
+                let members = try open(record.array, of: id, sealedAs: formerID, keys)
             else { continue }
-            try write(members, of: id.array, under: new, db)
+            try replace(seal(members, of: id, keys), of: id, db)
         }
     }
-
-    private func recordData(_ id: [UInt8]) -> [UInt8] { SealedDocument.associatedData(name, "record", id) }
 }

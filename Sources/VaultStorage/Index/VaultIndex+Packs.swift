@@ -153,6 +153,7 @@ extension VaultIndex {
         for row in try PackedPartRow.fetch(id, db) {
             try noteLoss(of: copy(row, db)?.serving?.held.byteCount ?? 0, from: row.pack, db)
             try row.delete(db)
+            try ErasedRow.insert(ErasedRow.packedPart, row.id.data + row.pack.data, db)
         }
     }
 

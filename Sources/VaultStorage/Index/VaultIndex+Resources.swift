@@ -240,11 +240,7 @@ extension VaultIndex {
             try PendingDeletion.insert("true", [], db)
             if try CoverRow.hasTable(db) { try db.execute(sql: "DELETE FROM cover") }
             try db.execute(sql: "DELETE FROM representation; DELETE FROM resourceKey; DELETE FROM resource")
-            if try GrantRow.hasTable(db) { try db.execute(sql: "DELETE FROM accessGrant") }
-            if try DownloadRow.hasTable(db) { try db.execute(sql: "DELETE FROM download") }
-            if try SubscriptionRow.hasTable(db) { try db.execute(sql: "DELETE FROM subscription") }
-            if try NetworkRow.hasTable(db) { try db.execute(sql: "DELETE FROM network") }
-            for table in SealedTable.all { try table.deleteAll(db) }
+            for table in SealedTable.own { try table.deleteAll(db) }
             try PendingErasure.record(db)
             return count
         }

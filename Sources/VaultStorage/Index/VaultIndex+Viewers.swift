@@ -17,92 +17,72 @@ package struct StoredViewers: Sendable {
 }
 
 extension VaultIndex {
-    /// Returns the viewers and all that belongs to them; none that open if the keyring lacks the key of the locator.
+    /// Returns the viewers and all that belongs to them; none that open if the keyring has no key for records.
     package func viewers() throws -> StoredViewers {
         try read { db in
             var stored = StoredViewers()
-            guard let locator = try VaultRow.fetch(db)?.locator, let key = try keyring.indexKey(locator: locator) else {
-                return stored
-            }
-            let owner = keyring.vaultID.bytes
-            var unreadable = try SealedTable.viewers.open(under: key.secret, db) { id, record in
+            guard keyring.hasRecordKeys else { return stored }
+            let (keys, owner) = (try recordKeys(db), keyring.vaultID.bytes)
+            stored.unreadable += try SealedTable.viewers.open(keys, db) { id, record in
                 guard let viewer = ViewerID(bytes: id).flatMap({ Viewer(id: $0, record) }) else { return false }
                 stored.viewers.append(viewer)
                 return true
             }
-            unreadable += try SealedTable.shares.open(under: key.secret, db) { id, record in
+            stored.unreadable += try SealedTable.shares.open(keys, db) { id, record in
                 guard let id = ResourceID(bytes: id), let share = TitleShare(record) else { return false }
                 stored.shares[id] = share
                 return true
             }
-            unreadable += try SealedTable.positions.open(under: key.secret, db) { id, record in
+            stored.unreadable += try SealedTable.positions.open(keys, db) { id, record in
                 guard let positions = PlaybackPositions(record) else { return false }
                 stored.positions[id == owner ? nil : ViewerID(bytes: id)] = positions
                 return true
             }
-            stored.unreadable = unreadable
             return stored
         }
     }
 
-    private func changeViewers(_ body: (SharedKey, Database) throws -> Void) throws {
-        try write { db in
-            guard let locator = try VaultRow.fetch(db)?.locator, let key = try keyring.indexKey(locator: locator) else {
-                throw VaultError(
-                    .foreignKeyring, "the keyring lacks the key of this vault's viewers; use the newer keyring")
-            }
-            try body(key, db)
-        }
-    }
-
     func write(_ viewer: Viewer) throws {
-        try changeViewers { key, db in
-            try SealedTable.viewers.write(viewer.record, of: viewer.id.bytes, under: key.secret, db)
+        try write { db in
+            try SealedTable.viewers.write(viewer.record, of: viewer.id.bytes, recordKeys(db), db)
         }
     }
 
     /// Deletes a viewer and their positions, and changes the shares that they had, in one transaction.
     func remove(_ viewer: ViewerID, changing shares: [ResourceID: TitleShare]) throws {
-        try changeViewers { key, db in
+        try write { db in
             try SealedTable.viewers.delete([viewer.bytes], db)
             try SealedTable.positions.delete([viewer.bytes], db)
-            try write(shares, key, db)
+            try write(shares, db)
         }
     }
 
     func write(_ shares: [ResourceID: TitleShare]) throws {
-        try changeViewers { key, db in try write(shares, key, db) }
+        try write { db in try write(shares, db) }
     }
 
     /// Writes shares of titles that the vault still has; one without viewers is deleted.
-    private func write(_ shares: [ResourceID: TitleShare], _ key: SharedKey, _ db: Database) throws {
+    private func write(_ shares: [ResourceID: TitleShare], _ db: Database) throws {
+        let keys = try recordKeys(db)
         try SealedTable.shares.delete(shares.filter(\.value.viewers.isEmpty).map(\.key.bytes), db)
         for (id, share) in shares where !share.viewers.isEmpty {
             guard try ResourceRow.exists(id, db) else { continue }
-            try SealedTable.shares.write(share.record, of: id.bytes, under: key.secret, db)
+            try SealedTable.shares.write(share.record, of: id.bytes, keys, db)
         }
     }
 
     func write(_ positions: [ViewerID?: PlaybackPositions]) throws {
-        try changeViewers { key, db in
+        try write { db in
+            let keys = try recordKeys(db)
             for (viewer, positions) in positions {
                 let id = viewer?.bytes ?? keyring.vaultID.bytes
                 if positions.isEmpty {
                     try SealedTable.positions.delete([id], db)
                 } else {
-                    try SealedTable.positions.write(positions.record, of: id, under: key.secret, db)
+                    try SealedTable.positions.write(positions.record, of: id, keys, db)
                 }
             }
         }
-    }
-
-    /// Seals the records under the key of another locator, in the transaction that makes it the vault's.
-    ///
-    /// - Parameter names: the new ids of resources; the schema has given them to the rows already.
-    func resealViewers(from old: Int, to new: Int, names: [ResourceID: ResourceID], _ db: Database) throws {
-        guard let old = try keyring.indexKey(locator: old), let new = try keyring.indexKey(locator: new) else { return }
-        let former = Dictionary(names.map { ($1.bytes, $0.bytes) }) { first, _ in first }
-        for table in SealedTable.all { try table.reseal(from: old.secret, to: new.secret, former: former, db) }
     }
 
     /// Returns those resources that the vault does not have any more.

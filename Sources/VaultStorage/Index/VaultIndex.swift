@@ -32,7 +32,7 @@ package final class VaultIndex: Sendable {
     /// The file must exist and be empty: the caller created it with mode 0600, and SQLite gives its side files the
     /// same mode.
     package static func create(at path: String, keyring: Keyring) throws {
-        guard let settings = try VaultRow.seal(VaultSettings(), locator: keyring.newestLocator, keyring) else { return }
+        let settings = try VaultRow.seal(VaultSettings(), keyring)
         try IndexDatabase.creating(at: path) { db in
             try db.inTransaction {
                 try IndexDatabase.createSchema(db) {
@@ -122,7 +122,7 @@ package final class VaultIndex: Sendable {
 
     func settings(_ db: Database) throws -> VaultSettings { try openedSettings(db, withNetwork: true).settings }
 
-    /// Opens the settings, under the key of the locator that the row names.
+    /// Opens the settings, and returns the locator that the row names.
     ///
     /// That may not be ``locator``: the owner may have changed it since this index was opened, and ``locator`` follows a
     /// change only after its transaction.
@@ -136,7 +136,7 @@ package final class VaultIndex: Sendable {
             throw VaultError(
                 .integrity, "the vault's settings failed authentication; rebuild the index", hint: .rebuildIndex)
         }
-        if withNetwork { try addNetwork(to: &settings, locator: locator, db) }
+        if withNetwork { try addNetwork(to: &settings, db) }
         return (settings, locator)
     }
 
@@ -151,16 +151,12 @@ package final class VaultIndex: Sendable {
         try write(settings, locator: locator, db)
     }
 
-    /// Seals and writes settings, under the key of the locator that the row is to name.
+    /// Seals and writes settings, with the locator that the row is to name.
     func write(_ settings: VaultSettings, locator: Int, _ db: Database) throws {
         var settings = settings
         try settings.bindNetwork()
-        guard let sealed = try VaultRow.seal(settings, locator: locator, keyring) else {
-            throw VaultError(
-                .foreignKeyring, "the keyring lacks the key of this vault's settings; use the newer keyring")
-        }
-        try VaultRow.update(settings: sealed, locator: locator, db)
-        try write(settings.network, locator: locator, db)
+        try VaultRow.update(settings: VaultRow.seal(settings, keyring), locator: locator, db)
+        try write(settings.network, db)
     }
 
     /// Raises the count of fetched bytes, in the transaction that stores these bytes.

@@ -54,6 +54,13 @@ struct VaultRow: Sendable {
         keyringRevision.map { $0 <= keyring.revision + VaultIndex.maxRevisionLead } ?? false
     }
 
+    /// Returns the locator that a database names; nil if it is impossible.
+    static func locator(of schema: String = "main", _ db: Database) throws -> Int? {
+        try Row.fetchOne(db, sql: "SELECT locator FROM \(schema).vault LIMIT 1").flatMap { row in
+            try? row.column("locator", in: PlainColumn.numbers)
+        }
+    }
+
     /// Opens the settings; nil if they do not open, or are not what this version knows.
     ///
     /// - Parameter locator: another locator than the row's.
@@ -61,25 +68,30 @@ struct VaultRow: Sendable {
         try settingsObject(of: keyring.vaultID, locator: locator ?? self.locator, keyring).flatMap { VaultSettings($0) }
     }
 
-    /// Opens the settings of a vault without examining them; nil if a keyring does not open them.
+    /// Opens the settings of a vault; nil if a keyring does not open them.
     func settingsObject(of id: VaultID, locator: Int?, _ keyring: Keyring) throws -> JSONObject? {
-        guard let settings, let locator, let key = try keyring.indexKey(locator: locator) else { return nil }
-        return SealedDocument.open(settings, key: key.secret, associatedData: Self.settingsData(id))
+        guard let settings else { return nil }
+        return try SealedTable.settings.open(settings, of: id.bytes, RecordKeys(keyring, locator: locator))
+    }
+
+    /// The generation that sealed the settings, if it is one that the keyring has retired: then the whole row is older
+    /// than the keys.
+    func retiredGeneration(_ keyring: Keyring) -> Int? {
+        guard let settings, case .generation(let number)? = RecordForm(settings), keyring.isRetired(number) else {
+            return nil
+        }
+        return number
     }
 
     // MARK: Writing
 
-    /// Seals settings; nil if the keyring lacks the key of the locator.
+    /// Seals settings under the current generation.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if they would be larger than what is read.
-    static func seal(_ settings: VaultSettings, locator: Int, _ keyring: Keyring) throws -> [UInt8]? {
-        guard let key = try keyring.indexKey(locator: locator) else { return nil }
-        let sealed = try SealedDocument.seal(
-            settings.object, key: key.secret, associatedData: settingsData(keyring.vaultID))
-        guard sealed.count <= maxBytes else {
-            throw VaultError(.invalidArgument, "the vault's settings are too large; remove some of the rules")
-        }
-        return sealed
+    /// - Throws: ``VaultError`` with code `invalidArgument` if they would be larger than what is read, `foreignKeyring`
+    ///   if the keyring has no key.
+    static func seal(_ settings: VaultSettings, _ keyring: Keyring) throws -> [UInt8] {
+        try SealedTable.settings.seal(
+            settings.object, of: keyring.vaultID.bytes, RecordKeys(keyring, locator: nil))
     }
 
     static func insert(_ id: VaultID, revision: Int64, locator: Int, settings: [UInt8], _ db: Database) throws {
@@ -107,10 +119,6 @@ struct VaultRow: Sendable {
                 UPDATE vault SET keyringRevision = keyringRevision - 1
                 """)
     }
-
-    private static func settingsData(_ id: VaultID) -> [UInt8] {
-        SealedDocument.associatedData("vault", "settings", id.bytes)
-    }
 }
 
 /// A row of `generation`: a generation that resource keys may name.
@@ -134,45 +142,5 @@ struct GenerationRow: Sendable {
     /// Adds a generation, unless it has a row.
     static func insert(_ number: Int, _ db: Database) throws {
         try db.execute(sql: "INSERT OR IGNORE INTO generation VALUES (?, 'active')", arguments: [number])
-    }
-}
-
-/// The row of `owed` for an erasure: the transaction that deletes something also records that it is still to be erased.
-///
-/// Carrying an erasure out does not cover what was deleted after it was read.
-struct PendingErasure: Hashable, Sendable {
-    private let number: Int64
-
-    /// Reads the pending erasure; nil if there is none.
-    init?(_ db: Database) throws {
-        guard try Self.hasTable(db),
-            let number = try Int64.fetchOne(
-                db, sql: "SELECT coalesce(CAST(number AS INTEGER), 0) FROM owed WHERE what = 'erasure'")
-        else { return nil }
-        self.number = number
-    }
-
-    /// Returns whether the index has the table, which the first vaults lack.
-    static func hasTable(_ db: Database) throws -> Bool {
-        try IndexSchema.has(IndexSchema.owed, db)
-    }
-
-    /// Records that what this transaction deletes is to be erased.
-    static func record(_ db: Database) throws {
-        // An owner that had no space for the table when it opened the vault may have space now.
-        try db.execute(sql: IndexSchema.ifAbsent(IndexSchema.owed))
-        // Whatever value the row has, the new one is a small number that differs from it.
-        try db.execute(
-            sql: """
-                INSERT INTO owed VALUES ('erasure', 1)
-                ON CONFLICT (what) DO UPDATE SET number = abs(coalesce(CAST(number AS INTEGER), 0) % 1000000007) + 1
-                """)
-    }
-
-    /// Records that the erasure was carried out. If it was renumbered since, it stays pending.
-    func remove(_ db: Database) throws {
-        try db.execute(
-            sql: "DELETE FROM owed WHERE what = 'erasure' AND coalesce(CAST(number AS INTEGER), 0) = ?",
-            arguments: [number])
     }
 }

@@ -16,20 +16,14 @@ struct NetworkMembers: Sendable {
         "clientCertificates",
     ]
 
-    /// Whether they were read from their row.
-    private let isRow: Bool
-
     /// Takes what the settings of an older version have.
-    init(_ members: JSONObject) { (self.members, isRow) = (members, false) }
+    init(_ members: JSONObject) { self.members = members }
 
     /// Takes what the row has; nil if it does not open.
-    init(ofRow members: JSONObject?) { (self.members, isRow) = (members, true) }
+    init(ofRow members: JSONObject?) { self.members = members }
 
     /// Replaces them.
     mutating func change(to members: JSONObject) { (self.members, isChanged) = (members, true) }
-
-    /// Has their row written under another locator.
-    mutating func reseal() { isChanged = isRow && members != nil }
 
     /// Gives the row that is about to be written an id.
     fileprivate mutating func identify(as id: JSONValue) { members?["id"] = id }

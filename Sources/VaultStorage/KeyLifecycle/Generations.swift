@@ -20,7 +20,12 @@ extension VaultStore {
     func takenGenerations() throws -> Set<Int> { Set(try index.generations().all) }
 
     /// Begins to rewrap every resource key under the current generation; call ``finishRewrap()`` at its end.
-    package func rewrap() throws -> Rewrap { try Rewrap(self) }
+    ///
+    /// What the backup alone still opens comes back first: its keys are wrapped by older generations.
+    package func rewrap() throws -> Rewrap {
+        _ = try restoreFromBackup()
+        return try Rewrap(self)
+    }
 
     /// Erases old wrapped keys from the index, its log and `catalog.backup`.
     ///
@@ -43,7 +48,9 @@ extension VaultStore {
             throw KeyringEdit.unknownGeneration(number)
         }
         guard !record.isRetired else { return }
+        _ = try restoreFromBackup()
         noteChange()
+        try withDiskSpace { try index.sealFormerRecords() }
         try withDiskSpace { try index.removeGeneration(number) }
         try erasure.erase(after: "nothing needs generation \(number) any more, but keys that it wrapped")
         try log.place.destroyCopies(of: keyring.vaultID)
@@ -154,15 +161,20 @@ extension VaultIndex {
 
     /// Removes a generation: from now on no resource key can name it.
     ///
-    /// - Throws: ``VaultError`` with code `inUse` if a resource key names it.
+    /// - Throws: ``VaultError`` with code `inUse` if a resource key or a record names it.
     func removeGeneration(_ number: Int) throws {
         try write { db in
-            let needs = try Int.fetchOne(
+            let keys = try Int.fetchOne(
                 db, sql: "SELECT count(*) FROM resourceKey WHERE generation = ?", arguments: [number])
-            guard needs == 0 else {
+            let records = try SealedTable.all.reduce(0) { try $0 + $1.count(under: number, db) }
+            guard keys == 0, records == 0 else {
+                let needs = [
+                    keys == 0 ? nil : "wraps \(keys ?? 0) resource \(keys == 1 ? "key" : "keys")",
+                    records == 0 ? nil : "seals \(records) \(records == 1 ? "record" : "records")",
+                ]
                 throw VaultError(
                     .inUse,
-                    "generation \(number) still wraps \(needs ?? 0) resource \(needs == 1 ? "key" : "keys"); rewrap, then "
+                    "generation \(number) still \(needs.compactMap(\.self).joined(separator: " and ")); rewrap, then "
                         + "retire it again",
                     hint: .rewrap)
             }

@@ -17,6 +17,8 @@ extension VaultIndex {
         under locator: Int, cacheKey: ([UInt8]) -> [UInt8], queued: (DownloadOrder, _ locator: Int) -> ResourceID?,
         changing change: (inout VaultSettings) -> Void
     ) throws -> Int {
+        // Those that the index key of the old locator seals would be lost with it.
+        try sealFormerRecords()
         let unopened = try write { db in
             var unopened = 0
             var names: [ResourceID: ResourceID] = [:]
@@ -28,12 +30,13 @@ extension VaultIndex {
             }
             var (settings, old) = try openedSettings(db, withNetwork: true)
             change(&settings)
-            settings.network.reseal()
             settings.resealOrder = settings.resealOrder?.renamed(names)
-            try resealGrants(from: old, to: locator, db)
-            let titles = try resealDownloads(from: old, to: locator, stored: Set(stored), resource: queued, db)
-            try resealSubscriptions(from: old, to: locator, titles: titles, db)
-            try resealViewers(from: old, to: locator, names: names, db)
+            let titles = try renameDownloads(from: old, to: locator, stored: Set(stored), resource: queued, db)
+            try renameSubscriptions(titles, db)
+            let (keys, former) = (
+                try recordKeys(db), Dictionary(names.map { ($1.bytes, $0.bytes) }) { first, _ in first }
+            )
+            for table in SealedTable.all { try table.rename(former, keys, db) }
             try write(settings, locator: locator, db)
             try PendingErasure.record(db)
             return unopened
@@ -59,6 +62,7 @@ extension VaultIndex {
         try db.execute(
             sql: "UPDATE resource SET id = ?, metadata = ? WHERE id = ?",
             arguments: [newID.data, metadata.data, id.data])
+        if newID != id { try ErasedRow.insert(ErasedRow.resource, id.data, db) }
         for (old, key) in opened.keys.values {
             let new = try ResourceKeyRow(
                 wrapping: key.secret, of: newID, number: old.number, generation: old.generation, keyring)

@@ -1,7 +1,9 @@
+import Foundation
 import VaultCrypto
 package import VaultModel
 
-/// Rewraps every resource key of a vault under the current generation, step by step. No media is read or written.
+/// Rewraps every resource key of a vault under the current generation, and seals every record of the index under it, step
+/// by step. No media is read or written.
 ///
 /// Completed steps are kept: an interrupted rewrap is started again and continues with the rest.
 package struct Rewrap: Sendable {
@@ -9,7 +11,7 @@ package struct Rewrap: Sendable {
     package let total: Int
     /// The number of keys that were rewrapped.
     package private(set) var done = 0
-    /// The number of keys that do not open: they stay as they are, and still need their generation.
+    /// The number of keys and records that do not open: they stay as they are, and still need their generation.
     package private(set) var unopened: Int
     /// The number of resources whose keys under other generations were all rewrapped. A resource can have several keys.
     package var resources: Int { resourcesTotal - stuck.count }
@@ -23,9 +25,13 @@ package struct Rewrap: Sendable {
     private let current: Int
     private var waiting: [Int]
     private var last: ResourceKeyRow?
+    /// The tables whose records come after the keys, and the last record that was visited in the first of them.
+    private var tables = SealedTable.all[...]
+    private var lastRecord = Data()
 
     /// The number of rows in a transaction: this many delay playback by some hundredths of a second.
     private static let pageSize = 2000
+    private static let recordPageSize = 500
 
     init(_ store: VaultStore) throws {
         self.store = store
@@ -41,7 +47,7 @@ package struct Rewrap: Sendable {
     ///
     /// - Returns: whether there may be more.
     package mutating func step() throws -> Bool {
-        guard let generation = waiting.first else { return false }
+        guard let generation = waiting.first else { return try stepThroughRecords() }
         let page = try store.index.read { [last] db in
             try ResourceKeyRow.fetch(wrappedBy: generation, after: last, limit: Self.pageSize, db)
         }
@@ -64,7 +70,20 @@ package struct Rewrap: Sendable {
             try store.withDiskSpace { try replace(wrapped) }
         }
         done += wrapped.count
-        return !waiting.isEmpty
+        return true
+    }
+
+    /// Seals the next records anew.
+    private mutating func stepThroughRecords() throws -> Bool {
+        guard let table = tables.first else { return false }
+        let page = try store.withDiskSpace { [lastRecord] in
+            try store.index.sealRecords(of: table, after: lastRecord, limit: Self.recordPageSize)
+        }
+        if page.sealed > 0 { store.noteChange() }
+        unopened += page.unopened
+        lastRecord = page.last ?? Data()
+        if page.last == nil { tables.removeFirst() }
+        return !tables.isEmpty
     }
 
     /// Returns a key wrapped under the current generation; nil if it does not open.

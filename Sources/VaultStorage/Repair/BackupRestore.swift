@@ -53,6 +53,7 @@ struct BackupRestore {
         let stated = row.locator.flatMap { number in keyring.locators.first { $0 == number } }
         let candidates = [stated].compactMap(\.self) + keyring.locators.reversed()
         let opening = try candidates.first { try row.openSettings(locator: $0, keyring) != nil }
+        if let generation = row.retiredGeneration(keyring) { throw IndexError.olderCopy(generation) }
         let locator = opening ?? stated ?? keyring.newestLocator
         var settings = row.settings
         if opening == nil {
@@ -61,7 +62,7 @@ struct BackupRestore {
             let last = try Int64.fetchOne(
                 db, sql: "SELECT max(number) FROM backup.resourceKey WHERE \(PlainColumn.isResourceKey)")
             fresh.lastResealRun = last ?? 0
-            settings = try VaultRow.seal(fresh, locator: locator, keyring)
+            settings = try VaultRow.seal(fresh, keyring)
         }
         guard let settings else { throw IndexError.damaged }
         let revision = row.isRevisionPossible(for: keyring) ? row.keyringRevision : nil
@@ -106,17 +107,12 @@ struct BackupRestore {
                     WHERE typeof(id) = 'blob' AND length(id) = 16 AND typeof(info) = 'blob'
                         AND resource IN (SELECT id FROM main.resource);
                 """)
-        for table in try [
-            GrantRow.hasTable(of: "backup", db) ? "accessGrant" : nil,
-            DownloadRow.hasTable(of: "backup", db) ? "download" : nil,
-            NetworkRow.hasTable(of: "backup", db) ? "network" : nil,
-            SubscriptionRow.hasTable(of: "backup", db) ? "subscription" : nil,
-        ].compactMap(\.self) {
-            let condition = table == "network" ? NetworkRow.isPossible : "typeof(record) = 'blob'"
+        for table in try SealedTable.own.filter({ try $0.exists(in: "backup", db) }) {
             try db.execute(
                 sql: """
-                    INSERT INTO main.\(table) SELECT id, record FROM backup.\(table)
-                        WHERE typeof(id) = 'blob' AND length(id) = 16 AND \(condition);
+                    INSERT INTO main.\(table.name) SELECT id, record FROM backup.\(table.name)
+                        WHERE \(table.isPossible)
+                            \(table.isOfResource ? "AND id IN (SELECT id FROM main.resource)" : "");
                     """)
         }
         if try CoverRow.hasTable(of: "backup", db) {
@@ -126,14 +122,8 @@ struct BackupRestore {
                         WHERE \(CoverRow.isPossible) AND resource IN (SELECT id FROM main.resource);
                     """)
         }
-        for table in try SealedTable.all.filter({ try $0.exists(in: "backup", db) }) {
-            let isOfTitle = table.name == SealedTable.shares.name ? "AND id IN (SELECT id FROM main.resource)" : ""
-            try db.execute(
-                sql: """
-                    INSERT INTO main.\(table.name) SELECT id, record FROM backup.\(table.name)
-                        WHERE \(table.isPossible) \(isOfTitle);
-                    """)
-        }
+        // An older version may have written the backup.
+        try PendingMigration.record(db)
         guard try PackedPartRow.hasTable(of: "backup", db) else { return }
         try db.execute(
             sql: """

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import VaultCrypto
 package import VaultModel
 
 // The queries for a check of the whole vault, a page at a time: no transaction lasts longer than a page.
@@ -117,6 +118,62 @@ extension VaultIndex {
             } catch let error as VaultError where error.code == .integrity {
                 return false
             }
+        }
+    }
+}
+
+// Records that do not open, of every kind.
+extension VaultIndex {
+    /// Records of one kind that do not open.
+    package struct UnreadableRecords: Hashable, Sendable {
+        /// What people call them, in the plural.
+        package let title: String
+        package let count: Int
+        /// How many of them a generation sealed that was retired since.
+        package let retired: Int
+        fileprivate let table: String
+    }
+
+    /// Returns the kinds of records of which some do not open, except for the settings and the network, which are
+    /// checked together.
+    package func unreadableRecords() throws -> [UnreadableRecords] {
+        try SealedTable.own.compactMap { try unreadable($0) }
+    }
+
+    private func unreadable(_ table: SealedTable) throws -> UnreadableRecords? {
+        try read { db in
+            let count = try table.unreadableCount(recordKeys(db), db)
+            guard count > 0 else { return nil }
+            let retired = try retiredGenerations(of: table, db).reduce(0) { try $0 + table.count(under: $1, db) }
+            return UnreadableRecords(title: table.title, count: count, retired: retired, table: table.name)
+        }
+    }
+
+    private func retiredGenerations(of table: SealedTable, _ db: Database) throws -> [Int] {
+        try table.generations(db).filter { keyring.isRetired($0) }
+    }
+
+    /// Deletes the records of a kind that do not open, unless a generation sealed them that was retired since: then the
+    /// index is older than the keys, and not damaged.
+    ///
+    /// - Returns: how many are left.
+    package func dropUnreadable(_ records: UnreadableRecords) throws -> Int {
+        guard let table = SealedTable.own.first(where: { $0.name == records.table }) else { return records.count }
+        try write { db in
+            try table.deleteUnreadable(
+                recordKeys(db), keeping: retiredGenerations(of: table, db), db)
+        }
+        return try unreadable(table)?.count ?? 0
+    }
+
+    /// Returns whether a generation that was retired since wraps a key of a resource.
+    package func needsRetiredGeneration(_ id: ResourceID) throws -> Bool {
+        try read { db in
+            try Int.fetchAll(
+                db,
+                sql: "SELECT generation FROM resourceKey WHERE resource = ? AND \(PlainColumn.isResourceKey)",
+                arguments: [id.data]
+            ).contains { keyring.isRetired($0) }
         }
     }
 }

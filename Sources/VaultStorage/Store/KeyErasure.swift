@@ -37,7 +37,7 @@ final class KeyErasure: Sendable {
     /// Returns the pending erasure; nil if no removed or rewrapped key can remain where it was.
     func pending() throws -> PendingErasure? { try index.read { db in try PendingErasure(db) } }
 
-    /// Carries out a pending erasure: wipes the index's unused bytes, empties its log, renews the backup.
+    /// Carries out a pending erasure: renews the backup, wipes the index's unused bytes, empties its log.
     ///
     /// - Parameter patience: how long to wait, each time, for a program that reads the log.
     func carryOut(patience: Duration = VaultStore.erasingTimeout) throws {
@@ -45,23 +45,10 @@ final class KeyErasure: Sendable {
         try erasing.withLock { _ in
             guard let pending = try pending() else { return }
             last.withLock { $0 = .now }
-            try wipeUnusedBytes(patience)
+            // Before the wipe: what was deleted has a name in the index until the backup lacks it.
             try backup.write()
+            try wipeUnusedBytes(patience)
             try quota.withDiskSpace(orReserve: true) { try index.write { db in try pending.remove(db) } }
-        }
-    }
-
-    /// Adds the tables that the first vaults lack.
-    ///
-    /// - Parameter wasKilled: whether the last owner was killed. Without its table it could not record a pending
-    ///   erasure, so one is assumed.
-    func addLaterTables(afterKill wasKilled: Bool) throws {
-        let missing = try index.read { db in try IndexSchema.later.filter { try !IndexSchema.has($0, db) } }
-        guard !missing.isEmpty else { return }
-        try index.write { db in
-            for statement in missing { try db.execute(sql: IndexSchema.ifAbsent(statement)) }
-            try db.execute(sql: "PRAGMA user_version = \(IndexSchema.versions.upperBound)")
-            if wasKilled, missing.contains(IndexSchema.owed) { try PendingErasure.record(db) }
         }
     }
 

@@ -12,6 +12,8 @@ package struct KeyringRequirements: Sendable {
     package let generations: Set<Int>
     /// The number of resource keys that each generation wraps.
     package let resources: [Int: Int]
+    /// The number of records that each generation seals.
+    package let records: [Int: Int]
     private let row: VaultRow
     private let samples: [ResourceKeyRow]
 
@@ -57,7 +59,14 @@ package struct KeyringRequirements: Sendable {
             let locator = rows[0].locator, rows[0].settings != nil
         else { throw IndexError.damaged }
         (row, vaultID, keyringRevision, self.locator) = (rows[0], id, revision, locator)
-        generations = Set(try GenerationRow.fetchAll(db).map(\.number))
+        let known = Set(try GenerationRow.fetchAll(db).map(\.number))
+        generations = known
+        records = try SealedTable.all.reduce(into: [:]) { counts, table in
+            // A number that no generation has is damage.
+            for number in try table.generations(db) where known.contains(number) {
+                counts[number, default: 0] += try table.count(under: number, db)
+            }
+        }
         var resources: [Int: Int] = [:]
         var samples: [ResourceKeyRow] = []
         for row in try Row.fetchAll(

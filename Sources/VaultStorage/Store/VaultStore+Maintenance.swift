@@ -94,9 +94,9 @@ extension VaultStore {
     /// Finishes what the last owner left unfinished, as far as the disk has space for it.
     ///
     /// Held bytes can be played in any case, and the next owner finds the rest.
-    func recover(afterKill wasKilled: Bool) throws {
+    func recover() throws {
         let steps: [() throws -> Void] = [
-            index.database.catchUp, { try self.erasure.addLaterTables(afterKill: wasKilled) }, index.dropFilling,
+            index.database.catchUp, index.sealFormerRecords, index.dropFilling,
             removal.finish, recoverOpenSegments,
         ]
         for step in steps {

@@ -193,7 +193,7 @@ package final class VaultStore: Sendable {
                 folder: folder, fileSystem: fileSystem, index: index, keyring: keyring, lock: lock, now: now)
             // Damaged settings are reported when a caller reads or changes them.
             if let fetched = try? index.settings().bytesFetched { store.fetched.begin(at: fetched) }
-            try store.recover(afterKill: wasKilled)
+            try store.recover()
             try store.beginCounting()
             // It is unknown how far behind a killed owner left the backup.
             if wasKilled { store.noteChange() }

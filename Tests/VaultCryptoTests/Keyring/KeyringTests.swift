@@ -166,8 +166,8 @@ struct KeyringTests {
         #expect(keyring.principal([1], locator: 1) != resource.bytes)
         #expect(keyring.resourceID(cacheKey: [1], locator: 2) == nil)
         #expect(keyring.principal([1], locator: 0) == nil)
-        let missing = try keyring.indexKey(locator: 2)
-        #expect(missing == nil)
+        let missing = try (keyring.recordKey(generation: 2), keyring.formerRecordKey(locator: 2))
+        #expect(missing.0 == nil && missing.1 == nil)
         #expect(keyring.token(.capability, [1]) != keyring.token(.token, [1]))
         #expect(keyring.token(.capability, [1]) != keyring.token(.capability, [2]))
     }

@@ -33,7 +33,7 @@ struct CatalogBackupTests {
         #expect(!PosixFileSystem().exists(path + "-wal"), "the backup must be a single file")
         let backup = try Self.open(path)
         #expect(try backup.read { try Int.fetchOne($0, sql: "PRAGMA application_id") } == 0x4D56_4C54)
-        #expect(try backup.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 5)
+        #expect(try backup.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 6)
         #expect(try backup.read { try String.fetchOne($0, sql: "PRAGMA journal_mode") } == "delete")
     }
 

@@ -256,7 +256,7 @@ struct CoverRowTests {
         film = try self.film(in: owner)
         try owner.setCover(Self.other, of: &film)
         #expect(try cover(in: owner) == Self.other)
-        #expect(try owner.index.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 5)
+        #expect(try owner.index.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 6)
         try owner.close()
     }
 }

@@ -129,10 +129,8 @@ struct NetworkRowTests {
     /// Writes a row as it is, however large.
     private func write(_ members: JSONObject) throws {
         try store.index.write { db in
-            let id = store.keyring.vaultID
-            let key = try #require(try store.keyring.indexKey(locator: store.index.locator))
-            let record = try SealedDocument.seal(
-                members, key: key.secret, associatedData: SealedDocument.associatedData("network", "record", id.bytes))
+            let record = try store.index.recordKeys(db).seal(
+                members, for: SealedTable.network.recordData(store.keyring.vaultID.bytes))
             try db.execute(sql: "UPDATE network SET record = ?", arguments: [record.data])
         }
     }
@@ -156,7 +154,7 @@ struct NetworkRowTests {
     func large() throws {
         _ = try set("Bearer one")
         var members = try #require(try store.index.settings().network.members)
-        members["later"] = .string(String(repeating: "x", count: NetworkRow.maxBytes))
+        members["later"] = .string(String(repeating: "x", count: SealedTable.network.maxBytes))
         let error = #expect(throws: VaultError.self) {
             try store.changeSettings { [members] in $0.network.change(to: members) }
         }
@@ -253,7 +251,7 @@ struct NetworkRowTests {
         #expect(try reader.index.settings().networkSettings().proxy?.port == 3128)
         try reader.close()
         let owner = try vault.open()
-        #expect(try owner.index.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 5)
+        #expect(try owner.index.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 6)
         #expect(try owner.index.settings().networkSettings().proxy?.port == 3128)
         try owner.changeSettings { $0.setNetwork(try Self.network()) }
         #expect(try owner.index.settings().members["proxy"] == nil)

@@ -189,7 +189,7 @@ struct QueuedDownloadTests {
         #expect(try reader.index.queuedDownloads().downloads.isEmpty)
         try reader.close()
         let owner = try vault.open()
-        #expect(try owner.index.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 5)
+        #expect(try owner.index.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 6)
         try owner.write([try Self.download(1)], isDurable: true)
         #expect(try owner.index.queuedDownloads().downloads.count == 1)
         try owner.close()

@@ -165,7 +165,7 @@ struct ViewerRowTests {
         let viewer = try Self.viewer("Anna")
         try owner.write(viewer)
         #expect(try owner.index.viewers().viewers == [viewer])
-        #expect(try owner.index.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 5)
+        #expect(try owner.index.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 6)
         try owner.close()
     }
 }

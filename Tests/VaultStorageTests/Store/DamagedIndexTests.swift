@@ -105,7 +105,7 @@ struct DamagedIndexTests {
     func newerVersion() throws {
         let vault = try TemporaryVault()
         let queue = try DatabaseQueue(path: vault.folder + "/index.sqlite")
-        try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA user_version = 6") }
+        try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA user_version = 7") }
         try queue.close()
         #expect(Self.code { _ = try vault.open() } == .noVault)
     }

@@ -22,7 +22,7 @@ struct IndexConnectionTests {
         #expect(try pragma("foreign_keys") == "1")
         #expect(try pragma("temp_store") == "2", "temporary tables must stay in memory")
         #expect(try pragma("application_id") == "\(0x4D56_4C54)")
-        #expect(try pragma("user_version") == "5")
+        #expect(try pragma("user_version") == "6")
         // A write uses the same connection and must not change its settings.
         _ = try store.addMedia("film", length: 1)
         #expect(try pragma("synchronous") == "2")

@@ -305,7 +305,7 @@ struct PackTests {
         #expect(try files.count(in: reader) == 0)
         try reader.close()
         let owner = try vault.open()
-        #expect(try owner.index.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 5)
+        #expect(try owner.index.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 6)
         _ = try files.store(in: owner)
         try files.check(owner)
         try owner.close()

@@ -1,0 +1,99 @@
+import GRDB
+import VaultCrypto
+import VaultModel
+
+/// The form of a sealed record. Its length tells it.
+enum RecordForm: Hashable, Sendable {
+    /// Sealed under the record key of a generation, which the first four bytes name.
+    case generation(Int)
+    /// Sealed under the index key of the vault's locator, as format versions up to 5 did.
+    case former
+
+    /// The bytes of the generation's number.
+    static let prefixBytes = 4
+
+    /// Creates the form; nil if no record has it.
+    init?(_ sealed: [UInt8]) {
+        switch (sealed.count - SealedValue.overhead) % SealedDocument.step {
+        case 0: self = .former
+        case Self.prefixBytes:
+            self = .generation(Self.number(in: sealed))
+        default: return nil
+        }
+    }
+
+    /// Returns the number of the generation that the first bytes of a record name.
+    static func number(in sealed: [UInt8]) -> Int {
+        sealed.prefix(prefixBytes).reversed().reduce(0) { $0 << 8 | Int($1) }
+    }
+}
+
+/// Seals and opens the records of an index, within one piece of work on it.
+///
+/// Each is sealed under the key of a generation, so that it can be destroyed as the resource keys can: by rewrapping and
+/// retirement.
+final class RecordKeys {
+    private let keyring: Keyring
+    /// The locator under whose index key format versions up to 5 sealed records; nil if the vault's row names none.
+    private let locator: Int?
+    private var keys: [RecordForm: SharedKey?] = [:]
+
+    init(_ keyring: Keyring, locator: Int?) { (self.keyring, self.locator) = (keyring, locator) }
+
+    /// The keys for the records of a database.
+    convenience init(_ keyring: Keyring, of schema: String = "main", _ db: Database) throws {
+        self.init(keyring, locator: try VaultRow.locator(of: schema, db))
+    }
+
+    /// Seals a record under the current generation.
+    ///
+    /// - Parameter data: what it is bound to.
+    /// - Throws: ``VaultError`` with code `foreignKeyring` if the keyring has no key.
+    func seal(_ members: JSONObject, for data: [UInt8]) throws -> [UInt8] {
+        let generation = keyring.currentGeneration
+        guard let key = try key(.generation(generation)) else { throw Self.locked }
+        let prefix = Self.prefix(of: generation)
+        return try prefix + SealedDocument.seal(members, key: key.secret, associatedData: data + prefix)
+    }
+
+    /// Opens a record; nil if it does not open.
+    func open(_ sealed: [UInt8], for data: [UInt8]) throws -> JSONObject? {
+        guard let form = RecordForm(sealed), let key = try key(form) else { return nil }
+        switch form {
+        case .former: return SealedDocument.open(sealed, key: key.secret, associatedData: data)
+        case .generation:
+            let (prefix, value) = (sealed.prefix(RecordForm.prefixBytes), sealed.dropFirst(RecordForm.prefixBytes))
+            return SealedDocument.open(Array(value), key: key.secret, associatedData: data + prefix)
+        }
+    }
+
+    /// Returns the four bytes that name a generation.
+    static func prefix(of generation: Int) -> [UInt8] { LittleEndian.bytes(UInt32(truncatingIfNeeded: generation)) }
+
+    private func key(_ form: RecordForm) throws -> SharedKey? {
+        if let known = keys[form] { return known }
+        let key =
+            switch form {
+            case .generation(let number): try keyring.recordKey(generation: number)
+            case .former: try locator.flatMap { try keyring.formerRecordKey(locator: $0) }
+            }
+        keys[form] = .some(key)
+        return key
+    }
+
+    /// The error for a keyring that has no key for records.
+    static var locked: VaultError {
+        VaultError(.foreignKeyring, "the keyring lacks the key of this vault's records; use the newer keyring")
+    }
+}
+
+extension VaultIndex {
+    /// Returns the keys for the records of a database.
+    ///
+    /// - Throws: ``VaultError`` with code `foreignKeyring` if the keyring has none: what does not open is then not
+    ///   damaged.
+    func recordKeys(_ db: Database) throws -> RecordKeys {
+        guard keyring.hasRecordKeys else { throw RecordKeys.locked }
+        return try RecordKeys(keyring, db)
+    }
+}

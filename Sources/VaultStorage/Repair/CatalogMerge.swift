@@ -1,0 +1,262 @@
+import Foundation
+import GRDB
+import VaultCrypto
+import VaultModel
+
+/// Takes over from a catalog what a database does not open, or lacks although nobody erased it, if that catalog opens it.
+///
+/// It works in both directions: a new backup keeps what the former one alone still has, and an index gets back what only
+/// its backup has. Each resource and each record stands alone: one that cannot be copied leaves the others.
+struct CatalogMerge {
+    private let index: VaultIndex
+    /// The database that is mended. The catalog is attached to it, too.
+    private let db: Database
+    /// The catalog on a connection of its own.
+    private let catalog: Database
+    private let keys: RecordKeys
+    private let catalogKeys: RecordKeys
+    /// Whether each deletion since the catalog was written is known, so that what the database lacks was lost.
+    private let knowsErasures: Bool
+    /// Whether resources have the same ids in both.
+    private let hasSameLocator: Bool
+
+    /// The name under which the catalog is attached.
+    private static let schema = "former"
+
+    /// Takes over what is lost. Call it outside a transaction.
+    ///
+    /// - Parameters:
+    ///   - folder: that of the vault, whose `catalog.backup` is the catalog. Without one that can be read, nothing is
+    ///     lost.
+    ///   - db: the database that is mended.
+    ///   - erased: an SQL query for what was deleted on purpose: the columns of `erased`.
+    static func run(
+        fromBackupIn folder: String, into db: Database, erased: String, _ index: VaultIndex
+    ) throws -> Restored {
+        let path = folder + "/catalog.backup"
+        guard FileManager.default.fileExists(atPath: path) else { return Restored() }
+        do {
+            return try IndexDatabase.reading(backupIn: folder) { catalog in
+                try db.execute(sql: "ATTACH DATABASE ? AS \(schema)", arguments: [path])
+                defer { try? db.execute(sql: "DETACH DATABASE \(schema)") }
+                var taken = Restored()
+                try db.inTransaction(.immediate) {
+                    try SchemaCheck.require(
+                        IndexSchema.catalog, optional: IndexSchema.laterCatalog, of: schema, db)
+                    try db.execute(
+                        sql: """
+                            CREATE TEMP TABLE ordered (record TEXT, id BLOB, PRIMARY KEY (record, id)) WITHOUT ROWID;
+                            INSERT OR IGNORE INTO temp.ordered \(erased)
+                            """)
+                    let merge = try CatalogMerge(into: db, from: catalog, index)
+                    taken.resources = try merge.takeResources()
+                    taken.rows = try merge.takeParts() + merge.takeCovers()
+                    taken.records = try merge.takeRecords()
+                    try db.execute(sql: "DROP TABLE temp.ordered")
+                    return .commit
+                }
+                return taken
+            }
+        } catch let error as VaultError where [.integrity, .storage, .noVault].contains(error.code) {
+            // A backup that cannot be read has nothing that could be lost.
+            return Restored()
+        }
+    }
+
+    private init(into db: Database, from catalog: Database, _ index: VaultIndex) throws {
+        (self.index, self.db, self.catalog) = (index, db, catalog)
+        keys = try RecordKeys(index.keyring, db)
+        catalogKeys = try RecordKeys(index.keyring, of: Self.schema, db)
+        // Earlier versions noted no deletions.
+        hasSameLocator = try VaultRow.locator(db) == VaultRow.locator(of: Self.schema, db)
+        knowsErasures = try Int.fetchOne(catalog, sql: "PRAGMA user_version") ?? 0 >= 6
+    }
+
+    private func wasErased(_ record: String, _ id: Data) throws -> Bool {
+        let statement = try db.cachedStatement(sql: "SELECT 1 FROM temp.ordered WHERE record = ? AND id = ?")
+        return try Bool.fetchOne(statement, arguments: [record, id]) ?? false
+    }
+
+    // MARK: Resources
+
+    /// Takes over each resource whose keys, metadata or information differ, if the catalog alone opens it.
+    private func takeResources() throws -> Int {
+        guard hasSameLocator else { return 0 }
+        var count = 0
+        let ids = try Data.fetchAll(
+            db,
+            sql: """
+                SELECT id FROM (
+                    SELECT id FROM former.resource AS was WHERE NOT EXISTS (SELECT 1 FROM main.resource AS now
+                        WHERE now.id = was.id AND now.key = was.key AND now.metadata = was.metadata)
+                    UNION SELECT resource FROM former.resourceKey AS was
+                        WHERE NOT EXISTS (SELECT 1 FROM main.resourceKey AS now WHERE now.resource = was.resource
+                            AND now.number = was.number AND now.generation = was.generation
+                            AND now.wrapped = was.wrapped)
+                    UNION SELECT resource FROM former.representation AS was
+                        WHERE NOT EXISTS (SELECT 1 FROM main.representation AS now WHERE now.id = was.id
+                            AND now.resource = was.resource AND now.info = was.info)
+                ) AS lost WHERE typeof(id) = 'blob' AND length(id) = \(ResourceKind.byteCount)
+                    AND NOT EXISTS (SELECT 1 FROM former.resourceKey AS key WHERE key.resource = lost.id
+                        AND key.generation NOT IN (SELECT number FROM main.generation))
+                """)
+        for bytes in ids {
+            guard let id = ResourceID(bytes), (try? index.opens(id, db)) != true,
+                try knowsErasures || ResourceRow.exists(id, db), try !wasErased(ErasedRow.resource, bytes),
+                (try? index.opens(id, catalog)) == true
+            else { continue }
+            count += try take { try copyResource(bytes) }
+        }
+        return count
+    }
+
+    /// Copies the rows of a resource. The rows that segments belong to stay, because they hold bytes.
+    private func copyResource(_ id: Data) throws {
+        try db.execute(literal: "DELETE FROM main.resourceKey WHERE resource = \(id)")
+        try db.execute(
+            literal: """
+                INSERT INTO main.resource SELECT * FROM former.resource WHERE id = \(id)
+                ON CONFLICT (id) DO UPDATE SET key = excluded.key, metadata = excluded.metadata
+                """)
+        try db.execute(
+            literal: "INSERT INTO main.resourceKey SELECT * FROM former.resourceKey WHERE resource = \(id)")
+        try db.execute(
+            literal: """
+                INSERT INTO main.representation SELECT * FROM former.representation WHERE resource = \(id)
+                ON CONFLICT (id) DO UPDATE SET resource = excluded.resource, info = excluded.info
+                """)
+    }
+
+    /// Takes over each file of a pack whose row does not open, if the catalog's opens under the pack's key.
+    private func takeParts() throws -> Int {
+        guard knowsErasures, hasSameLocator else { return 0 }
+        var count = 0
+        let rows = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT id, pack FROM former.packedPart AS was
+                WHERE typeof(id) = 'blob' AND length(id) = 32 AND typeof(pack) = 'blob' AND length(pack) = 32
+                    AND NOT EXISTS (SELECT 1 FROM main.packedPart AS now
+                        WHERE now.id = was.id AND now.pack = was.pack AND now.entry = was.entry)
+                ORDER BY pack
+                """)
+        var pack: (id: ResourceID, key: SharedKey?)?
+        for row in rows {
+            guard let id = ResourceID(try row.column("id") as Data),
+                let packID = ResourceID(try row.column("pack") as Data),
+                try !wasErased(ErasedRow.packedPart, id.data + packID.data), try !ResourceRow.exists(id, db)
+            else { continue }
+            if pack?.id != packID { pack = (packID, try index.opened(packID, db)?.metadataKey) }
+            guard let key = pack?.key, try PackedPartRow.fetch(id, in: packID, db)?.open(under: key.secret) == nil,
+                let former = try PackedPartRow.fetch(id, in: packID, catalog), former.open(under: key.secret) != nil
+            else { continue }
+            count += try take { try former.insert(db) }
+        }
+        return count
+    }
+
+    /// Takes over each cover that the metadata of its resource name and the database does not open.
+    private func takeCovers() throws -> Int {
+        guard try CoverRow.hasTable(of: Self.schema, db), try CoverRow.hasTable(db) else { return 0 }
+        var count = 0
+        let ids = try Data.fetchAll(
+            db,
+            sql: """
+                SELECT DISTINCT resource FROM former.cover AS was
+                WHERE typeof(resource) = 'blob' AND length(resource) = 32 AND NOT EXISTS (
+                    SELECT 1 FROM main.cover AS now WHERE now.resource = was.resource AND now.picture = was.picture)
+                """)
+        for id in ids.compactMap({ ResourceID($0) }) {
+            guard let opened = try index.opened(id, db), let tag = opened.metadata.cover,
+                try CoverRow.fetch(tag, of: id, under: opened.metadataKey.secret, db) == nil,
+                let picture = try CoverRow.fetch(tag, of: id, under: opened.metadataKey.secret, catalog)
+            else { continue }
+            count += try take { try CoverRow.write(picture, tag, of: id, under: opened.metadataKey.secret, db) }
+        }
+        return count
+    }
+
+    // MARK: Records
+
+    /// Takes over each record that does not open, if the catalog's opens.
+    private func takeRecords() throws -> Int {
+        var (count, tookSettings) = (0, false)
+        for table in SealedTable.all where try isComparable(table) {
+            let ids = try Data.fetchAll(
+                db,
+                sql: """
+                    SELECT was.id FROM former.\(table.name) AS was LEFT JOIN main.\(table.name) AS now ON now.id = was.id
+                    WHERE \(table.isPossible(of: "was")) AND now.\(table.column) IS NOT was.\(table.column)
+                    """)
+            for id in ids {
+                // The settings and the row of the network are valid together alone.
+                let isBound = tookSettings && table.name == SealedTable.network.name
+                guard try isBound || isLost(id, table),
+                    case .members(let members) = try table.content(of: id.array, catalogKeys, in: Self.schema, db),
+                    try !table.isOfResource || ResourceID(id).map({ try ResourceRow.exists($0, db) }) ?? false
+                else { continue }
+                let sealed = try table.seal(members, of: id.array, keys)
+                let taken = try take { try table.restore(sealed, of: id.array, db) }
+                count += taken
+                if table.name == SealedTable.settings.name, taken > 0 { tookSettings = true }
+            }
+        }
+        return count
+    }
+
+    private func isComparable(_ table: SealedTable) throws -> Bool {
+        try table.exists(in: Self.schema, db) && table.exists(db) && (hasSameLocator || !table.isOfResource)
+    }
+
+    /// Returns whether a record does not open in the database, and nobody deleted it.
+    private func isLost(_ id: Data, _ table: SealedTable) throws -> Bool {
+        switch try table.content(of: id.array, keys, db) {
+        case .members: false
+        case .unreadable: try !wasErased(table.name, id)
+        case .missing: try knowsErasures && !wasErased(table.name, id)
+        }
+    }
+
+    /// Makes a change by itself; one that fails leaves everything as it was.
+    ///
+    /// - Returns: the number of changes: one or none.
+    private func take(_ change: () throws -> Void) throws -> Int {
+        do {
+            try db.inSavepoint {
+                try change()
+                return .commit
+            }
+            return 1
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+            // Its generation is gone, or what it belongs to.
+            return 0
+        }
+    }
+}
+
+/// What came back from a catalog.
+package struct Restored: Hashable, Sendable {
+    package var resources = 0
+    /// Rows of files in packs, and of covers.
+    package var rows = 0
+    package var records = 0
+
+    package var total: Int { resources + rows + records }
+}
+
+extension VaultStore {
+    /// Brings back what the index does not open and `catalog.backup` does.
+    ///
+    /// A backup that does not open has nothing to bring back.
+    package func restoreFromBackup() throws -> Restored {
+        guard isOwner, keyring.hasRecordKeys else { return Restored() }
+        let restored = try withDiskSpace(orReserve: true) { [folder] in
+            try index.database.withoutTransaction { db in
+                try CatalogMerge.run(
+                    fromBackupIn: folder, into: db, erased: "SELECT record, id FROM main.erased", index)
+            }
+        }
+        if restored.total > 0 { noteChange(restored.total) }
+        return restored
+    }
+}

@@ -1,0 +1,169 @@
+import Foundation
+import GRDB
+import Testing
+import VaultCrypto
+import VaultModel
+import VaultTestSupport
+
+@testable import VaultStorage
+
+@Suite("Records of every kind are sealed under generations, and destroyed with them")
+struct RecordKeyTests {
+    private let vault: TemporaryVault
+    private let store: VaultStore
+    private let former: Keyring
+
+    init() throws {
+        vault = try TemporaryVault()
+        store = try vault.open()
+        try EveryRecord.write(to: store)
+        former = try TemporaryVault.unlock(vault.keyringFile)
+    }
+
+    @Test("A keyring of the time before opens nothing that is there after its generation was destroyed")
+    func retired() throws {
+        for kind in EveryRecord.kinds {
+            #expect(try EveryRecord.opened(kind, in: store, by: former) > 0, "premise: \(kind)")
+        }
+        #expect(try store.replaceGenerations(noting: vault.log(of: store)) == [])
+        try store.changeSettings { $0.mode = .online }
+        for kind in EveryRecord.kinds {
+            #expect(try EveryRecord.opened(kind, in: store, by: former) == 0, "\(kind)")
+            #expect(try EveryRecord.opened(kind, in: store, by: vault.keyring) > 0, "\(kind)")
+        }
+        try store.close()
+    }
+
+    @Test("A new root key destroys the generations of the records, too")
+    func newRoot() throws {
+        let log = vault.log(of: store)
+        _ = try store.renewRoot(
+            openedBy: [SharedSecret(try TestKeyring.secret())], droppingOthers: false, noting: log)
+        #expect(try store.finishReplacingGenerations(noting: log) == [])
+        try store.retire(1, noting: log)
+        for kind in EveryRecord.kinds { #expect(try EveryRecord.opened(kind, in: store, by: former) == 0, "\(kind)") }
+        try store.close()
+    }
+
+    @Test("No record of a destroyed generation is left in the folder")
+    func traces() throws {
+        try store.backUpCatalog()
+        let old = try EveryRecord.kinds.flatMap { kind in
+            try store.index.read { try EveryRecord.rows(kind, $0).map(\.sealed) }
+        }
+        #expect(try Traces.count(of: old, below: vault.folder) > 0, "the search must find existing records")
+        #expect(try store.replaceGenerations(noting: vault.log(of: store)) == [])
+        #expect(try Traces.count(of: old, below: vault.folder) == 0)
+        try store.close()
+    }
+
+    @Test("A generation is not destroyed while a record of any kind needs it", arguments: EveryRecord.kinds)
+    func needed(kind: String) throws {
+        let log = vault.log(of: store)
+        let table = try EveryRecord.table(kind)
+        let old = try #require(try store.index.read { try EveryRecord.rows(kind, $0) }.first)
+        _ = try store.addGeneration(noting: log)
+        var rewrap = try store.rewrap()
+        while try rewrap.step() {}
+        try store.finishRewrap()
+        try store.index.write { try table.replace(old.sealed, of: old.id, $0) }
+        let refusal = #expect(throws: VaultError.self) { try store.retire(1, noting: log) }
+        #expect(refusal?.code == .inUse && refusal?.message.contains("seals 1 record;") == true)
+        #expect(store.keyring.activeGenerations == [1, 2])
+        try store.close()
+    }
+
+    @Test("A record does not open for another kind, id or generation")
+    func bound() throws {
+        _ = try store.addGeneration(noting: vault.log(of: store))
+        try store.index.read { db in
+            let keys = try RecordKeys(vault.keyring, db)
+            for table in SealedTable.all {
+                let row = try #require(try EveryRecord.rows(table.name, db).first)
+                #expect(try table.open(row.sealed, of: row.id, keys) != nil, "premise")
+                for other in SealedTable.all where other.name != table.name {
+                    #expect(try keys.open(row.sealed, for: other.recordData(row.id)) == nil)
+                }
+                #expect(try keys.open(row.sealed, for: table.recordData(Array(row.id.reversed()))) == nil)
+                let renamed = RecordKeys.prefix(of: 2) + row.sealed.dropFirst(RecordForm.prefixBytes)
+                #expect(try keys.open(renamed, for: table.recordData(row.id)) == nil)
+            }
+        }
+        try store.close()
+    }
+
+    @Test("A vault of the version before opens to read, and its next owner seals every record anew")
+    func migration() throws {
+        try store.close()
+        try EveryRecord.makeFormer(vault)
+        let reader = try vault.open(.reader)
+        for kind in EveryRecord.kinds {
+            #expect(try EveryRecord.opened(kind, in: reader, by: vault.keyring) > 0, "\(kind)")
+        }
+        try reader.close()
+        let owner = try vault.open()
+        for kind in EveryRecord.kinds {
+            let forms = try owner.index.read { try EveryRecord.rows(kind, $0).map { RecordForm($0.sealed) } }
+            #expect(!forms.isEmpty && forms.allSatisfy { $0 == .generation(1) }, "\(kind)")
+            #expect(try EveryRecord.opened(kind, in: owner, by: vault.keyring) == forms.count, "\(kind)")
+        }
+        #expect(try owner.index.read { try PendingMigration.isDue($0) } == false)
+        #expect(try owner.index.unreadableRecords().isEmpty)
+        try owner.close()
+    }
+
+    @Test("An interrupted migration goes on with the next owner")
+    func interruptedMigration() throws {
+        let rows = try store.index.read { try EveryRecord.rows("viewer", $0) }
+        try store.close()
+        try EveryRecord.makeFormer(vault)
+        let former = try vault.open(.reader).index.read { try EveryRecord.rows("viewer", $0) }
+        let owner = try vault.open()
+        // As the index is after a crash in between.
+        try owner.index.write { db in
+            try SealedTable.viewers.replace(former[0].sealed, of: rows[0].id, db)
+            try PendingMigration.record(db)
+        }
+        try owner.close()
+        let next = try vault.open()
+        #expect(
+            try next.index.read { try EveryRecord.rows("viewer", $0) }.map { RecordForm($0.sealed) } == [.generation(1)]
+        )
+        try next.close()
+    }
+
+    @Test("Once a generation was destroyed, a record in the former form does not open any more")
+    func slippedIn() throws {
+        try store.close()
+        try EveryRecord.makeFormer(vault)
+        let slipped = try vault.open(.reader).index.read { try EveryRecord.rows("viewer", $0) }
+        let owner = try vault.open()
+        let table = SealedTable.viewers
+        try owner.index.write { try table.replace(slipped[0].sealed, of: slipped[0].id, $0) }
+        #expect(try owner.index.viewers().viewers.count == 1, "premise")
+        #expect(try owner.replaceGenerations(noting: vault.log(of: owner)) == [])
+        try owner.index.write { try table.replace(slipped[0].sealed, of: slipped[0].id, $0) }
+        #expect(try owner.index.viewers().viewers.isEmpty)
+        #expect(try owner.index.viewers().unreadable == 1)
+        try owner.close()
+    }
+
+    @Test("A copy of the folder that is older than the keys says so, and nothing of it is removed")
+    func olderCopy() throws {
+        try store.close()
+        let copy = vault.above.path + "-copy"
+        defer { try? TemporaryFolder.remove(copy) }
+        try FileManager.default.copyItem(atPath: vault.folder, toPath: copy)
+        let owner = try vault.open()
+        #expect(try owner.replaceGenerations(noting: vault.log(of: owner)) == [])
+        try owner.close()
+        for access in [VaultStore.Access.owner, .reader] {
+            let error = #expect(throws: VaultError.self) {
+                try VaultStore.open(at: copy, keyring: vault.keyring, access: access)
+            }
+            #expect(error?.code == .foreignKeyring)
+            #expect(error?.message.contains("this copy of the vault is older than its keys: generation 1") == true)
+        }
+        try VaultStore.open(at: copy, keyring: former, access: .owner).close()
+    }
+}

@@ -1,0 +1,163 @@
+import Foundation
+import GRDB
+import Testing
+import VaultCrypto
+import VaultModel
+import VaultTestSupport
+
+@testable import VaultStorage
+
+@Suite("What the index has lost comes back from the backup, which never gets worse")
+struct LostRecordTests {
+    /// What happens to a row.
+    enum Damage: String, CaseIterable, CustomTestStringConvertible {
+        case flipped, empty, null, lost
+        var testDescription: String { rawValue }
+    }
+
+    /// A kind of record, and what happens to its rows.
+    struct Case: CustomTestStringConvertible {
+        let kind: String
+        let damage: Damage
+        var testDescription: String { "\(kind) \(damage.rawValue)" }
+
+        static let all = EveryRecord.kinds.flatMap { kind in
+            Damage.allCases.map { Case(kind: kind, damage: $0) }.filter { kind != "vault" || $0.damage != .lost }
+        }
+    }
+
+    private let vault: TemporaryVault
+    private let store: VaultStore
+    private let film: ResourceID
+
+    init() throws {
+        vault = try TemporaryVault()
+        store = try vault.open()
+        film = try EveryRecord.write(to: store)
+        try store.backUpCatalog()
+    }
+
+    private func spoil(_ table: String, _ column: String, _ damage: Damage) throws {
+        try store.index.database.withoutTransaction { db in
+            try db.execute(sql: "PRAGMA ignore_check_constraints = ON; PRAGMA foreign_keys = OFF")
+            let sql =
+                switch damage {
+                case .flipped:
+                    "UPDATE \(table) SET \(column) = substr(\(column), 1, 30) || x'0000' || substr(\(column), 33)"
+                case .empty: "UPDATE \(table) SET \(column) = x''"
+                case .null: "UPDATE \(table) SET \(column) = zeroblob(7)"
+                case .lost: "DELETE FROM \(table)"
+                }
+            try db.execute(sql: sql)
+            try db.execute(sql: "PRAGMA ignore_check_constraints = OFF; PRAGMA foreign_keys = ON")
+        }
+    }
+
+    @Test("A record of any kind survives damage, other changes and new backups, and comes back", arguments: Case.all)
+    func record(example: Case) throws {
+        let table = try EveryRecord.table(example.kind)
+        let before = try EveryRecord.opened(example.kind, in: store, by: vault.keyring)
+        try spoil(table.name, table.column, example.damage)
+        #expect(try EveryRecord.opened(example.kind, in: store, by: vault.keyring) == 0, "premise")
+        if example.kind != "vault", example.damage != .lost {
+            #expect(try store.index.unreadableRecords().map(\.count) == [before])
+            #expect(try store.index.isSound() == false)
+        }
+        for name in ["other", "third"] {
+            _ = try store.addMedia(name, length: 10)
+            try store.backUpCatalog()
+        }
+        let restored = try store.restoreFromBackup()
+        #expect(restored.records >= before && restored.resources == 0)
+        #expect(try EveryRecord.opened(example.kind, in: store, by: vault.keyring) == before)
+        #expect(try store.index.unreadableRecords().isEmpty)
+        _ = try store.index.settings().networkSettings()
+        try store.close()
+    }
+
+    @Test(
+        "A title survives damage to any of its rows, other changes and new backups, and comes back",
+        arguments: [("resource", "metadata"), ("resourceKey", "wrapped"), ("representation", "info")],
+        Damage.allCases)
+    func title(place: (table: String, column: String), damage: Damage) throws {
+        try spoil(place.table, place.column, damage)
+        for number in 0..<2 {
+            _ = try store.addMedia("other \(number)", length: 10)
+            try store.backUpCatalog()
+        }
+        #expect(try store.index.read { (try? store.index.opens(film, $0)) != true }, "premise")
+        #expect(try store.restoreFromBackup().resources == 1)
+        #expect(try store.index.read { try store.index.opens(film, $0) })
+        try store.close()
+    }
+
+    @Test("What was deleted on purpose does not come back, whatever the backup still has")
+    func erased() throws {
+        let viewers = try store.index.viewers()
+        let viewer = try #require(viewers.viewers.first)
+        try store.remove(viewer.id, changing: viewers.shares.mapValues { TitleShare(title: $0.title, viewers: []) })
+        let grants = try store.grants().grants.map(\.id)
+        try store.index.removeGrants(grants, withUnreadable: false)
+        try store.removeDownloads(store.index.queuedDownloads().downloads.map(\.id), isForgotten: true)
+        try store.removeSubscriptions(store.index.subscriptions().subscriptions.map(\.id))
+        _ = try store.index.remove(film)
+        #expect(try store.restoreFromBackup() == Restored())
+        try store.backUpCatalog()
+        #expect(try store.index.read { try ErasedRow.last(of: "main", $0) } == 0)
+        #expect(try store.restoreFromBackup() == Restored())
+        #expect(try store.index.viewers().viewers.isEmpty && store.grants().grants.isEmpty)
+        #expect(try store.index.hasResource(film) == false)
+        try store.close()
+    }
+
+    @Test("A destroyed generation takes nothing with it that the backup alone still opens")
+    func retirementOfOthers() throws {
+        let other = try store.addMedia("other", length: 10)
+        try store.backUpCatalog()
+        try store.index.write { db in
+            try db.execute(
+                sql: "UPDATE resource SET metadata = zeroblob(284) WHERE id = ?", arguments: [film.data])
+        }
+        try spoil("viewer", "record", .flipped)
+        _ = try store.shred(other.id, isQuick: false, noting: vault.log(of: store))
+        #expect(try store.finishShreds(noting: vault.log(of: store)) == [])
+        #expect(store.keyring.activeGenerations == [2])
+        #expect(try store.index.read { try store.index.opens(film, $0) })
+        #expect(try store.index.viewers().viewers.count == 1)
+        try store.close()
+    }
+
+    @Test("A backup of the version before brings back what does not open, and nothing that is missing")
+    func formerBackup() throws {
+        try store.close()
+        try EveryRecord.makeFormer(vault)
+        let backup = vault.folder + "/catalog.backup"
+        let kept = try Data(contentsOf: URL(filePath: backup))
+        let owner = try vault.open()
+        try owner.index.write { db in
+            try db.execute(sql: "DELETE FROM subscription; UPDATE viewer SET record = x''; DELETE FROM erased")
+        }
+        try kept.write(to: URL(filePath: backup))
+        #expect(try owner.restoreFromBackup().records == 1)
+        #expect(try owner.index.viewers().viewers.count == 1)
+        #expect(try owner.index.subscriptions().subscriptions.isEmpty)
+        try owner.close()
+    }
+
+    @Test("A pipe or a link in the place of the backup holds nothing up")
+    func pipe() throws {
+        let backup = vault.folder + "/catalog.backup"
+        try FileManager.default.removeItem(atPath: backup)
+        let isMade = unsafe mkfifo(backup, 0o600) == 0  // The call copies the path.
+        #expect(isMade)
+        #expect(try store.restoreFromBackup() == Restored())
+        _ = try store.addMedia("other", length: 10)
+        try store.backUpCatalog()
+        #expect(try CatalogBackupTests.resourceCount(backup) == 2)
+        try FileManager.default.removeItem(atPath: backup)
+        try FileManager.default.createSymbolicLink(atPath: backup, withDestinationPath: vault.keyringFile)
+        try store.backUpCatalog()
+        #expect(try CatalogBackupTests.resourceCount(backup) == 2)
+        try store.close()
+    }
+}
