@@ -139,16 +139,22 @@ struct SealedTable: Sendable {
         return count < limit ? nil : last
     }
 
-    /// Opens all rows.
+    private static let pageSize = 1000
+
+    /// Opens all rows, up to about as many as writers write.
     ///
     /// - Returns: the number of rows that are not what a writer writes.
     func open(_ keys: RecordKeys, _ db: Database, _ body: ([UInt8], JSONObject) throws -> Bool) throws -> Int {
         let count = try rowCount(db)
         var opened = 0
-        _ = try open(after: Data(), limit: maxCount, keys, db) { id, members in
-            let isRecord = try body(id, members)
-            if isRecord { opened += 1 }
-            return isRecord
+        var last: Data? = Data()
+        // Rows that do not open must not hide those that do.
+        while let after = last, opened < maxCount {
+            last = try open(after: after, limit: Self.pageSize, keys, db) { id, members in
+                let isRecord = try body(id, members)
+                if isRecord { opened += 1 }
+                return isRecord
+            }
         }
         return count - opened
     }

@@ -241,6 +241,8 @@ extension VaultIndex {
             if try CoverRow.hasTable(db) { try db.execute(sql: "DELETE FROM cover") }
             try db.execute(sql: "DELETE FROM representation; DELETE FROM resourceKey; DELETE FROM resource")
             for table in SealedTable.own { try table.deleteAll(db) }
+            // No backup is left that could bring anything back.
+            try db.execute(sql: "DELETE FROM erased")
             try PendingErasure.record(db)
             return count
         }

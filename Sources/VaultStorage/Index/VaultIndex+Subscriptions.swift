@@ -35,11 +35,10 @@ extension VaultIndex {
     /// Deletes all subscriptions durably, also the rows that do not open; copies of them are erased, too.
     package func removeAllSubscriptions() throws { try write { db in try SealedTable.subscriptions.deleteAll(db) } }
 
-    /// Gives the titles of subscriptions other ids.
+    /// Gives the titles of subscriptions other ids, and lets their feeds be read again.
     ///
     /// - Parameter titles: the titles of the download queue that have another id under a new locator.
     func renameSubscriptions(_ titles: [TitleID: TitleID], _ db: Database) throws {
-        guard !titles.isEmpty else { return }
         let keys = try recordKeys(db)
         var found: [Subscription] = []
         _ = try SealedTable.subscriptions.open(keys, db) { id, members in

@@ -40,7 +40,7 @@ struct CatalogMerge {
                 try db.execute(sql: "ATTACH DATABASE ? AS \(schema)", arguments: [path])
                 defer { try? db.execute(sql: "DETACH DATABASE \(schema)") }
                 var taken = Restored()
-                try db.inTransaction(.immediate) {
+                try db.inTransaction(.deferred) {
                     try SchemaCheck.require(
                         IndexSchema.catalog, optional: IndexSchema.laterCatalog, of: schema, db)
                     try db.execute(
@@ -97,6 +97,9 @@ struct CatalogMerge {
                         WHERE NOT EXISTS (SELECT 1 FROM main.representation AS now WHERE now.id = was.id
                             AND now.resource = was.resource AND now.info = was.info)
                 ) AS lost WHERE typeof(id) = 'blob' AND length(id) = \(ResourceKind.byteCount)
+                    AND NOT EXISTS (SELECT 1 FROM former.representation AS was JOIN main.representation AS now
+                        ON now.id = was.id WHERE was.resource = lost.id AND now.resource <> lost.id
+                            AND now.resource IN (SELECT id FROM main.resource))
                     AND NOT EXISTS (SELECT 1 FROM former.resourceKey AS key WHERE key.resource = lost.id
                         AND key.generation NOT IN (SELECT number FROM main.generation))
                 """)

@@ -20,6 +20,7 @@ struct DestructionTests {
             }
             try db.execute(
                 sql: """
+                    INSERT INTO erased VALUES ('viewer', zeroblob(16));
                     INSERT INTO part SELECT id, id FROM resource;
                     INSERT INTO share SELECT id, x'00' FROM resource;
                     INSERT INTO packedPart SELECT zeroblob(32), id, x'00' FROM resource;

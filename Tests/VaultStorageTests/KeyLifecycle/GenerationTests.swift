@@ -124,6 +124,7 @@ struct GenerationTests {
     @Test("Retiring a generation inside a retired range changes nothing, and an unknown one is refused")
     func folded() throws {
         let vault = try TemporaryVault()
+        let store = try vault.open()
         let place = vault.keyringPlace()
         try vault.keyring.change(reading: place.read, writing: place.write) { edit in
             for number in 1...200 {
@@ -131,7 +132,6 @@ struct GenerationTests {
                 try edit.retireGeneration(number)
             }
         }
-        let store = try vault.open()
         try #require(store.keyring.foldedGenerations.contains { $0.contains(1) })
         let revision = store.keyring.revision
         try store.retire(1, noting: vault.log(of: store))
@@ -210,6 +210,8 @@ struct GenerationTests {
         store = try VaultStore.open(at: vault.folder, keyring: keyring, access: .owner)
         #expect(try store.index.generations().all == [1, 2])
         _ = try Self.fill(store, 0..<1)
+        var rewrap = try store.rewrap()
+        while try rewrap.step() {}
         // Simulates a power loss after the index removed a generation that the keyring still has.
         try store.index.removeGeneration(1)
         // A receipt raises the keyring's revision, but does not make the generation new.
@@ -230,6 +232,8 @@ struct GenerationTests {
         let old = try KeyringReader.unlock(try vault.keyringPlace().read(), with: TestKeyring.secret())
         try log.note(.rewrap)
         try #require(store.keyring.revision > old.revision)
+        var rewrap = try store.rewrap()
+        while try rewrap.step() {}
         // Simulates a power loss after the index removed the generation and before the keyring did.
         try store.index.removeGeneration(1)
         try store.close()
