@@ -4,7 +4,7 @@
     read_vault.py VAULT KEYRING (--key-file F | --passphrase-file F | --key-command C | --credential F)
                   [--list] [--extract NAME OUT]
 
-Prints one JSON object: `vault`, `grants` (tokens and named links), `resources` (with the held ranges and the SHA-256 of
+Prints one JSON object: `vault`, `grants` (tokens, named links and sessions), `resources` (with the held ranges and the SHA-256 of
 each one's plaintext and of its cover), `downloads` (the queue in its order, with the names of request fields but not their values),
 `subscriptions` (with the ids of their titles), `damage` (each deviation of the vault from the format, one sentence
 each) and `notices` (missing segment folders, files without a row, modes). With --extract, NAME (a URL, or `content-id:` and an id) is written to OUT, with its gaps as holes. Every

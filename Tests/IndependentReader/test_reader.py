@@ -206,6 +206,29 @@ class GoldenVault(unittest.TestCase):
         self.assertEqual(printed["downloads"][1]["fields"], ["Cookie"])
         self.assertNotIn("value-of-the-cookie", json.dumps(printed))
 
+    def grant(self, record):
+        """Adds the tables of version 3, and a row of a token, named links or a session."""
+        self.queue()
+        with open(self.path("keyring.json"), "rb") as file:
+            keys = keyring.unlock_keys(keyring.read(file.read()), golden.KEY_FILE)
+        id = bytes([8]) * 16
+        self.sql("INSERT INTO accessGrant VALUES (?, ?)", id, sealed.seal_value(
+            derivation.index_key(keys.locators[1]), sealed.record_associated("accessGrant", id), sealed.padded(record)))
+
+    SESSION = {"kind": "session", "name": "Firefox", "created": 7, "used": 300, "expires": 604_807, "era": "AAAA"}
+
+    def test_sessions_are_read(self):
+        for more in ({}, {"viewer": "09" * 16}, {"token": "09" * 16}):
+            golden.make(self.folder)
+            self.grant(self.SESSION | more)
+            code, printed = self.read()
+            self.assertEqual((code, printed["damage"]), (0, []))
+            self.assertEqual(printed["grants"], [{"id": "08" * 16, **self.SESSION, **more}])
+
+    def test_a_session_of_no_viewer_is_damage(self):
+        self.grant(self.SESSION | {"viewer": "Anna"})
+        self.assert_damage("viewer")
+
     def set_network(self, record, revision, **members):
         """Adds the tables of the latest version, and the row of the network settings; None for none."""
         self.queue()

@@ -56,6 +56,10 @@ def is_title_id(text):
     return isinstance(text, str) and re.fullmatch("[a-z2-7]{8}", text) is not None
 
 
+def is_id(text):
+    return isinstance(text, str) and re.fullmatch("[0-9a-f]{32}", text) is not None
+
+
 def is_tag(text):
     return isinstance(text, str) and re.fullmatch("[0-9a-f]{16}", text) is not None
 
@@ -151,17 +155,21 @@ class Contents:
         return network
 
     def _read_grant(self, row):
-        """Returns the record of a token or of named links; None if it does not open."""
+        """Returns the record of a token, of named links or of a session; None if it does not open."""
         record = self._open_record(row, "accessGrant", "grant")
         if record is None:
             return None
         what = f"the record of grant {row['id'].hex()}"
         self._members(record, what, {"kind": str, "created": int, "era": str},
                       {"name": str, "expires": int, "used": int})
-        kinds = {"token": {"scope": str}, "links": {"url": str, "count": int}}
+        kinds = {"token": {"scope": str}, "links": {"url": str, "count": int}, "session": {"expires": int}}
         self._members(record, what, kinds.get(record.get("kind"), {}), {})
         if record.get("kind") not in kinds:
             self._fault(f"The kind of {what} is unknown.")
+        if record.get("kind") == "session":
+            for member in ("viewer", "token"):
+                if record.get(member) is not None and not is_id(record[member]):
+                    self._fault(f"The member {member} of {what} is no id.")
         return record
 
     def _read_generations(self):
