@@ -114,10 +114,10 @@ class Keyring(unittest.TestCase):
 
     def test_both_slots_open(self):
         phrase = unlock.Passphrase.from_file(golden_plan.PASSPHRASE_AS_TYPED.encode())
-        for way in (golden.KEY_FILE, phrase):
+        for way in (golden.FIRST.key_file, phrase):
             keys = keyring.unlock_keys(keyring.read(self.data), way)
-            self.assertEqual((keys.locators[1], keys.generations), (golden.LOCATOR, golden.GENERATIONS))
-            self.assertEqual((keys.token, keys.receipt), (golden.TOKEN, golden.RECEIPT))
+            self.assertEqual((keys.locators[1], keys.generations), (golden.FIRST.locator, golden.FIRST.generations))
+            self.assertEqual((keys.token, keys.receipt), (golden.FIRST.token, golden.FIRST.receipt))
 
     def test_one_form_of_a_passphrase(self):
         typed = golden_plan.PASSPHRASE_AS_TYPED
@@ -126,11 +126,11 @@ class Keyring(unittest.TestCase):
         self.assertNotEqual(unlock.Passphrase.from_file(b"a\n\n").text, unlock.Passphrase.from_file(b"a\n").text)
 
     def test_unknown_members_are_covered(self):
-        self.assertEqual(self.data, keyring.finished(self.members, golden.ROOT))
+        self.assertEqual(self.data, keyring.finished(self.members, golden.FIRST.root))
         more = self.members | {"later": {"b": [1, None], "a": "é/"}}
-        keyring.unlock_keys(keyring.read(keyring.finished(more, golden.ROOT)), golden.KEY_FILE)
+        keyring.unlock_keys(keyring.read(keyring.finished(more, golden.FIRST.root)), golden.FIRST.key_file)
         with self.assertRaises(TamperedKeyring):
-            keyring.unlock_keys(keyring.read(self.changed(later=1)), golden.KEY_FILE)
+            keyring.unlock_keys(keyring.read(self.changed(later=1)), golden.FIRST.key_file)
 
     def test_errors_in_order(self):
         for data in (b"", b"[]", b"{}", self.data[:-1], self.changed(format="mediavault-keyring/2")):
@@ -146,12 +146,12 @@ class Keyring(unittest.TestCase):
                 keyring.read(data)
         with self.assertRaises(WrongKey):
             keyring.unlock_keys(self.members, bytes(32))
-        keys = keyring.unlock_keys(self.members, golden.KEY_FILE)
+        keys = keyring.unlock_keys(self.members, golden.FIRST.key_file)
         with self.assertRaises(OtherVaultsKeyring):
             keyring.check_belongs(keys, bytes(16), 1)
         with self.assertRaises(OlderKeyring):
-            keyring.check_belongs(keys, golden.VAULT_ID, 5)
-        keyring.check_belongs(keys, golden.VAULT_ID, 4)
+            keyring.check_belongs(keys, golden.FIRST.vault_id, 5)
+        keyring.check_belongs(keys, golden.FIRST.vault_id, 4)
 
     def test_folded_generations(self):
         numbers = [row["number"] for row in self.members["generations"]]
@@ -159,11 +159,11 @@ class Keyring(unittest.TestCase):
 
         def ranges(*pairs):
             rows = [{"first": first, "last": last, "backups": 0} for first, last in pairs]
-            return keyring.finished(self.members | {"retired": rows}, golden.ROOT)
+            return keyring.finished(self.members | {"retired": rows}, golden.FIRST.root)
 
         for data in (ranges(), ranges((after, after)), ranges((after + 2, 2**32 - 1), (after, after + 1))):
-            keys = keyring.unlock_keys(keyring.read(data), golden.KEY_FILE)
-            self.assertEqual(keys.generations, golden.GENERATIONS)
+            keys = keyring.unlock_keys(keyring.read(data), golden.FIRST.key_file)
+            self.assertEqual(keys.generations, golden.FIRST.generations)
         for data in (ranges((after + 1, after)), ranges((0, 0)), ranges((after, 2**32)),
                      ranges((after, after + 2), (after + 2, after + 3)), ranges((1, after)),
                      self.changed(retired={}), self.changed(retired=[{"first": after, "last": after}])):
@@ -184,10 +184,11 @@ class Keyring(unittest.TestCase):
         first, second, third = self.members["generations"]
         swapped = [first | {"key": second["key"]}, second | {"key": first["key"]}, third]
         with self.assertRaises(TamperedKeyring):
-            keyring.unlock_keys(keyring.read(self.changed(generations=swapped)), golden.KEY_FILE)
+            keyring.unlock_keys(keyring.read(self.changed(generations=swapped)), golden.FIRST.key_file)
         with self.assertRaises(TamperedKeyring):
-            keyring.unlock_keys(json.loads(keyring.finished(self.members | {"generations": swapped}, golden.ROOT)),
-                                golden.KEY_FILE)
+            keyring.unlock_keys(
+                json.loads(keyring.finished(self.members | {"generations": swapped}, golden.FIRST.root)),
+                golden.FIRST.key_file)
 
     def test_key_files_and_commands(self):
         for text in (KEY, KEY.hex().encode(), KEY.hex().encode() + b"\n", base64.b64encode(KEY) + b"\n"):
