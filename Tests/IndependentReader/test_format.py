@@ -2,18 +2,22 @@
 
 import base64
 import json
+import os
+import re
 import unicodedata
 import unittest
 
 import golden_plan
 import make_golden_vault as golden
-from vaultformat import cache_key, canonical_json, derivation, keyring, sealed, sodium, token, unlock
+from vaultformat import cache_key, canonical_json, derivation, keyring, records, sealed, sodium, token, unlock
 from vaultformat.contents import Resource
 from vaultformat.errors import (DamagedKeyring, FormatError, NotAKeyring, OlderKeyring, OtherVaultsKeyring,
                                 TamperedKeyring, Unopenable, WrongKey)
 from vaultformat.segment import BLOCKS_AT, ForeignHeader, Segment, from_file, make_file, open_block, segment_key
 
 KEY = bytes(range(32))
+ARTICLE = os.path.join(os.path.dirname(__file__), os.pardir, os.pardir, "Sources", "MediaVault", "MediaVault.docc",
+                       "Format.md")
 
 
 def plaintext_of(key, segment, data):
@@ -46,6 +50,24 @@ class Vectors(unittest.TestCase):
         self.assertEqual(token.text(KEY, 1, grant, "metrics", 2_000_000_000),
                          "mvt_EREREREREREREREREREREarvqpi5EO1r3fSDeBCZQ5DHtaFHagi54UyqUFk0OHCl")
         self.assertEqual(token.era(KEY, 1).hex(), "0a553b6c91c7e2e003c692d14ea650c2")
+
+    def test_record(self):
+        self.assertEqual(derivation.record_key(KEY).hex(),
+                         "893373afba1ae19b4cb8ff7597a751b07e070655c98d3479600471047123f1b2")
+        nonce, vault, resource = bytes(range(12)), bytes(range(16)), derivation.resource_id(KEY, b"http://a.example/x")
+        rows = {"vault": vault, "network": vault, "position": vault, "share": resource}
+        with open(ARTICLE, encoding="utf-8") as file:
+            vectors = re.findall(r"^([a-zA-Z]+)\.(settings|record) (\{.*\})\n  ([0-9a-f]{32})$", file.read(), re.MULTILINE)
+        self.assertEqual({table: column for table, column, _, _ in vectors}, records.KINDS)
+        for table, _, text, tag in vectors:
+            members, row = canonical_json.parse(text.encode()), rows.get(table, b"\x11" * 16)
+            self.assertEqual(canonical_json.encode(members).decode(), text)
+            value = records.seal_under(KEY, 3, table, row, members, nonce)
+            self.assertEqual((len(value), value[:16], value[-16:].hex()), (288, b"\x03\0\0\0" + nonce, tag), table)
+
+    def test_record_of_the_former_form(self):
+        value = records.seal_former(KEY, "vault", bytes(range(16)), {"bytesFetched": 0}, bytes(range(12)))
+        self.assertEqual((len(value), value[-16:].hex()), (284, "6fd691c6cb3e46730c5fcf6969b6bab7"))
 
     def test_segment(self):
         segment = Segment(b"\x22" * 16, b"\x11" * 16, 32768, 1_234_567, 3)
