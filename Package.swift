@@ -148,7 +148,7 @@ let package = Package(
                 "CSodium", "MediaVault", "SeededRandom", "VaultStorage", "VaultCrypto", "VaultFetch", "VaultModel",
                 "OriginTestSupport", "VaultTestSupport", grdb,
             ],
-            resources: [.copy("GoldenVault")], swiftSettings: testSettings),
+            resources: [.copy("GoldenVault"), .copy("GoldenVault6")], swiftSettings: testSettings),
         .testTarget(
             name: "VaultServiceTests",
             dependencies: [

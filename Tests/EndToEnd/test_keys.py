@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 
-from harness import client, written_index
+from harness import client, stored_records, written_index
 from harness.case import KILLS, ROOT, SEED, VaultCase
 from harness.control import KEYLESS
 from harness.waiting import eventually
@@ -20,7 +20,7 @@ from harness.waiting import eventually
 READER = os.path.join(ROOT, "Tests", "IndependentReader")
 sys.path.insert(0, READER)
 
-from vaultformat import database, derivation, errors, keyring, sealed, unlock  # noqa: E402
+from vaultformat import database, derivation, errors, sealed  # noqa: E402
 
 FILM = "moov-first.mp4"
 MANY = 6000  # titles: three transactions of a rewrap
@@ -37,8 +37,7 @@ def read_vault(vault, key_ring=None):
 
 def generations(vault, path):
     """Returns the generation keys of a keyring, as read by the independent reader."""
-    with open(path, "rb") as file, open(vault.key, "rb") as key:
-        return keyring.unlock_keys(keyring.read(file.read()), unlock.key_file(key.read())).generations
+    return stored_records.keys_of(path, vault.key).generations
 
 
 def opened(rows, keys):
@@ -96,14 +95,19 @@ class Keys(VaultCase):
 
     def test_life(self):
         """An independent reader opens the vault before and after rotate, rewrap and retire during streaming; the
-        retired generation opens nothing, and no key that it wrapped remains in the folder"""
+        retired generation opens nothing, and no key that it wrapped, and no record of then, remains in the folder"""
         vault = self.filled()
+        vault.result("token", "create", "--scope", "read", "--name", "dash", **KEYLESS)
+        vault.result("viewers", "add", "Anna", **KEYLESS)
         old = os.path.join(vault.base, "old")
         os.makedirs(old)
         shutil.copy(vault.keyring, old)
         self.assert_read(vault, FILM, "tone.mp3")
-        before = wrapped_keys(vault.folder)
-        retired = generations(vault, vault.keyring)
+        before, records_before = wrapped_keys(vault.folder), stored_records.of_vault(vault)
+        old_keys = stored_records.keys_of(vault.keyring, vault.key)
+        retired = old_keys.generations
+        self.assertEqual(stored_records.opened(records_before, old_keys), len(records_before))
+        self.assertLessEqual({"vault", "accessGrant", "viewer"}, {table for table, _, _ in records_before})
         with client.Stream(vault.address(self.origin.url(FILM))) as player:
             content = player.read(100_000)
             told = vault.run("keys", "rotate", **KEYLESS)
@@ -125,8 +129,12 @@ class Keys(VaultCase):
         self.assertEqual(opened(before, retired), len(before))
         self.assertEqual(opened(before, generations(vault, vault.keyring)), 0)
         self.assertEqual(opened(wrapped_keys(vault.folder), retired), 0)
+        # Nor does it open a record, the settings and the token among them, in the index or in its backup.
+        stored, keys = stored_records.of_vault(vault), stored_records.keys_of(vault.keyring, vault.key)
+        self.assertEqual(stored_records.opened(stored, old_keys), 0)
+        self.assertEqual(stored_records.opened(stored, keys), len(stored))
         self.assertNotEqual(read_vault(vault, os.path.join(old, "keyring.json"))[0], 0)
-        needles = {bytes(row["wrapped"]) for row in before}
+        needles = {bytes(row["wrapped"]) for row in before} | {bytes(value) for _, _, value in records_before}
         self.assertEqual(found(vault.folder, needles), set())
         vault.stop()
         self.assertEqual(found(vault.folder, needles), set())

@@ -11,7 +11,7 @@ import sqlite3
 import subprocess
 import threading
 
-from harness import client
+from harness import client, stored_records
 from harness.case import ROOT, VaultCase, each
 from harness.terminal import Terminal
 from harness.waiting import eventually
@@ -130,15 +130,18 @@ class RotationScripts(VaultCase):
         self.assertEqual(self.states(), {1: "current"})
 
     def test_leak(self):
-        """After respond-to-leak only one generation is left, old links are void, and every title plays by new links"""
+        """After respond-to-leak only one generation is left, old links are void, every title plays by new links, and
+        the keyring that leaked opens no record"""
         self.fetch()
         self.fetch()
+        leaked = stored_records.keys_of(self.vault.keyring, self.vault.key)
         self.vault.serve()
         old = self.vault.address(self.titles[0][0])
         report = os.path.join(self.vault.base, "report")
         self.assert_done(self.script("respond-to-leak", "--yes", "--limit-rate", "500M", "--report", report))
         self.assertEqual(self.states(), {1: "retired", 2: "current"})
         self.assertEqual(client.get(old).status, 404)
+        self.assertEqual(stored_records.opened(stored_records.of_vault(self.vault), leaked), 0)
         self.assert_all_play()
         with open(report, encoding="utf-8") as file:
             said = file.read()
@@ -155,11 +158,13 @@ class RotationScripts(VaultCase):
         self.fetch()
         copied = os.path.join(self.vault.base, "copied.json")
         shutil.copy(self.vault.environment["MEDIAVAULT_KEYRING"], copied)
+        keys = stored_records.keys_of(copied, self.vault.key)
         said = self.vault.run("keys", "revoke-root")
         self.assertEqual((said.returncode, self.states()), (0, {1: "retired", 2: "current"}), said.stderr)
         self.assertIn("created a new root key", said.stderr.decode())
         opened = self.vault.run("list", MEDIAVAULT_KEYRING=copied)
         self.assertEqual(opened.returncode, 3, opened.stderr)
+        self.assertEqual(stored_records.opened(stored_records.of_vault(self.vault), keys), 0)
         self.vault.serve()
         said = self.vault.run("keys", "revoke-root")
         self.assertEqual((said.returncode, self.states()), (0, {1: "retired", 2: "retired", 3: "current"}), said.stderr)

@@ -4,11 +4,13 @@
     read_vault.py VAULT KEYRING (--key-file F | --passphrase-file F | --key-command C | --credential F)
                   [--list] [--extract NAME OUT]
 
-Prints one JSON object: `vault`, `grants` (tokens and named links), `resources` (with the held ranges and the SHA-256 of
-each one's plaintext and of its cover), `downloads` (the queue in its order, with the names of request fields but not their values),
-`subscriptions` (with the ids of their titles), `damage` (each deviation of the vault from the format, one sentence
-each) and `notices` (missing segment folders, files without a row, modes). With --extract, NAME (a URL, or `content-id:` and an id) is written to OUT, with its gaps as holes. Every
-block is opened in either case. Nothing in the vault is changed; a service may be running.
+Prints one JSON object: `vault`, `grants` (tokens, named links and sessions), `resources` (with the held ranges and the
+SHA-256 of each one's plaintext and of its cover), `downloads` (the queue in its order, with the names of request fields
+but not their values), `subscriptions` (with the ids of their titles), `viewers`, `shares`, `positions`, `records` (each
+with the generation that it is sealed under, or null if it has the form of versions up to 5), `damage` (each deviation of
+the vault from the format, one sentence each) and `notices` (missing segment folders, files without a row, modes). With
+--extract, NAME (a URL, or `content-id:` and an id) is written to OUT, with its gaps as holes. Every block is opened in
+either case. Nothing in the vault is changed; a service may be running.
 
 Exit codes: 0 sound, 1 cannot be read, 2 usage, 3 wrong key, 4 damage, 6 the resource is missing or incomplete.
 """
@@ -137,6 +139,8 @@ def report(contents, resources, damage, options):
                     for id, item in contents.viewers.items()],
         "shares": [{"title": item.get("title"), "viewers": item.get("viewers")} for item in contents.shares.values()],
         "positions": {id.hex(): item.get("positions") for id, item in contents.positions.items()},
+        "records": [{"table": table, "id": id.hex(), "generation": generation}
+                    for (table, id), generation in contents.record_generations.items()],
         "damage": damage, "notices": list(unknown_files(options.vault, known))},
         sys.stdout, indent=2)
     print()

@@ -2,18 +2,22 @@
 
 import base64
 import json
+import os
+import re
 import unicodedata
 import unittest
 
 import golden_plan
 import make_golden_vault as golden
-from vaultformat import cache_key, canonical_json, derivation, keyring, sealed, sodium, token, unlock
+from vaultformat import cache_key, canonical_json, derivation, keyring, records, sealed, sodium, token, unlock
 from vaultformat.contents import Resource
 from vaultformat.errors import (DamagedKeyring, FormatError, NotAKeyring, OlderKeyring, OtherVaultsKeyring,
                                 TamperedKeyring, Unopenable, WrongKey)
 from vaultformat.segment import BLOCKS_AT, ForeignHeader, Segment, from_file, make_file, open_block, segment_key
 
 KEY = bytes(range(32))
+ARTICLE = os.path.join(os.path.dirname(__file__), os.pardir, os.pardir, "Sources", "MediaVault", "MediaVault.docc",
+                       "Format.md")
 
 
 def plaintext_of(key, segment, data):
@@ -46,6 +50,24 @@ class Vectors(unittest.TestCase):
         self.assertEqual(token.text(KEY, 1, grant, "metrics", 2_000_000_000),
                          "mvt_EREREREREREREREREREREarvqpi5EO1r3fSDeBCZQ5DHtaFHagi54UyqUFk0OHCl")
         self.assertEqual(token.era(KEY, 1).hex(), "0a553b6c91c7e2e003c692d14ea650c2")
+
+    def test_record(self):
+        self.assertEqual(derivation.record_key(KEY).hex(),
+                         "893373afba1ae19b4cb8ff7597a751b07e070655c98d3479600471047123f1b2")
+        nonce, vault, resource = bytes(range(12)), bytes(range(16)), derivation.resource_id(KEY, b"http://a.example/x")
+        rows = {"vault": vault, "network": vault, "position": vault, "share": resource}
+        with open(ARTICLE, encoding="utf-8") as file:
+            vectors = re.findall(r"^([a-zA-Z]+)\.(settings|record) (\{.*\})\n  ([0-9a-f]{32})$", file.read(), re.MULTILINE)
+        self.assertEqual({table: column for table, column, _, _ in vectors}, records.KINDS)
+        for table, _, text, tag in vectors:
+            members, row = canonical_json.parse(text.encode()), rows.get(table, b"\x11" * 16)
+            self.assertEqual(canonical_json.encode(members).decode(), text)
+            value = records.seal_under(KEY, 3, table, row, members, nonce)
+            self.assertEqual((len(value), value[:16], value[-16:].hex()), (288, b"\x03\0\0\0" + nonce, tag), table)
+
+    def test_record_of_the_former_form(self):
+        value = records.seal_former(KEY, "vault", bytes(range(16)), {"bytesFetched": 0}, bytes(range(12)))
+        self.assertEqual((len(value), value[-16:].hex()), (284, "6fd691c6cb3e46730c5fcf6969b6bab7"))
 
     def test_segment(self):
         segment = Segment(b"\x22" * 16, b"\x11" * 16, 32768, 1_234_567, 3)
@@ -114,10 +136,10 @@ class Keyring(unittest.TestCase):
 
     def test_both_slots_open(self):
         phrase = unlock.Passphrase.from_file(golden_plan.PASSPHRASE_AS_TYPED.encode())
-        for way in (golden.KEY_FILE, phrase):
+        for way in (golden.FIRST.key_file, phrase):
             keys = keyring.unlock_keys(keyring.read(self.data), way)
-            self.assertEqual((keys.locators[1], keys.generations), (golden.LOCATOR, golden.GENERATIONS))
-            self.assertEqual((keys.token, keys.receipt), (golden.TOKEN, golden.RECEIPT))
+            self.assertEqual((keys.locators[1], keys.generations), (golden.FIRST.locator, golden.FIRST.generations))
+            self.assertEqual((keys.token, keys.receipt), (golden.FIRST.token, golden.FIRST.receipt))
 
     def test_one_form_of_a_passphrase(self):
         typed = golden_plan.PASSPHRASE_AS_TYPED
@@ -126,11 +148,11 @@ class Keyring(unittest.TestCase):
         self.assertNotEqual(unlock.Passphrase.from_file(b"a\n\n").text, unlock.Passphrase.from_file(b"a\n").text)
 
     def test_unknown_members_are_covered(self):
-        self.assertEqual(self.data, keyring.finished(self.members, golden.ROOT))
+        self.assertEqual(self.data, keyring.finished(self.members, golden.FIRST.root))
         more = self.members | {"later": {"b": [1, None], "a": "é/"}}
-        keyring.unlock_keys(keyring.read(keyring.finished(more, golden.ROOT)), golden.KEY_FILE)
+        keyring.unlock_keys(keyring.read(keyring.finished(more, golden.FIRST.root)), golden.FIRST.key_file)
         with self.assertRaises(TamperedKeyring):
-            keyring.unlock_keys(keyring.read(self.changed(later=1)), golden.KEY_FILE)
+            keyring.unlock_keys(keyring.read(self.changed(later=1)), golden.FIRST.key_file)
 
     def test_errors_in_order(self):
         for data in (b"", b"[]", b"{}", self.data[:-1], self.changed(format="mediavault-keyring/2")):
@@ -146,12 +168,12 @@ class Keyring(unittest.TestCase):
                 keyring.read(data)
         with self.assertRaises(WrongKey):
             keyring.unlock_keys(self.members, bytes(32))
-        keys = keyring.unlock_keys(self.members, golden.KEY_FILE)
+        keys = keyring.unlock_keys(self.members, golden.FIRST.key_file)
         with self.assertRaises(OtherVaultsKeyring):
             keyring.check_belongs(keys, bytes(16), 1)
         with self.assertRaises(OlderKeyring):
-            keyring.check_belongs(keys, golden.VAULT_ID, 5)
-        keyring.check_belongs(keys, golden.VAULT_ID, 4)
+            keyring.check_belongs(keys, golden.FIRST.vault_id, 5)
+        keyring.check_belongs(keys, golden.FIRST.vault_id, 4)
 
     def test_folded_generations(self):
         numbers = [row["number"] for row in self.members["generations"]]
@@ -159,11 +181,11 @@ class Keyring(unittest.TestCase):
 
         def ranges(*pairs):
             rows = [{"first": first, "last": last, "backups": 0} for first, last in pairs]
-            return keyring.finished(self.members | {"retired": rows}, golden.ROOT)
+            return keyring.finished(self.members | {"retired": rows}, golden.FIRST.root)
 
         for data in (ranges(), ranges((after, after)), ranges((after + 2, 2**32 - 1), (after, after + 1))):
-            keys = keyring.unlock_keys(keyring.read(data), golden.KEY_FILE)
-            self.assertEqual(keys.generations, golden.GENERATIONS)
+            keys = keyring.unlock_keys(keyring.read(data), golden.FIRST.key_file)
+            self.assertEqual(keys.generations, golden.FIRST.generations)
         for data in (ranges((after + 1, after)), ranges((0, 0)), ranges((after, 2**32)),
                      ranges((after, after + 2), (after + 2, after + 3)), ranges((1, after)),
                      self.changed(retired={}), self.changed(retired=[{"first": after, "last": after}])):
@@ -184,10 +206,11 @@ class Keyring(unittest.TestCase):
         first, second, third = self.members["generations"]
         swapped = [first | {"key": second["key"]}, second | {"key": first["key"]}, third]
         with self.assertRaises(TamperedKeyring):
-            keyring.unlock_keys(keyring.read(self.changed(generations=swapped)), golden.KEY_FILE)
+            keyring.unlock_keys(keyring.read(self.changed(generations=swapped)), golden.FIRST.key_file)
         with self.assertRaises(TamperedKeyring):
-            keyring.unlock_keys(json.loads(keyring.finished(self.members | {"generations": swapped}, golden.ROOT)),
-                                golden.KEY_FILE)
+            keyring.unlock_keys(
+                json.loads(keyring.finished(self.members | {"generations": swapped}, golden.FIRST.root)),
+                golden.FIRST.key_file)
 
     def test_key_files_and_commands(self):
         for text in (KEY, KEY.hex().encode(), KEY.hex().encode() + b"\n", base64.b64encode(KEY) + b"\n"):

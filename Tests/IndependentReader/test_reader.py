@@ -13,7 +13,7 @@ import unittest
 import golden_plan
 import make_golden_vault as golden
 import read_vault
-from vaultformat import database, derivation, keyring, schema, sealed
+from vaultformat import database, keyring, records, schema
 from vaultformat.contents import Contents
 from vaultformat.errors import OlderKeyring
 from vaultformat.segment import BLOCKS_AT, from_file, segment_key
@@ -177,20 +177,19 @@ class GoldenVault(unittest.TestCase):
         empty, = (item for item in printed["resources"] if item["url"].endswith("empty.bin"))
         self.assertEqual(empty["class"], "pinned")
 
-    def queue(self, *records):
+    def queue(self, *entries):
         """Adds the tables of the latest version, and a row of the queue for each record; returns their ids."""
         with open(self.path("keyring.json"), "rb") as file:
-            keys = keyring.unlock_keys(keyring.read(file.read()), golden.KEY_FILE)
+            keys = keyring.unlock_keys(keyring.read(file.read()), golden.FIRST.key_file)
         connection = sqlite3.connect(self.path("vault", "index.sqlite"))
-        ids = [bytes([number]) * 16 for number in range(len(records))]
+        ids = [bytes([number]) * 16 for number in range(len(entries))]
         with connection:
             (locator,), = connection.execute("SELECT locator FROM vault").fetchall()
             for statement in schema.LATER + schema.NEWEST:
                 connection.execute(statement)
-            for id, record in zip(ids, records):
-                connection.execute("INSERT INTO download VALUES (?, ?)", (id, sealed.seal_value(
-                    derivation.index_key(keys.locators[locator]), sealed.record_associated("download", id),
-                    sealed.padded(record))))
+            for id, record in zip(ids, entries):
+                connection.execute("INSERT INTO download VALUES (?, ?)", (
+                    id, records.seal_former(keys.locators[locator], "download", id, record)))
         connection.execute(f"PRAGMA user_version = {schema.NEWEST_VERSION}")
         connection.close()
         return ids
@@ -206,23 +205,45 @@ class GoldenVault(unittest.TestCase):
         self.assertEqual(printed["downloads"][1]["fields"], ["Cookie"])
         self.assertNotIn("value-of-the-cookie", json.dumps(printed))
 
+    def grant(self, record):
+        """Adds the tables of version 3, and a row of a token, named links or a session."""
+        self.queue()
+        with open(self.path("keyring.json"), "rb") as file:
+            keys = keyring.unlock_keys(keyring.read(file.read()), golden.FIRST.key_file)
+        id = bytes([8]) * 16
+        self.sql("INSERT INTO accessGrant VALUES (?, ?)", id, records.seal_former(
+            keys.locators[1], "accessGrant", id, record))
+
+    SESSION = {"kind": "session", "name": "Firefox", "created": 7, "used": 300, "expires": 604_807, "era": "AAAA"}
+
+    def test_sessions_are_read(self):
+        for more in ({}, {"viewer": "09" * 16}, {"token": "09" * 16}):
+            golden.make(self.folder)
+            self.grant(self.SESSION | more)
+            code, printed = self.read()
+            self.assertEqual((code, printed["damage"]), (0, []))
+            self.assertEqual(printed["grants"], [{"id": "08" * 16, **self.SESSION, **more}])
+
+    def test_a_session_of_no_viewer_is_damage(self):
+        self.grant(self.SESSION | {"viewer": "Anna"})
+        self.assert_damage("viewer")
+
     def set_network(self, record, revision, **members):
         """Adds the tables of the latest version, and the row of the network settings; None for none."""
         self.queue()
         with open(self.path("keyring.json"), "rb") as file:
-            keys = keyring.unlock_keys(keyring.read(file.read()), golden.KEY_FILE)
+            keys = keyring.unlock_keys(keyring.read(file.read()), golden.FIRST.key_file)
         connection = sqlite3.connect(self.path("vault", "index.sqlite"))
         with connection:
             (vault, locator, before), = connection.execute("SELECT id, locator, settings FROM vault").fetchall()
-            key, associated = derivation.index_key(keys.locators[locator]), sealed.settings_associated(vault)
-            settings = sealed.unpadded(sealed.open_value(key, associated, before)) | {"networkRevision": revision, **members}
-            connection.execute(
-                "UPDATE vault SET settings = ?", (sealed.seal_value(key, associated, sealed.padded(settings)),))
+            key = keys.locators[locator]
+            settings = records.open_record(keys, key, "vault", vault, before) | {"networkRevision": revision, **members}
+            connection.execute("UPDATE vault SET settings = ?", (records.seal_former(key, "vault", vault, settings),))
             for statement in schema.NETWORKED:
                 connection.execute(statement)
             if record is not None:
-                connection.execute("INSERT INTO network VALUES (?, ?)", (vault, sealed.seal_value(
-                    key, sealed.record_associated("network", vault), sealed.padded(record))))
+                connection.execute("INSERT INTO network VALUES (?, ?)", (
+                    vault, records.seal_former(key, "network", vault, record)))
         connection.execute(f"PRAGMA user_version = {schema.NETWORK_VERSION}")
         connection.close()
 
@@ -265,13 +286,13 @@ class GoldenVault(unittest.TestCase):
         """Adds a row of a subscription; returns its id."""
         self.set_network(None, 0)
         with open(self.path("keyring.json"), "rb") as file:
-            keys = keyring.unlock_keys(keyring.read(file.read()), golden.KEY_FILE)
+            keys = keyring.unlock_keys(keyring.read(file.read()), golden.FIRST.key_file)
         id = bytes([7]) * 16
         connection = sqlite3.connect(self.path("vault", "index.sqlite"))
         (locator,), = connection.execute("SELECT locator FROM vault").fetchall()
         connection.close()
-        self.sql("INSERT INTO subscription VALUES (?, ?)", id, sealed.seal_value(
-            derivation.index_key(keys.locators[locator]), sealed.record_associated("subscription", id), sealed.padded(record)))
+        self.sql("INSERT INTO subscription VALUES (?, ?)", id, records.seal_former(
+            keys.locators[locator], "subscription", id, record))
         return id
 
     SUBSCRIPTION = {"url": "http://a.example/feed", "added": 7, "wanted": ["k3v7q2ma"], "brought": []}
@@ -294,17 +315,17 @@ class GoldenVault(unittest.TestCase):
         """Adds a viewer, the share of a title, and positions; returns the ids of their rows."""
         self.subscribe(self.SUBSCRIPTION)
         with open(self.path("keyring.json"), "rb") as file:
-            keys = keyring.unlock_keys(keyring.read(file.read()), golden.KEY_FILE)
+            keys = keyring.unlock_keys(keyring.read(file.read()), golden.FIRST.key_file)
         connection = sqlite3.connect(self.path("vault", "index.sqlite"))
         for statement in schema.COVERED:
             connection.execute(" ".join(statement.split()))
         connection.execute(f"PRAGMA user_version = {schema.COVER_VERSION}")
         (locator,), = connection.execute("SELECT locator FROM vault").fetchall()
         resource = connection.execute("SELECT min(id) FROM resource").fetchone()[0]
-        key, id = derivation.index_key(keys.locators[locator]), bytes([9]) * 16
+        key, id = keys.locators[locator], bytes([9]) * 16
         for table, row, record in (("viewer", id, viewer), ("share", resource, share), ("position", id, positions)):
             connection.execute(f"INSERT INTO {table} VALUES (?, ?)", (
-                row, sealed.seal_value(key, sealed.record_associated(table, row), sealed.padded(record))))
+                row, records.seal_former(key, table, row, record)))
         connection.commit()
         connection.close()
         return id, resource
@@ -339,7 +360,7 @@ class GoldenVault(unittest.TestCase):
         self.assert_damage("state")
 
     def test_the_catalog_and_the_files_restore_every_segment(self):
-        keys = keyring.unlock_keys(keyring.read(golden.make_keyring()), golden.KEY_FILE)
+        keys = keyring.unlock_keys(keyring.read(golden.make_keyring()), golden.FIRST.key_file)
         contents = Contents(database.read_catalog(self.path("vault", "catalog.backup")), keys)
         self.assertEqual(contents.faults, [])
         owners = {version.id: resource for resource in contents.resources for version in resource.representations}

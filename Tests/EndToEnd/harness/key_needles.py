@@ -42,7 +42,9 @@ def of_resources(vault):
     """Returns the keys of all resources: those that a reader uses, and those that are derived only for a moment."""
     keys = keyring.unlock_keys(keyring.read(_file(vault.keyring)), _file(vault.key))
     contents = Contents(database.read_index(os.path.join(vault.folder, "index.sqlite")), keys)
+    # Records are sealed under the record key of a generation; up to version 5, under the index key.
     used, derived = {}, {"index key": derivation.index_key(contents.locator)}
+    derived |= {f"record key {number}": derivation.record_key(key) for number, key in keys.generations.items()}
     for resource in contents.resources:
         url = resource.metadata["url"].rpartition("/")[2]
         for number, key in resource.keys.items():

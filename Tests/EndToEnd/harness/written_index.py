@@ -12,7 +12,7 @@ from .case import ROOT
 
 sys.path.insert(0, os.path.join(ROOT, "Tests", "IndependentReader"))
 
-from vaultformat import cache_key, derivation, keyring, sealed, unlock  # noqa: E402
+from vaultformat import cache_key, derivation, keyring, records, sealed, unlock  # noqa: E402
 
 HOUR = 3600
 
@@ -53,11 +53,13 @@ def set_network(vault, **members):
     """Replaces members of the vault's network settings, which must have been set before, whatever they are."""
     _, keys = _keys(vault)
     with _index(vault) as index:
-        (identifier, locator), = index.execute("SELECT id, locator FROM vault").fetchall()
+        (identifier, number), = index.execute("SELECT id, locator FROM vault").fetchall()
         (before,), = index.execute("SELECT record FROM network").fetchall()
-        key, associated = derivation.index_key(keys.locators[locator]), sealed.record_associated("network", identifier)
-        network = sealed.unpadded(sealed.open_value(key, associated, before)) | members
-        index.execute("UPDATE network SET record = ?", (sealed.seal_value(key, associated, sealed.padded(network)),))
+        (version,), = index.execute("PRAGMA user_version").fetchall()
+        locator = keys.locators[number]
+        network = records.open_record(keys, locator, "network", identifier, before) | members
+        index.execute("UPDATE network SET record = ?", (
+            records.seal_as_of(version, keys, locator, "network", identifier, network),))
 
 
 def damage(vault, table, column):

@@ -5,7 +5,7 @@ import binascii
 import re
 from dataclasses import dataclass, field
 
-from . import cache_key, derivation, sealed
+from . import cache_key, derivation, records, sealed
 from .errors import FormatError, Unopenable
 from .segment import Segment, is_block_size
 
@@ -56,6 +56,10 @@ def is_title_id(text):
     return isinstance(text, str) and re.fullmatch("[a-z2-7]{8}", text) is not None
 
 
+def is_id(text):
+    return isinstance(text, str) and re.fullmatch("[0-9a-f]{32}", text) is not None
+
+
 def is_tag(text):
     return isinstance(text, str) and re.fullmatch("[0-9a-f]{16}", text) is not None
 
@@ -68,6 +72,8 @@ class Contents:
         self.faults = list(rows.faults)
         self.settings = None
         self.resources, self.downloads, self.subscriptions = [], [], []
+        # The generation of each record that opens, by table and id; None if it has the form of versions up to 5.
+        self.record_generations = {}
         self._key_rows = {}
         for row in rows.resourceKey:
             self._key_rows.setdefault(row["resource"], []).append(row)
@@ -112,8 +118,7 @@ class Contents:
             self._fault("The vault's settings are too large.")
             return
         try:
-            self.settings = sealed.unpadded(sealed.open_value(
-                derivation.index_key(self.locator), sealed.settings_associated(row["id"]), row["settings"]))
+            self.settings = self._open("vault", row["id"], row["settings"])
         except FormatError as error:
             self._fault(f"The vault's settings do not open: {error}")
             return
@@ -132,17 +137,16 @@ class Contents:
     def _read_network(self, vault):
         """Returns the settings of the network: those of their row, or what an older version has among the others."""
         revision = self.settings.get("networkRevision", 0)
-        records = [row["record"] for row in self.rows.network if row["id"] == vault]
-        if records and len(records[0]) > MOST_NETWORK:
+        values = [row["record"] for row in self.rows.network if row["id"] == vault]
+        if values and len(values[0]) > MOST_NETWORK:
             self._fault("The record of the network settings is too large.")
             return {}
-        if not records:
+        if not values:
             if revision:
                 self._fault("The row of the network settings is missing.")
             return self.settings
         try:
-            network = sealed.unpadded(sealed.open_value(
-                derivation.index_key(self.locator), sealed.record_associated("network", vault), records[0]))
+            network = self._open("network", vault, values[0])
         except FormatError as error:
             self._fault(f"The network settings do not open: {error}")
             return {}
@@ -151,17 +155,21 @@ class Contents:
         return network
 
     def _read_grant(self, row):
-        """Returns the record of a token or of named links; None if it does not open."""
+        """Returns the record of a token, of named links or of a session; None if it does not open."""
         record = self._open_record(row, "accessGrant", "grant")
         if record is None:
             return None
         what = f"the record of grant {row['id'].hex()}"
         self._members(record, what, {"kind": str, "created": int, "era": str},
                       {"name": str, "expires": int, "used": int})
-        kinds = {"token": {"scope": str}, "links": {"url": str, "count": int}}
+        kinds = {"token": {"scope": str}, "links": {"url": str, "count": int}, "session": {"expires": int}}
         self._members(record, what, kinds.get(record.get("kind"), {}), {})
         if record.get("kind") not in kinds:
             self._fault(f"The kind of {what} is unknown.")
+        if record.get("kind") == "session":
+            for member in ("viewer", "token"):
+                if record.get(member) is not None and not is_id(record[member]):
+                    self._fault(f"The member {member} of {what} is no id.")
         return record
 
     def _read_generations(self):
@@ -359,13 +367,20 @@ class Contents:
         self.subscriptions.append(record)
 
     def _open_record(self, row, table, kind=None):
-        """Opens a record under the key of the locator; None if it does not open. `kind` is what a fault calls it."""
+        """Opens a record; None if it does not open. `kind` is what a fault calls it."""
         try:
-            return sealed.unpadded(sealed.open_value(
-                derivation.index_key(self.locator), sealed.record_associated(table, row["id"]), row["record"]))
+            return self._open(table, row["id"], row["record"])
         except FormatError as error:
             self._fault(f"The record of {kind or table} {row['id'].hex()} does not open: {error}")
             return None
+
+    def _open(self, table, row, value):
+        """Opens a record, and checks that the index has a row of its generation."""
+        members = records.open_record(self.keys, self.locator, table, row, value)
+        number = self.record_generations[table, row] = records.generation(value)
+        if number is not None and all(number != other["number"] for other in self.rows.generation):
+            self._fault(f"A record of {table} names generation {number}, which the index does not have.")
+        return members
 
     def _read_viewer(self, row):
         """Opens a viewer."""

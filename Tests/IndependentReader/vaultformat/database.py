@@ -30,6 +30,7 @@ class Rows:
     viewer: list
     share: list
     position: list
+    erased: list
     faults: list
 
 
@@ -57,7 +58,7 @@ def _read(connection, statements, tables):
     tables += tuple(name for name, in connection.execute(
         "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN "
         "('packedPart', 'accessGrant', 'download', 'network', 'subscription', 'cover', "
-        "'viewer', 'share', 'position')"))
+        "'viewer', 'share', 'position', 'erased')"))
     rows = Rows(**{name: _rows(connection, name) if name in tables else [] for name in Rows.__annotations__
                    if name != "faults"}, faults=faults)
     connection.execute("COMMIT")

@@ -40,7 +40,13 @@ def metadata_key(resource_key):
 
 
 def index_key(locator):
+    """Returns the key of records up to version 5."""
     return kdf(locator, "mv.index")
+
+
+def record_key(generation_key):
+    """Returns the key of records from version 6 on."""
+    return kdf(generation_key, "mv.records")
 
 
 def segment_key(resource_key, header):

@@ -31,3 +31,11 @@ class OlderKeyring(FormatError):
 
 class Unopenable(FormatError):
     """A sealed value or block does not open: it was changed, moved, or sealed under another key."""
+
+
+class UnknownGeneration(Unopenable):
+    """A record is sealed under a generation whose key the keyring does not have."""
+
+
+class FormerRecord(Unopenable):
+    """A record has the form of versions up to 5, and the keyring says that none is left."""

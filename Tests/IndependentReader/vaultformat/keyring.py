@@ -16,6 +16,8 @@ MOST_OPERATIONS = 64
 MOST_WORK = 64 << 30
 MOST_BYTES = 4 << 20
 SEALED_KEY_BYTES = 60
+# The value of the member `records`, if every record is sealed under a generation. Any other counts as absent.
+RECORDS = "generations"
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,13 @@ class Keys:
     generations: dict
     token: bytes
     receipt: bytes
+    # The ranges of the generations that were retired, each as its first and its last number.
+    retired: tuple
+    # Whether a record that has the form of versions up to 5 is opened.
+    takes_former_records: bool
+
+    def was_retired(self, generation):
+        return any(first <= generation <= last for first, last in self.retired)
 
 
 def _without(members, *names):
@@ -182,7 +191,10 @@ def unlock_keys(members, unlock):
         {row["number"]: opened("locator", row["number"], row["key"]) for row in members["locators"]},
         {row["number"]: opened("generation", row["number"], row["key"])
          for row in members["generations"] if row["state"] == "active"},
-        opened("token", 0, members["tokenKey"]), opened("receipt", 0, members["receiptKey"]))
+        opened("token", 0, members["tokenKey"]), opened("receipt", 0, members["receiptKey"]),
+        tuple([(row["number"], row["number"]) for row in members["generations"] if row["state"] == "retired"]
+              + [(row["first"], row["last"]) for row in members.get("retired", [])]),
+        members.get("records") != RECORDS)
 
 
 def check_belongs(keys, vault, highest_revision):

@@ -9,6 +9,8 @@ NEWEST_VERSION = 3
 NETWORK_VERSION = 4
 # One of version 5 has those of covers and viewers, too.
 COVER_VERSION = 5
+# One of version 6 has the table of what was deleted, too, and its records are sealed under generations.
+RECORD_VERSION = 6
 
 VAULT = """CREATE TABLE vault (id BLOB PRIMARY KEY NOT NULL CHECK (length(id) = 16), keyringRevision INTEGER NOT NULL, \
 locator INTEGER NOT NULL, settings BLOB NOT NULL) WITHOUT ROWID"""
@@ -79,6 +81,8 @@ COVER = """CREATE TABLE cover (resource BLOB NOT NULL REFERENCES resource(id) ON
 picture BLOB NOT NULL)"""
 COVER_BY_RESOURCE = "CREATE INDEX coverByResource ON cover (resource)"
 
+ERASED = "CREATE TABLE erased (record TEXT NOT NULL, id BLOB NOT NULL, PRIMARY KEY (record, id)) WITHOUT ROWID"
+
 CATALOG = [VAULT, GENERATION, RESOURCE, RESOURCE_KEY, RESOURCE_KEY_BY_GENERATION, REPRESENTATION,
            REPRESENTATION_BY_RESOURCE]
 INDEX = CATALOG + [SEGMENT, SEGMENT_BY_PLACE, BAD_BLOCK, DOOMED]
@@ -88,6 +92,19 @@ LATER = [OWED, PART, PART_BY_RESOURCE] + LATER_CATALOG
 NEWEST = [ACCESS_GRANT, DOWNLOAD]
 NETWORKED = [NETWORK, SUBSCRIPTION]
 COVERED = [COVER, COVER_BY_RESOURCE, VIEWER, SHARE, POSITION]
+# The catalog does not have it.
+RECORDED = [ERASED]
+
+
+def complete(statements, version):
+    """Returns what an index or a catalog of a version consists of: `INDEX` or `CATALOG`, and what was added since."""
+    is_index = INDEX[-1] in statements
+    added = []
+    for first, more in ((LATER_VERSION, LATER if is_index else LATER_CATALOG), (NEWEST_VERSION, NEWEST),
+                        (NETWORK_VERSION, NETWORKED), (COVER_VERSION, COVERED),
+                        (RECORD_VERSION, RECORDED if is_index else [])):
+        added += more if version >= first else []
+    return statements + added
 
 
 def _normal(sql):
@@ -102,13 +119,9 @@ def faults(connection, statements):
     if application != APPLICATION_ID:
         yield f"application_id is {application}, not {APPLICATION_ID}."
     version, = connection.execute("PRAGMA user_version").fetchone()
-    if version not in (USER_VERSION, LATER_VERSION, NEWEST_VERSION, NETWORK_VERSION, COVER_VERSION):
+    if version not in range(USER_VERSION, RECORD_VERSION + 1):
         yield f"user_version is {version}."
-    later = LATER if INDEX[-1] in statements else LATER_CATALOG
-    added = (later if version >= LATER_VERSION else []) + (NEWEST if version >= NEWEST_VERSION else [])
-    added += NETWORKED if version >= NETWORK_VERSION else []
-    added += COVERED if version >= COVER_VERSION else []
-    for statement in map(_normal, statements + added):
+    for statement in map(_normal, complete(statements, version)):
         name = statement.split()[2]
         if found.pop(name, None) != statement:
             yield f"The schema's {name} is missing or not as the format says."

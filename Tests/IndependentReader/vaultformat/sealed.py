@@ -41,15 +41,6 @@ def entry_associated(pack, part):
     return b"packedPart\0entry\0" + pack + part
 
 
-def settings_associated(vault):
-    return b"vault\0settings\0" + vault
-
-
-def record_associated(table, row):
-    """Returns what binds the record of a table whose rows have nothing else to the id of its row."""
-    return table.encode("ascii") + b"\0record\0" + row
-
-
 def picture_associated(resource, tag):
     return b"cover\0picture\0" + resource + tag
 
