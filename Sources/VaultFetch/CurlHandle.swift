@@ -198,12 +198,15 @@ import Glibc
 /// The system's files of certificate authorities, read once: hundreds of kilobytes for each connection otherwise.
 enum AuthorityFiles {
     private static let read = Locked<[String: [UInt8]]>([:])
+    /// The most bytes of a file: those of all systems together have fewer.
+    private static let maxBytes = 16 << 20
 
     /// Returns the bytes of a file; nil if it cannot be read.
     static func bytes(of path: String) -> [UInt8]? {
         read.withLock { known in
             if let bytes = known[path] { return bytes }
-            known[path] = (try? Data(contentsOf: URL(filePath: path))).map { Array($0) }
+            // Systems name it by a link.
+            known[path] = WholeFile.bytes(of: path, atMost: maxBytes, followsLinks: true)
             return known[path]
         }
     }

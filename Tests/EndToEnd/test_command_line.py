@@ -8,13 +8,14 @@ import socket
 import subprocess
 import time
 
+from harness import client
 from harness.case import Settings, VaultCase, each
 from harness.small_disk import SmallDisk
 from harness.terminal import Terminal
 from harness.vault import Vault
 
 FAILED, USAGE, LOCKED = 1, 2, 3
-NAME = "tone.mp3"
+NAME, OTHER = "tone.mp3", "moov-first.mp4"
 USER = 65534
 
 
@@ -22,7 +23,7 @@ class CommandLine(VaultCase):
     @classmethod
     def prepare(cls):
         cls.origin, cls.vault = cls.new_origin(), cls.new_vault()
-        cls.title = cls.origin.url(NAME)
+        cls.title, cls.other_title = cls.origin.url(NAME), cls.origin.url(OTHER)
 
     def assert_told(self, status, words, vault, *arguments, **options):
         """Checks the exit code of a command, and that its last message contains some words; returns the message."""
@@ -146,20 +147,41 @@ class CommandLine(VaultCase):
         vault.init().result("list")
 
     def test_read_only(self):
-        """On a read-only file system each message says so, and the command works once it is writable"""
+        """On a read-only file system each refusal says so, what is held is read and played, and nothing is changed"""
         vault = self.new_vault()
+        vault.result("fetch", self.title)
         disk = SmallDisk(self, vault, 64)
-        subprocess.run(["mount", "-o", "remount,ro", disk.folder], check=True)
+        whole = vault.result("cat", self.title)
+        for options in ("remount,ro", "remount,ro,bind"):
+            self.check_read_only(vault, disk, options, whole)
+            subprocess.run(["mount", "-o", options.replace("ro", "rw"), disk.folder], check=True)
+            vault.result("fetch", self.title)
+
+    def check_read_only(self, vault, disk, options, whole):
+        subprocess.run(["mount", "-o", options, disk.folder], check=True)
+        names = sorted(os.listdir(vault.folder))
+        self.assertNotIn("index.sqlite-wal", names, "the vault was not closed")
+        for words in (("list",), ("status",), ("keys", "list"), ("verify",)):
+            done = vault.run(*words)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(b"read-only", done.stderr)
+        self.assertEqual(vault.result("cat", self.title), whole)
         other = {"MEDIAVAULT_KEYRING": os.path.join(self.scratch, "other.json")}
         for words, environment in (
-                (("list",), {}), (("status",), {}), (("fetch", self.title), {}), (("serve",), {}),
+                (("fetch", self.other_title), {}),
                 (("config", "set", "max-size", "1G"), {}), (("keys", "rotate"), {}),
                 (("--vault", os.path.join(disk.folder, "other"), "init"), other),
                 (("keys", "backup", os.path.join(disk.folder, "backup"), "--backup-passphrase-file", vault.key), {})):
             told = self.assert_told(FAILED, "read-only", vault, *words, **environment)
             self.assertNotIn("permission", told)
-        subprocess.run(["mount", "-o", "remount,rw", disk.folder], check=True)
-        vault.result("fetch", self.title)
+        service = vault.serve()
+        self.addCleanup(vault.stop)
+        status, length, _ = client.digest(vault.address(self.title))
+        self.assertEqual((status, length), (200, len(whole)))
+        self.assertEqual(client.digest(vault.address(self.other_title))[0], 504)
+        self.assertIn("read-only", service.log())
+        vault.stop()
+        self.assertEqual(sorted(os.listdir(vault.folder)), names)
 
     def test_permission(self):
         """Another user is told to be the vault's owner, before a passphrase is asked for"""

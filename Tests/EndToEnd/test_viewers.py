@@ -1,12 +1,15 @@
 """Viewers: people who see only what is shared with them, through the commands and the control socket."""
 
+import http.client
 import json
 import os
+import threading
 
-from harness import control
+from harness import client, control
 from harness.case import VaultCase
 from harness.control import KEYLESS
 from harness.terminal import Terminal
+from harness.waiting import eventually
 
 SIZE = 100_000
 
@@ -83,6 +86,44 @@ class Viewers(VaultCase):
             done = vault.run(*arguments)
             self.assertEqual(done.returncode, code, (arguments, done.stderr))
         self.assertEqual({name: item["titles"] for name, item in self.viewers(vault).items()}, {"Anna": 0})
+
+    def test_removed_while_asked(self):
+        """What is removed or shredded while players go on asking is not fetched again, and is shared with no one"""
+        vault = self.served_vault()
+        names = [f"asked-{number}.mp4" for number in range(10)]
+        ids = self.fetched(vault, *names)
+        vault.result("viewers", "add", "Anna")
+        vault.result("share", *ids, "--with", "Anna")
+        answers, ended = {name: [] for name in names}, {name: threading.Event() for name in names}
+
+        def ask(name, address):
+            while not ended[name].is_set():
+                try:
+                    answers[name].append(client.get(address).status)
+                except (OSError, http.client.HTTPException):
+                    pass  # an answer that a removal ends is cut off
+
+        players = [threading.Thread(target=ask, args=(name, vault.address(self.origin.url(name)))) for name in names]
+        for player in players:
+            player.start()
+        try:
+            self.assertTrue(eventually(lambda: all(answers.values())))
+            for number, name in enumerate(names):
+                vault.result("shred" if number % 2 else "remove", self.origin.url(name))
+                after = len(answers[name])
+                self.assertTrue(eventually(lambda: len(answers[name]) > after + 20))
+                ended[name].set()
+                self.assertEqual(set(answers[name][after + 2:]), {404}, name)
+        finally:
+            for event in ended.values():
+                event.set()
+            for player in players:
+                player.join()
+        self.assertEqual(vault.result("list"), b"")
+        self.assertEqual(self.viewers(vault)["Anna"]["titles"], 0)
+        vault.result("fetch", self.origin.url(names[0]))
+        self.assertEqual(client.get(vault.address(self.origin.url(names[0]))).status, 200)
+        self.assertEqual(self.viewers(vault)["Anna"]["titles"], 0)
 
     def test_terminal(self):
         """A PIN is asked for twice at the terminal, without showing it"""

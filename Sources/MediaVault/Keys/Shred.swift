@@ -45,7 +45,7 @@ extension KeyAdministration {
             let subject = log.subject(of: resource.id)
             // First, so that the queue does not fetch again what is shredded.
             try await downloads.forget(resource)
-            let bytes = try await loaders.remove(resource) { store, id in
+            let bytes = try await loaders.remove(resource, byOwner: true) { store, id in
                 try store.shred(id, isQuick: quick, noting: log)
             }
             return ShreddedTitle(url: "\(reference.url)", bytes: bytes, subject: subject, error: nil)

@@ -28,6 +28,8 @@ final class LoaderTable: Sendable {
     let pictures = PictureCache()
     /// The pictures of feeds that were asked for lately.
     let feedPictures = FeedPictures()
+    /// Called when a title was removed, before it can be used again; may block.
+    let onRemoval = Locked<@Sendable () -> Void>({})
     private let state = Locked(State())
     /// Whether the vault is closed, or being closed.
     private let isClosed = Atomic(false)
@@ -86,7 +88,7 @@ final class LoaderTable: Sendable {
     /// Returns the loader of a resource, which all its users share.
     ///
     /// - Throws: ``VaultError`` with code `closed` if the vault was closed, `busy` if resource ids are being recomputed,
-    ///   `removed` if the resource is being removed.
+    ///   `removed` if the resource is being removed, or was removed a moment ago and a link led to it.
     func use(_ resource: NamedResource) throws -> (ResourceLoader, LoaderLease) {
         try checkOpen()
         let id = resource.id
@@ -95,6 +97,13 @@ final class LoaderTable: Sendable {
             // An id computed before the locator was changed is no longer valid.
             guard resource.locator == environment.store.index.locator else { throw ResourceNames.renaming }
             if state.removing.contains(id) { throw ResourceRecord.removed }
+            // Under the lock: what is not being removed any more has been noted as removed.
+            let removed = environment.removed
+            if !resource.reference.isLinked {
+                removed.end(id)
+            } else if removed.refuses(resource, now: environment.store.now()) {
+                throw ResourceRecord.removed
+            }
             // The mode of a new loader is read under the lock, so that no change of mode misses the loader.
             var entry =
                 state.entries[id].flatMap { $0.loader.isBroken ? nil : $0 }
@@ -188,8 +197,11 @@ final class LoaderTable: Sendable {
     }
 
     /// ``remove(_:_:)-(MediaReference,_)`` for a named resource.
+    ///
+    /// - Parameter byOwner: whether its owner wants it gone: then links fetch nothing of it for a minute.
     func remove(
-        _ resource: NamedResource, _ erase: @escaping @Sendable (VaultStore, ResourceID) throws -> Int64?
+        _ resource: NamedResource, byOwner: Bool = false,
+        _ erase: @escaping @Sendable (VaultStore, ResourceID) throws -> Int64?
     ) async throws -> Int64 {
         let (store, pool, id, imports) = (environment.store, environment.pool, resource.id, environment.imports)
         let reason = VaultError(.removed, "the title was removed; import the file again if it is still wanted")
@@ -201,10 +213,11 @@ final class LoaderTable: Sendable {
         }
         let (loader, lease) = try use(resource)
         defer { withExtendedLifetime(lease) {} }
-        let (parts, files) = try await pool.run {
+        let (parts, files, title) = try await pool.run {
             // A download of the title adds no more parts.
             loader.record.isRetired.withLock { $0 = true }
-            return try store.index.contents(of: id)
+            let (parts, files) = try store.index.contents(of: id)
+            return (parts, files, try store.index.titleID(of: id))
         }
         let removing = parts.union(files).union([id])
         let ending = begin(removing: removing, reading: parts.union([id]))
@@ -216,9 +229,17 @@ final class LoaderTable: Sendable {
             await loader.settle()
             await loader.settleJoining()
         }
+        let (removed, onRemoval) = (environment.removed, onRemoval.withLock { $0 })
         let bytes = try await pool.run {
             for loader in ending { loader.record.retire() }
-            return try erase(store, id)
+            let bytes = try erase(store, id)
+            guard bytes != nil else { return bytes }
+            // Before the title can be used again, and before the caller is told.
+            if byOwner { removed.note(resource, title, with: removing, now: store.now()) }
+            onRemoval()
+            // It holds in memory anyway; a restart alone would forget it.
+            if byOwner { try? removed.write(to: store) }
+            return bytes
         }
         for loader in ending { answers.forget(loader.record.id) }
         pictures.forget(removing)
@@ -350,43 +371,4 @@ final class LoaderTable: Sendable {
         state.withLock { $0.refusal = nil }
         environment.imports.resume()
     }
-}
-
-/// What all loaders of a vault share.
-struct LoaderEnvironment: Sendable {
-    let store: VaultStore
-    let origin: any Origin
-    let names: ResourceNames
-    let retry: RetryPolicy
-    let pool: BlockingPool
-    let playbackPriority: PlaybackPriority
-    let mode: ModeInForce
-    let principalFields = PrincipalFields()
-    let playedParts = PlayedParts()
-    let imports = RunningImports()
-    let originErrors = OriginErrors()
-    let damage = DamageListeners()
-    let refresher = LinkRefresherInForce()
-}
-
-/// The mode of a vault: that of the run, else that of the settings, else ``VaultMode/online``.
-final class ModeInForce: Sendable {
-    private let ofRun: VaultMode?
-    private let setting = Locked<VaultMode?>(nil)
-
-    init(ofRun: VaultMode?) { self.ofRun = ofRun }
-
-    var current: VaultMode { ofRun ?? setting.withLock(\.self) ?? .online }
-
-    /// Switches to the mode that the settings have.
-    func use(_ mode: VaultMode?) { setting.withLock { $0 = mode } }
-}
-
-/// Keeps a loader in its vault's table while it is used.
-final class LoaderLease: Sendable {
-    private let release: @Sendable () -> Void
-
-    init(release: @escaping @Sendable () -> Void) { self.release = release }
-
-    deinit { release() }
 }

@@ -22,6 +22,9 @@ public struct MediaReference: Hashable, Sendable, CustomStringConvertible {
     /// Whether a manifest or a redirect named it, not the operator: then its bytes come from public addresses only.
     package var isDerived = false
 
+    /// Whether a player's link led to it, and not the owner: then it opens nothing of what was removed a moment ago.
+    var isLinked = false
+
     /// Whether a link of a manifest may have led to it. The link that the operator made for it alone does not.
     var isNamedByManifest: Bool { isDerived || excludesPrincipals || principal != nil }
 

@@ -14,6 +14,7 @@ final class GrantTable: Sendable {
         var unreadable = 0
         /// The periods of use that the index does not have yet.
         var uses: [GrantID: Int64] = [:]
+        var sessionEnds = SessionEnds()
     }
 
     private let store: VaultStore
@@ -110,7 +111,19 @@ final class GrantTable: Sendable {
     /// The number of rows that do not open.
     var unreadableCount: Int { state.withLock { $0.unreadable } }
 
+    /// How often sessions were ended in this run other than one by one.
+    var sessionEnds: SessionEnds { state.withLock { $0.sessionEnds } }
+
     // MARK: Changing
+
+    /// Lets nobody in who has a ticket or has begun to sign in. It is called before the sessions are looked for that
+    /// end: one that begins meanwhile is among these, or is taken back by whoever begins it.
+    ///
+    /// - Parameter viewer: whose sessions end; nil if all do.
+    func endSignIns(of viewer: ViewerID?) {
+        state.withLock { $0.sessionEnds.note(of: viewer) }
+        noteChange()
+    }
 
     /// Issues a grant: from its return on, the index has it durably. Blocks.
     ///

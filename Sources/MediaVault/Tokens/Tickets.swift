@@ -5,7 +5,7 @@ import VaultModel
 /// in.
 ///
 /// A ticket is good once, for a minute, and for one use. It is kept in memory, and ends with the token that it was given
-/// for.
+/// for, and with the era in which it was given.
 package final class Tickets: Sendable {
     /// What a ticket is good for.
     package enum Use: String, CaseIterable, Codable, Sendable {
@@ -30,6 +30,8 @@ package final class Tickets: Sendable {
         package let use: Use
         /// Whom a ticket for a session signs in; nil for the owner.
         package let viewer: ViewerID?
+        /// What was in force when the ticket was given.
+        package let era: SignInEra
 
         /// Whether the other one is the same person, as far as they can be told apart, with a ticket for the same use.
         func isSame(as other: Holder) -> Bool {
@@ -46,13 +48,16 @@ package final class Tickets: Sendable {
     }
 
     private let entries = Locked<[Entry]>([])
+    /// Knows what is in force.
+    private let tokens: TokenIssuer
 
     /// For how many seconds a ticket is good.
     private static let lifetime = 60
     /// The most tickets, and the most of one holder; of more, the oldest end.
     private static let (maxCount, maxOfHolder) = (256, 16)
 
-    package init() {}
+    /// - Parameter tokens: those of the vault that the tickets are for.
+    package init(of tokens: TokenIssuer) { self.tokens = tokens }
 
     /// Creates a ticket.
     ///
@@ -66,7 +71,7 @@ package final class Tickets: Sendable {
     ) throws -> Ticket {
         let text = Base64.encodeForURL(try SecureRandom.bytes(32, "ticket"))
         let entry = Entry(
-            text: Array(text.utf8), holder: Holder(access: access, use: use, viewer: viewer),
+            text: Array(text.utf8), holder: Holder(access: access, use: use, viewer: viewer, era: tokens.signInEra),
             end: now + .seconds(Self.lifetime))
         entries.withLock { entries in
             entries.removeAll { $0.end <= now }
@@ -81,11 +86,12 @@ package final class Tickets: Sendable {
     }
 
     /// Takes a ticket back, as ``redeem(_:now:)``; nil also if it is for another use, or the token that it was given for
-    /// is not valid any more.
+    /// is not valid any more, or its era has passed.
     ///
     /// - Parameter now: seconds since 1970.
-    package func redeem(_ text: String, for use: Use, checkedBy tokens: TokenIssuer, now: Int64) -> Holder? {
-        guard let holder = redeem(text), holder.use == use,
+    package func redeem(_ text: String, for use: Use, now: Int64) -> Holder? {
+        // The vault's own user on the control socket has no token that could be revoked: then the era alone decides.
+        guard let holder = redeem(text), holder.use == use, tokens.isInForce(holder.era, for: holder.viewer),
             holder.access.map({ tokens.isValid($0, now: now) }) ?? true
         else { return nil }
         return holder

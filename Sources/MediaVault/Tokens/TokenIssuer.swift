@@ -109,7 +109,7 @@ public struct TokenIssuer: Sendable {
 
     /// A verified target and how long the verification remains valid.
     package struct Admission: Sendable {
-        package let reference: MediaReference
+        package internal(set) var reference: MediaReference
         /// The resource by its name; nil if only the index knows the name, or the reference cannot be used.
         package internal(set) var resource: NamedResource?
         /// What the link opens, within which the links of a manifest behind it stay.

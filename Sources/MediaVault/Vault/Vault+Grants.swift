@@ -17,14 +17,6 @@ public struct IssuedLinks: Sendable {
     public let paths: [String]
 }
 
-/// A session of a browser that just began.
-package struct BegunSession: Sendable {
-    /// What the vault keeps of it.
-    package let grant: AccessGrant
-    /// The two halves of its secret, which the vault does not keep.
-    package let secret: SessionSecret
-}
-
 // Tokens, named links and sessions, which are revoked one by one.
 extension Vault {
     /// Creates a token for the service's API. It is valid at once, and after a restart.
@@ -38,13 +30,22 @@ extension Vault {
     public func createToken(
         _ scope: AccessScope, name: String? = nil, expires: Int64? = nil
     ) async throws -> IssuedToken {
+        try await createToken(scope, name: name, expires: expires, by: nil)
+    }
+
+    /// Does the same.
+    ///
+    /// - Parameter holder: what the request presented, which must not have ended when the token exists.
+    package func createToken(
+        _ scope: AccessScope, name: String?, expires: Int64?, by holder: TokenAccess?
+    ) async throws -> IssuedToken {
         try requireOwner(to: "creates tokens")
         try requireFuture(expires)
-        let (grants, tokens) = (grants, tokens)
+        let (grants, tokens, now) = (grants, tokens, store.now())
         return try await pool.run {
             let grant = try grants.issue(.token(scope), name: name, expires: expires, era: tokens.era)
             let text = tokens.token(of: grant, .api(scope))
-            try Self.requireInForce(grant, grants, tokens)
+            try Self.requireInForce(grant, grants, tokens, by: holder, now: now)
             return IssuedToken(grant: grant, text: text)
         }
     }
@@ -59,9 +60,18 @@ extension Vault {
     public func createLinks(
         named name: String, to references: [MediaReference], expires: Int64?
     ) async throws -> IssuedLinks {
+        try await createLinks(named: name, to: references, expires: expires, by: nil)
+    }
+
+    /// Does the same.
+    ///
+    /// - Parameter holder: what the request presented, which must not have ended when the links exist.
+    package func createLinks(
+        named name: String, to references: [MediaReference], expires: Int64?, by holder: TokenAccess?
+    ) async throws -> IssuedLinks {
         try requireOwner(to: "creates named links")
         try requireFuture(expires)
-        let (grants, tokens) = (grants, tokens)
+        let (grants, tokens, now) = (grants, tokens, store.now())
         // A named link never leads to another one, which could be revoked apart from it.
         let targets = references.map { tokens.resolvingPlaybackLinks($0) }
         // Refuses unusable references before anything is written.
@@ -75,50 +85,9 @@ extension Vault {
             let paths = try targets.map {
                 try tokens.playbackPath(for: $0, expires: expires ?? Capability.never, grant: grant.id)
             }
-            try Self.requireInForce(grant, grants, tokens)
+            try Self.requireInForce(grant, grants, tokens, by: holder, now: now)
             return IssuedLinks(grant: grant, paths: paths)
         }
-    }
-
-    /// Begins a session in which a browser does what a viewer may do, or everything that the vault's owner may.
-    ///
-    /// It ends after ``AccessGrant/maxSession`` seconds, or ``AccessGrant/maxIdleSession`` without a request; that of a
-    /// viewer after ``AccessGrant/maxViewing`` and ``AccessGrant/maxIdleViewing``.
-    ///
-    /// - Parameters:
-    ///   - viewer: who is signed in; nil for the owner.
-    ///   - browser: the name of the browser, for lists; nil if it is unknown.
-    ///   - former: the session that the same browser had before, which ends.
-    /// - Throws: as ``createToken(_:name:expires:)``.
-    package func beginSession(
-        of viewer: ViewerID?, in browser: String?, by holder: TokenAccess? = nil, endingFormer former: SessionSecret?
-    ) async throws -> BegunSession {
-        try requireOwner(to: "begins sessions")
-        let (grants, tokens, now) = (grants, tokens, store.now())
-        let former = former.flatMap { tokens.access(bySession: $0, now: now)?.grant }
-        return try await pool.run {
-            let end = now + (viewer == nil ? AccessGrant.maxSession : AccessGrant.maxViewing)
-            let token = holder.flatMap { grants.token(of: $0.grant) }
-            let grant = try grants.issue(
-                .session(viewer), name: browser, expires: min(end, token?.expires ?? end), endingWith: token?.id,
-                era: tokens.era)
-            let secret = SessionSecret(
-                cookie: tokens.token(of: grant, .cookie), proof: tokens.token(of: grant, .proof))
-            try Self.requireInForce(grant, grants, tokens)
-            // What let the browser in may have been revoked since its ticket was taken back.
-            if let holder, !tokens.isValid(holder, now: now) {
-                _ = try grants.revoke([grant.id])
-                throw VaultError(.busy, "what the ticket was created with was revoked meanwhile; get another ticket")
-            }
-            if let former { _ = try grants.revoke([former]) }
-            return BegunSession(grant: grant, secret: secret)
-        }
-    }
-
-    /// Ends the sessions of a viewer.
-    package func endSessions(of viewer: ViewerID) async throws {
-        let theirs = issued(.sessions).filter { $0.kind == .session(viewer) }
-        if !theirs.isEmpty { try await revoke(theirs) }
     }
 
     /// The tokens that are not revoked, the oldest first; those that expired within the last 30 days, too.
@@ -157,6 +126,17 @@ extension Vault {
         try requireOwner(to: "revokes tokens and links")
         let grants = grants
         return try await pool.run { try grants.revoke(revoked.map(\.id), isAll: isAll) }
+    }
+
+    /// Revokes all tokens, all named links or all sessions; with the sessions end the tickets, and the sign-ins that have
+    /// begun.
+    ///
+    /// - Returns: the number of those that were not revoked before.
+    /// - Throws: as ``revoke(_:isAll:)``.
+    package func revokeAll(_ family: AccessGrant.Family) async throws -> Int {
+        try requireOwner(to: "revokes tokens and links")
+        if family == .sessions { grants.endSignIns(of: nil) }
+        return try await revoke(issued(family), isAll: true)
     }
 
     /// Returns the path and query of a playback link that ends with the token it was created with.
@@ -198,10 +178,17 @@ extension Vault {
         _ = try? await pool.run { try grants.removeVoid(era: era) }
     }
 
-    /// Takes a grant back if all were revoked while it was issued. Blocks.
-    private static func requireInForce(_ grant: AccessGrant, _ grants: GrantTable, _ tokens: TokenIssuer) throws {
-        guard tokens.era != grant.era else { return }
+    /// Takes a grant back if all were revoked while it was issued, or what it was issued for was. Blocks.
+    static func requireInForce(
+        _ grant: AccessGrant, _ grants: GrantTable, _ tokens: TokenIssuer, by holder: TokenAccess?, now: Int64
+    ) throws {
+        let isHeld = holder.map { tokens.isValid($0, now: now) } ?? true
+        guard tokens.era != grant.era || !isHeld else { return }
         _ = try grants.revoke([grant.id])
+        guard isHeld else {
+            throw VaultError(
+                .busy, "the token or session that asked for this was revoked meanwhile; ask with another one")
+        }
         throw VaultError(.busy, "all tokens and links were revoked meanwhile; try again")
     }
 

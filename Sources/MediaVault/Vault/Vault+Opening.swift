@@ -4,6 +4,9 @@ import VaultStorage
 
 // Unlocking the keyring and opening the store with it.
 extension Vault {
+    /// Whether it is read as its last owner closed it, because its folder cannot be written.
+    package var isReadAsClosed: Bool { store.index.isReadAsClosed }
+
     /// Unlocks the keyring of a vault, and opens its store. A passphrase takes most of a second.
     static func openStore(_ place: VaultPlace, _ unlock: Unlock, _ options: VaultOptions) async throws -> VaultStore {
         func open() async throws -> VaultStore {

@@ -81,16 +81,28 @@ extension Vault {
     ///
     /// The result can be kept, because ``isValid(_:now:)`` is faster than verifying and naming again.
     package func admission(ofTarget target: String, now: Int64) -> TokenIssuer.Admission? {
-        guard var admission = tokens.admission(ofTarget: target, now: now), mayPlay(admission) else { return nil }
+        guard var admission = tokens.admission(ofTarget: target, now: now) else { return nil }
+        admission.reference.isLinked = true
         // What must be looked up first has no name until then.
         if !admission.isBelow { admission.resource = try? names.nameAtOnce(admission.reference.settled()) }
-        return admission
+        return mayPlay(admission, now: now) ? admission : nil
     }
 
     /// Returns whether the vault is open, an earlier admission is still valid, and its resource has the same name.
     package func isValid(_ admission: TokenIssuer.Admission, now: Int64) -> Bool {
         loaders.isOpen && tokens.isValid(admission, now: now) && admission.resource.map(names.isCurrent) ?? true
-            && mayPlay(admission)
+            && mayPlay(admission, now: now)
+    }
+
+    /// Returns whether what a link leads to was removed a moment ago: then it opens nothing.
+    package func wasRemoved(_ resource: NamedResource, through scope: LinkScope, now: Int64) -> Bool {
+        loaders.environment.removed.refuses(resource, ofHidden: scope.hidden?.title, now: now)
+    }
+
+    /// Returns whether the vault has a title with this id.
+    package func hasTitle(_ id: TitleID) async throws -> Bool {
+        let store = store
+        return try await pool.run { try !store.index.resources(id).isEmpty }
     }
 
     /// Returns whether a resource is a part of the title of a viewer's link, or of one that is shared with them.
@@ -107,8 +119,14 @@ extension Vault {
         }
     }
 
-    /// Returns whether the title of a viewer's link is still shared with them; a link of others is not about that.
-    private func mayPlay(_ admission: TokenIssuer.Admission) -> Bool {
-        admission.scope.hidden.map { viewers.isShared($0.title, with: $0.viewer) } ?? true
+    /// Returns whether the title of a viewer's link is still shared with them, and what a link leads to was not removed
+    /// a moment ago. Both are in memory, and are up to date before a removal is answered.
+    private func mayPlay(_ admission: TokenIssuer.Admission, now: Int64) -> Bool {
+        let hidden = admission.scope.hidden
+        guard hidden.map({ viewers.isShared($0.title, with: $0.viewer) }) ?? true else { return false }
+        guard let resource = admission.resource else {
+            return !(hidden.map { loaders.environment.removed.refuses(hidden: $0.title, now: now) } ?? false)
+        }
+        return !wasRemoved(resource, through: admission.scope, now: now)
     }
 }

@@ -79,6 +79,9 @@ extension Vault {
     ///   because a link has its URL, and the key policy gives that another name by now.
     package func playbackPath(for reference: MediaReference, expires: Int64) async throws -> String {
         let path = try tokens.playbackPath(for: reference, expires: expires)
+        // Whoever wants a link to a title that was removed a moment ago wants the title.
+        let removed = loaders.environment.removed
+        if !removed.isEmpty { removed.end(try await name(reference).id) }
         guard let id = reference.titleID else { return path }
         var linked = reference
         (linked.titleID, linked.stored) = (nil, nil)
@@ -118,7 +121,8 @@ extension Vault {
     /// A title goes with all its parts, except for those that another title needs, too.
     ///
     /// Its readers and downloads end with code `removed`, and it leaves the download queue, also if the vault holds
-    /// nothing of it yet. It can be opened again as a new resource. Its key is erased
+    /// nothing of it yet. It can be opened again as a new resource; a playback link that was made before opens nothing of
+    /// it for a minute, unless the title is asked for otherwise, or another link to it is made. Its key is erased
     /// from the index and from `catalog.backup` at once, or together with those of resources that were removed within
     /// the last minute: ``hasPendingErasure()``.
     ///
@@ -131,7 +135,7 @@ extension Vault {
         let resource = try await name(reference)
         // First, so that what was removed is not fetched again, whatever happens in between.
         try await downloads.forget(resource)
-        return try await loaders.remove(resource) { store, id in try store.remove(id) }
+        return try await loaders.remove(resource, byOwner: true) { store, id in try store.remove(id) }
     }
 
     /// Returns whether the key of a removed resource may still be in the index, its log or `catalog.backup`.

@@ -80,6 +80,9 @@ public final class Vault: Sendable {
                 playbackPriority: PlaybackPriority(),
                 mode: ModeInForce(ofRun: options.access == .reader ? .offline : options.mode)),
             answers: AnswerLog())
+        // What is shared ends with a title, before anyone can ask for it again.
+        let shared = viewers
+        loaders.onRemoval.withLock { $0 = { try? shared.followResources() } }
         let tasks = BackgroundTasks()
         backgroundTasks = tasks
         quota = QuotaEnforcer(loaders: loaders, limitsOfRun: options.limits)
@@ -114,6 +117,8 @@ public final class Vault: Sendable {
             isUnlockOnVaultDisk: UnlockPlace.rests(unlock.path, with: place.folder))
         await vault.loadModeSetting()
         if options.access == .owner {
+            let (removed, store) = (vault.loaders.environment.removed, vault.store)
+            try? await vault.pool.run { removed.load(from: store) }
             await vault.quota.enforceLimits()
             do {
                 // Before anything could be evicted to keep the limit.
@@ -149,11 +154,13 @@ public final class Vault: Sendable {
             await loader.writeFreshness()
         }
         let (store, visited, grants, viewers) = (store, accessTimes.withLock { $0.take() }, grants, viewers)
+        let removed = loaders.environment.removed
         // Everything that matters is already committed; the next owner would do the rest.
         try? await pool.run {
             try store.touch(visited)
             try? grants.writeUses()
             try? viewers.writePositions()
+            try? removed.write(to: store)
             try store.close()
         }
         loaders.refuse(VaultError.vaultClosed)
@@ -301,10 +308,12 @@ public final class Vault: Sendable {
         await quota.maintain(now: now)
         keys.resumeUnfinished(now: now)
         let (store, visited, grants, viewers) = (store, accessTimes.withLock { $0.take() }, grants, viewers)
+        let removed = loaders.environment.removed
         do {
             try await pool.run {
                 try grants.writeUses()
                 try viewers.followResources()
+                try removed.write(to: store)
                 try viewers.writePositionsIfDue(now: now)
                 try store.touch(visited)
                 try store.flushCounters()

@@ -30,9 +30,11 @@ public final class Viewers: Sendable {
     let signIns = SignInQueue()
     /// Held while the index and the state change.
     let changing = Locked(())
+    /// Held while titles that are gone are forgotten, so that another caller returns when that is done.
+    let following = Locked(())
     /// When positions were last written.
     let written = Locked(ContinuousClock.now)
-    private let removals: ResourceChanges
+    let removals: ResourceChanges
     private let listeners = Locked(NumberedSet<@Sendable () -> Void>())
     private let changes = Atomic<Int64>(0)
 
@@ -45,7 +47,7 @@ public final class Viewers: Sendable {
     }
 
     /// Reads what the index has.
-    private func load() {
+    func load() {
         // Without its rows a vault admits no viewer: its owner can add them again.
         let stored = (try? store.index.viewers()) ?? StoredViewers()
         let locator = store.index.locator
@@ -76,25 +78,6 @@ public final class Viewers: Sendable {
     func noteChange() {
         changes.add(1, ordering: .releasing)
         for wake in listeners.withLock({ $0.all }) { wake() }
-    }
-
-    /// Forgets titles that were removed, and reads all again after a change of the locator. Blocks.
-    func followResources() throws {
-        let news = removals.take()
-        if state.withLock({ $0.locator }) != store.index.locator { changing.withLock { _ in load() } }
-        var changed = news.resources
-        if news.isIncomplete { changed.formUnion(state.withLock { $0.shares.values.map(\.resource) }) }
-        let missing = changed.isEmpty ? [] : try store.index.missing(among: changed)
-        var wasShared = false
-        for resource in missing {
-            let title = try store.index.titleID(of: resource)
-            // A title that has another resource id by now is still there.
-            let isGone = try store.index.resources(title).isEmpty
-            changing.withLock { _ in
-                state.withLock { if $0.forget(title, resource, isGone: isGone) { wasShared = true } }
-            }
-        }
-        if wasShared { noteChange() }
     }
 
     // MARK: Viewers
@@ -245,20 +228,6 @@ public final class Viewers: Sendable {
 }
 
 extension Viewers.State {
-    /// Forgets what is known of a title that a resource was.
-    ///
-    /// - Returns: whether it was shared.
-    mutating func forget(_ title: TitleID, _ resource: ResourceID, isGone: Bool) -> Bool {
-        if isGone {
-            for viewer in Array(positions.keys) where positions[viewer]?.forget(title) == true {
-                unwritten.insert(viewer)
-            }
-        }
-        guard shares[title]?.resource == resource else { return false }
-        shares[title] = nil
-        return true
-    }
-
     /// Takes a viewer out of those with whom a title is shared.
     mutating func drop(_ viewer: ViewerID, from title: TitleID) {
         shares[title]?.viewers.remove(viewer)

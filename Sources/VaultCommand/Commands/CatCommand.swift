@@ -43,13 +43,17 @@ struct CatCommand: AsyncParsableCommand {
             }
         }
         let finder = try await access.finder(waiting)
+        let isOpen = Locked(false)
         try await Interruption.cancelling {
             do {
                 try await finder.act { vault in
+                    isOpen.withLock { $0 = true }
                     try await Self.write(naming.reference(to: name, in: vault), range, from: vault)
                 }
-            } catch let error as VaultError where error.code == .owned {
-                // Held bytes can be read beside the owner.
+            } catch let error as VaultError
+                where error.code == .owned || error.hint == .writablePath && !isOpen.withLock({ $0 })
+            {
+                // Held bytes can be read beside the owner, and on a read-only file system.
                 try await finder.reading { vault in
                     let reference = try await naming.reference(to: name, in: LocalVault(vault))
                     guard try await vault.summary(of: reference)?.holds(range) == true else { throw error }

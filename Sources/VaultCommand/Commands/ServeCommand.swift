@@ -122,14 +122,21 @@ struct ServeCommand: AsyncParsableCommand {
         do {
             let mode = offline ? .offline : mode?.mode
             try await Self.naming(folder) { try await opener.owning(mode, limits: limits, serve) }
-        } catch let error as VaultError where error.code == .diskFull && !isOpen.withLock({ $0 }) {
+        } catch let error as VaultError where Self.canRead(after: error) && !isOpen.withLock({ $0 }) {
+            let change = error.code == .diskFull ? "space becomes free" : "the vault can be written"
             logger.warning(
                 """
                 only held media is served and nothing is changed until this service is stopped and started again, \
-                even if space becomes free earlier
-                """, metadata: ["reason": "\(error.code)", "detail": "\(error)"])
-            try await opener.reading(serve)
+                even if \(change) earlier
+                """, metadata: ["reason": "\(error.code)", "detail": "\(error.text)"])
+            try await opener.reading(tells: false, serve)
         }
+    }
+
+    /// Returns whether a vault that could not be opened as its owner's may still be read: on a full disk, and on a
+    /// read-only file system.
+    private static func canRead(after error: VaultError) -> Bool {
+        error.code == .diskFull || error.hint == .writablePath
     }
 
     /// Runs `body`; if another service owns the vault, the error names it.

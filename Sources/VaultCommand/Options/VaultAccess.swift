@@ -83,8 +83,16 @@ struct VaultOpener: Sendable {
     }
 
     /// Opens the vault to read held media, beside its owner and without the network.
-    func reading<Value>(_ body: (Vault) async throws -> Value) async throws -> Value {
-        try await open(VaultOptions(access: .reader, mode: .offline), body)
+    ///
+    /// - Parameter tells: whether to say that the vault cannot be written.
+    func reading<Value>(tells: Bool = true, _ body: (Vault) async throws -> Value) async throws -> Value {
+        try await open(VaultOptions(access: .reader, mode: .offline)) { vault in
+            if tells, vault.isReadAsClosed {
+                await Terminal.shared.say(
+                    "the vault's folder cannot be written, as on a read-only file system: it is read as it was closed")
+            }
+            return try await body(vault)
+        }
     }
 
     private func open<Value>(_ options: VaultOptions, _ body: (Vault) async throws -> Value) async throws -> Value {

@@ -78,16 +78,23 @@ struct ServiceRecord: Codable, Hashable, Sendable {
 
     private static func file(in folder: String) -> String { folder + "/service.json" }
 
+    /// The most bytes of a record: it has an address and two short members.
+    private static let maxBytes = 64 << 10
+
     /// Returns the record in the file; nil if there is no file or it is invalid.
+    ///
+    /// Whoever can write to the folder may have put anything there: a link or a pipe names no service.
     static func read(in folder: String) -> ServiceRecord? {
-        guard let data = FileManager.default.contents(atPath: file(in: folder)) else { return nil }
-        return try? JSONDecoder().decode(ServiceRecord.self, from: data)
+        guard let bytes = WholeFile.bytes(of: file(in: folder), atMost: maxBytes) else { return nil }
+        return try? JSONDecoder().decode(ServiceRecord.self, from: Data(bytes))
     }
 
     /// Writes the file atomically, accessible to its owner only.
     func write(in folder: String) throws {
         let file = Self.file(in: folder)
         let text = try JSONText.of(self) + "\n"
+        // A link or a pipe in its place is not written through.
+        _ = unsafe unlink(file + ".new")
         let isWritten = FileManager.default.createFile(
             atPath: file + ".new", contents: Data(text.utf8), attributes: [.posixPermissions: 0o600])
         guard isWritten, unsafe rename(file + ".new", file) == 0 else {

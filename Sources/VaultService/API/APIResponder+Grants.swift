@@ -23,7 +23,7 @@ extension APIResponder {
     }
 
     private func createToken(_ order: TokenOrder, _ context: ServiceContext) async throws -> CreatedTokenDocument {
-        let created = try await vault.createToken(order)
+        let created = try await vault.createToken(order, by: context.access)
         context.logger.notice(
             "a token was created", metadata: ["token": "\(created.id)", "scope": "\(created.scope.rawValue)"])
         return created
@@ -39,7 +39,8 @@ extension APIResponder {
         var references: [MediaReference] = []
         for document in try order.documents { references.append(try await playable.reference(of: document)) }
         let ends = context.access.flatMap { $0.isSession || !context.isAdmin ? $0 : nil }
-        let created = try await vault.createLinks(to: references, order.details, endingWith: ends)
+        let created = try await vault.createLinks(
+            to: references, order.details, endingWith: ends, by: context.access)
         if let id = created.id { context.logger.notice("named links were created", metadata: ["link": "\(id)"]) }
         return created
     }

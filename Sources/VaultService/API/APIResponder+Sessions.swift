@@ -51,13 +51,15 @@ extension APIResponder {
         let order: SignInOrder = try await asked.body(upTo: SignInOrder.maxBytes)
         let viewer: ViewerID?
         var holder: TokenAccess?
+        // A PIN takes its time, and all may be revoked before it is found right.
+        var era = vault.vault.tokens.signInEra
         switch (order.ticket, order.name, order.pin) {
         case (let ticket?, nil, nil):
             let now = Int64(Date().timeIntervalSince1970)
-            guard let passed = tickets.redeem(ticket, for: .session, checkedBy: vault.vault.tokens, now: now) else {
+            guard let passed = tickets.redeem(ticket, for: .session, now: now) else {
                 return Response(ErrorAnswer.spentTicket, context: context)
             }
-            (viewer, holder) = (passed.viewer, passed.access)
+            (viewer, holder, era) = (passed.viewer, passed.access, passed.era)
         case (nil, let name?, let pin?):
             do {
                 viewer = try await vault.vault.viewers.signIn(
@@ -71,7 +73,7 @@ extension APIResponder {
         }
         let begun = try await vault.vault.beginSession(
             of: viewer, in: BrowserName.of(userAgent: request.headers[.userAgent]), by: holder,
-            endingFormer: cookie.secret(in: request.headers))
+            since: era, endingFormer: cookie.secret(in: request.headers))
         guard let document = SessionDocument(begun.grant, among: vault.vault.viewers) else {
             return Response(ErrorAnswer.spentTicket, context: context)
         }

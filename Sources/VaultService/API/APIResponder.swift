@@ -10,13 +10,14 @@ import VaultModel
 struct APIResponder: Sendable {
     let vault: LocalVault
     let downloads = DownloadRegistry()
-    let tickets = Tickets()
+    let tickets: Tickets
     let playbacks = Playbacks()
     let history = FigureHistory()
     let metrics: ServiceMetrics
 
     init(vault: Vault, metrics: ServiceMetrics) {
         self.vault = LocalVault(vault)
+        tickets = Tickets(of: vault.tokens)
         self.metrics = metrics
         vault.downloads.listenForForgetting { [weak downloads] in downloads?.forgetEnded(of: $0) }
     }
@@ -231,8 +232,8 @@ struct APIResponder: Sendable {
     private func feed(_ asked: APIRequest, _ context: ServiceContext) async throws -> Response {
         let only = asked.namesResource ? try await vault.vault.id(of: asked.reference(in: vault.vault)) : nil
         let feed = EventFeed(
-            vault: vault.vault, downloads: downloads, only: only, access: context.access, viewer: context.viewer,
-            channel: context.channel)
+            vault: vault.vault, downloads: downloads, only: only, access: context.access, era: context.era,
+            viewer: context.viewer, channel: context.channel)
         return Response(feed, context: context)
     }
 

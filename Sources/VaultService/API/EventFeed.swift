@@ -14,8 +14,10 @@ struct EventFeed: StreamedBody {
     let downloads: DownloadRegistry
     /// The only resource whose changes are reported; nil for all.
     let only: ResourceID?
-    /// The token of the client; nil on the control socket.
+    /// The token of the client; nil on the control socket, and with a ticket from there.
     let access: TokenAccess?
+    /// What was in force when that ticket was created; nil without one.
+    var era: SignInEra?
     /// The viewer who sees only what is shared with them; nil for the owner.
     let viewer: ViewerID?
     let channel: any Channel
@@ -60,6 +62,7 @@ struct EventFeed: StreamedBody {
 
     private var isAllowed: Bool {
         guard viewer.map({ vault.viewers.viewer($0) != nil }) ?? true else { return false }
+        guard era.map({ vault.tokens.isInForce($0, for: nil) }) ?? true else { return false }
         return access.map { vault.tokens.isValid($0, now: Int64(Date().timeIntervalSince1970)) } ?? true
     }
 

@@ -22,16 +22,10 @@ package struct TLSFiles: Hashable, Sendable {
     ///
     /// - Throws: ``VaultError`` with code ``VaultError/Code/invalidArgument``.
     func context() throws -> NIOSSLContext {
-        let chain: [NIOSSLCertificate]
-        do {
-            chain = try NIOSSLCertificate.fromPEMFile(certificate)
-        } catch {
+        guard let chain = Self.bytes(of: certificate).flatMap({ try? NIOSSLCertificate.fromPEMBytes($0) }) else {
             throw Self.unusable("certificate", certificate)
         }
-        let privateKey: NIOSSLPrivateKey
-        do {
-            privateKey = try NIOSSLPrivateKey(file: key, format: .pem)
-        } catch {
+        guard let privateKey = Self.bytes(of: key).flatMap({ try? NIOSSLPrivateKey(bytes: $0, format: .pem) }) else {
             throw Self.unusable("key", key)
         }
         var configuration = TLSConfiguration.makeServerConfiguration(
@@ -47,12 +41,21 @@ package struct TLSFiles: Hashable, Sendable {
         }
     }
 
+    /// The most bytes of a file: a chain has a few certificates of some kilobytes.
+    private static let maxBytes = 1 << 20
+
+    /// Returns the bytes of a file, which a program that renews certificates may name by a link; nil if it has none.
+    private static func bytes(of path: String) -> [UInt8]? {
+        WholeFile.bytes(of: path, atMost: maxBytes, followsLinks: true)
+    }
+
     private static func unusable(_ what: String, _ path: String) -> VaultError {
         guard FileStamp(path: path) != nil else {
             return VaultError(.invalidArgument, "there is no TLS \(what) at \(path); give the path of a PEM file")
         }
         return VaultError(
-            .invalidArgument, "cannot read the TLS \(what) \(path); use a PEM file without a passphrase")
+            .invalidArgument,
+            "cannot read the TLS \(what) \(path); use a PEM file of at most 1 MiB, without a passphrase")
     }
 }
 

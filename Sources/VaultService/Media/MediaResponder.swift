@@ -42,19 +42,13 @@ final class MediaResponder: Sendable {
     /// - Parameter found: the bytes to open at once, if they were found.
     func respond(to request: MediaRequest, _ found: HeldMedia? = nil) async throws -> Response {
         do {
-            let (resource, held): (NamedResource, HeldMedia?)
-            if let known = link?.resource {
-                (resource, held) = (known, found)
-            } else {
-                resource = try await named()
-                // Another title in the same folder of the origin is none that a viewer's link leads to.
-                if let link, link.isBelow, let hidden = link.scope.hidden {
-                    guard try await watch.during({ [vault] in try await vault.mayPlay(resource, below: hidden) }) else {
-                        return Response(ErrorAnswer.notFound, isHead: request.method == .head, context: context)
-                    }
-                }
-                held = request.immediateRange.flatMap { vault.held(resource, range: $0) }
+            let resource: NamedResource
+            if let known = link?.resource { resource = known } else { resource = try await named() }
+            guard try await mayPlay(resource) else {
+                return Response(ErrorAnswer.notFound, isHead: request.method == .head, context: context)
             }
+            let held =
+                link?.resource == nil ? request.immediateRange.flatMap { vault.held(resource, range: $0) } : found
             if request.method == .get, let link, let playbacks {
                 context.request?.keep(playbacks.begin(resource, through: link.scope, at: now))
             }
@@ -78,6 +72,19 @@ final class MediaResponder: Sendable {
 
     private func named() async throws -> NamedResource {
         try await watch.during { [vault, reference] in try await vault.name(reference) }
+    }
+
+    /// Returns whether a link may open a resource. What it may not would be fetched, and stored again.
+    private func mayPlay(_ resource: NamedResource) async throws -> Bool {
+        guard let link else { return true }
+        guard !vault.wasRemoved(resource, through: link.scope, now: now) else { return false }
+        guard let hidden = link.scope.hidden else { return true }
+        return try await watch.during { [vault] in
+            guard try await vault.hasTitle(hidden.title) else { return false }
+            // Another title in the same folder of the origin is none that a viewer's link leads to.
+            guard link.isBelow else { return true }
+            return try await vault.mayPlay(resource, below: hidden)
+        }
     }
 
     /// Tries to answer; returns nil if the representation changed meanwhile, or is a manifest after all.

@@ -9,9 +9,17 @@ extension LocalVault {
     }
 
     package func createToken(_ order: TokenOrder) async throws -> CreatedTokenDocument {
+        try await createToken(order, by: nil)
+    }
+
+    /// Does the same.
+    ///
+    /// - Parameter access: what the request presented; nil for the vault's own user.
+    func createToken(_ order: TokenOrder, by access: TokenAccess?) async throws -> CreatedTokenDocument {
         let expiry = try GrantExpiry(lifetime: order.lifetime, expires: order.expires, standard: .never)
         let issued = try await vault.createToken(
-            order.scope, name: order.name, expires: try expiry.end(now: Int64(Date().timeIntervalSince1970)))
+            order.scope, name: order.name, expires: try expiry.end(now: Int64(Date().timeIntervalSince1970)),
+            by: access)
         return CreatedTokenDocument(issued, order.scope)
     }
 
@@ -24,14 +32,17 @@ extension LocalVault {
         var known: [MediaReference] = []
         // A caller that has the list of titles knows their ids alone.
         for reference in references { known.append(try await ReferenceDocument(reference).reference(in: vault)) }
-        return try await createLinks(to: known, details, endingWith: nil)
+        return try await createLinks(to: known, details, endingWith: nil, by: nil)
     }
 
     /// Does the same.
     ///
-    /// - Parameter access: the token with which links without a name end; nil if they end only with their expiry.
+    /// - Parameters:
+    ///   - access: the token with which links without a name end; nil if they end only with their expiry.
+    ///   - holder: what the request presented; nil for the vault's own user.
     func createLinks(
-        to references: [MediaReference], _ details: LinkDetails, endingWith access: TokenAccess?
+        to references: [MediaReference], _ details: LinkDetails, endingWith access: TokenAccess?,
+        by holder: TokenAccess?
     ) async throws -> LinkDocument {
         let now = Int64(Date().timeIntervalSince1970)
         let expiry = try GrantExpiry(
@@ -41,7 +52,8 @@ extension LocalVault {
                 .invalidURL, "a playback link cannot carry a user name and password; remove them from the URL")
         }
         if let name = details.name {
-            let issued = try await vault.createLinks(named: name, to: references, expires: try expiry.end(now: now))
+            let issued = try await vault.createLinks(
+                named: name, to: references, expires: try expiry.end(now: now), by: holder)
             return LinkDocument(paths: issued.paths, expires: issued.grant.expires, issued.grant)
         }
         let end = try expiry.endOfUnnamed(now: now)
@@ -59,11 +71,11 @@ extension LocalVault {
     }
 
     package func revoke(_ family: AccessGrant.Family, id: String?) async throws -> RevocationDocument {
-        let all = vault.issued(family)
-        let chosen = id.map { id in all.filter { $0.shortID == id } } ?? all
-        guard id == nil || !chosen.isEmpty else {
+        guard let id else { return RevocationDocument(revoked: try await vault.revokeAll(family)) }
+        let chosen = vault.issued(family).filter { $0.shortID == id }
+        guard !chosen.isEmpty else {
             throw VaultError(.notHeld, "there is no \(family.noun) with this id; list them")
         }
-        return RevocationDocument(revoked: try await vault.revoke(chosen, isAll: id == nil))
+        return RevocationDocument(revoked: try await vault.revoke(chosen))
     }
 }

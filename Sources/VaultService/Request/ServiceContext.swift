@@ -21,6 +21,8 @@ struct ServiceContext: InitializableFromSource {
     var isControl = false
     /// The token or session of the request; nil on the control socket, and for what needs none.
     var access: TokenAccess?
+    /// What was in force when the ticket of the request was created on the control socket; nil for other requests.
+    var era: SignInEra?
     /// The cookie that a session gets here; nil where no browser can sign in.
     var cookie: SessionCookie?
     /// The viewer who has signed in; nil for tokens, for the owner, and on the control socket.

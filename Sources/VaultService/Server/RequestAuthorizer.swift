@@ -29,9 +29,12 @@ struct RequestAuthorizer: Sendable {
         case .none: return ErrorAnswer.unauthorized(isGiven: false)
         case .ticket(let text):
             guard
-                let holder = tickets.redeem(text, for: .events, checkedBy: vault.tokens, now: admission.now)
+                let holder = tickets.redeem(text, for: .events, now: admission.now)
             else { return ErrorAnswer.unauthorized(isGiven: true) }
-            guard let access = holder.access else { return nil }
+            guard let access = holder.access else {
+                context.era = holder.era
+                return nil
+            }
             return note(access, in: &context)
         case .token(let text):
             guard let found = vault.tokens.access(byToken: text, now: admission.now) else {

@@ -19,6 +19,19 @@ package struct FileDescriptor: ~Copyable, Sendable {
         self.number = number
     }
 
+    /// Requires that this is a regular file.
+    ///
+    /// A pipe or a device in the place of one could hang its reader, or have no end.
+    borrowing func requireRegular() throws(FileFailure) {
+        var status = stat()
+        guard unsafe fstat(number, &status) == 0 else { throw .last("fstat") }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: return
+        case S_IFDIR: throw FileFailure(.other(EISDIR), "open: it is a folder")
+        default: throw FileFailure(.notRegular, "open: it is not a regular file")
+        }
+    }
+
     /// Takes ownership of an open descriptor.
     init(owning number: Int32) { self.number = number }
 
@@ -65,6 +78,8 @@ package struct FileFailure: Error, Hashable, Sendable, CustomStringConvertible {
         case notPermitted
         case readOnly
         case symbolicLink
+        /// A pipe, a socket or a device.
+        case notRegular
         case other(Int32)
     }
 
@@ -106,6 +121,7 @@ package struct FileFailure: Error, Hashable, Sendable, CustomStringConvertible {
         case .notFound: VaultError(.storage, "\(what): it does not exist, or its folder does not")
         case .other(EISDIR): VaultError(.storage, "\(what): it is a folder")
         case .symbolicLink: VaultError(.storage, "\(what): it is a symbolic link; name the file that it points to")
+        case .notRegular: VaultError(.storage, "\(what): it is not a regular file; move it away, and try again")
         default: VaultError(.storage, "\(what): \(description)")
         }
     }
@@ -127,6 +143,11 @@ package struct VaultLock: ~Copyable, Sendable {
         let file = try Self.opened(path + "/lock", O_RDWR | O_CREAT)
         // With `/.`, a symbolic link is followed: the vault may be named by one.
         let folder = try Self.opened(path + "/.", O_RDONLY | O_DIRECTORY)
+        do throws(FileFailure) {
+            try file.requireRegular()
+        } catch {
+            throw error.vaultError("the vault's lock cannot be opened")
+        }
         let (number, folderNumber) = (file.number, folder.number)
         guard Self.isTaken(number) else { throw Self.refusal(number) }
         guard Self.isTaken(folderNumber) || errno != EWOULDBLOCK else {
@@ -144,7 +165,7 @@ package struct VaultLock: ~Copyable, Sendable {
 
     private static func opened(_ path: String, _ flags: Int32) throws -> FileDescriptor {
         do throws(FileFailure) {
-            return try FileDescriptor(opening: path, flags)
+            return try FileDescriptor(opening: path, flags | O_NONBLOCK)
         } catch {
             throw error.vaultError("the vault's lock cannot be opened")
         }

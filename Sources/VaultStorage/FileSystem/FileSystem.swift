@@ -7,7 +7,7 @@ package protocol FileSystem: Sendable {
     func createDirectory(_ path: String) throws(FileFailure)
     /// Creates a file that must not exist yet, open for reading and writing.
     func create(_ path: String) throws(FileFailure) -> any StoredFile
-    /// Opens an existing file. A symbolic link is refused.
+    /// Opens an existing file. A symbolic link is refused, and so is what is no regular file.
     func open(_ path: String, writable: Bool) throws(FileFailure) -> any StoredFile
     func exists(_ path: String) -> Bool
     /// Whether a path is a symbolic link.

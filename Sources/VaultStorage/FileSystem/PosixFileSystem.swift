@@ -22,7 +22,9 @@ package struct PosixFileSystem: FileSystem {
 
     package func open(_ path: String, writable: Bool) throws(FileFailure) -> any StoredFile {
         // Without blocking: a pipe in the place of a file must not hang us.
-        PosixFile(try FileDescriptor(opening: path, (writable ? O_RDWR : O_RDONLY) | O_NONBLOCK))
+        let descriptor = try FileDescriptor(opening: path, (writable ? O_RDWR : O_RDONLY) | O_NONBLOCK)
+        try descriptor.requireRegular()
+        return PosixFile(descriptor)
     }
 
     package func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }

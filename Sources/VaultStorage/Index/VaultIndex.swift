@@ -13,15 +13,19 @@ package final class VaultIndex: Sendable {
     /// The locator from which this vault's resource ids are derived.
     package var locator: Int { locatorInUse.load(ordering: .acquiring) }
     private let locatorInUse: Atomic<Int>
+    /// The path of the file, and its state when it was opened as one that nobody changes; nil if it was opened as any
+    /// other.
+    private let closedFile: (path: String, stamp: FileStamp)?
     /// The ids of titles that resources keep; nil until one of them is looked for.
     let kept = Locked<KeptIDs?>(nil)
 
     /// The most by which an index's revision may exceed a keyring's: no vault can have had more changes.
     package static let maxRevisionLead: Int64 = 1 << 32
 
-    private init(_ database: IndexDatabase, keyring: Keyring) {
+    private init(_ database: IndexDatabase, keyring: Keyring, closedFile: (path: String, stamp: FileStamp)? = nil) {
         self.database = database
         self.keyring = keyring
+        self.closedFile = closedFile
         locatorInUse = Atomic(database.locator)
     }
 
@@ -48,9 +52,11 @@ package final class VaultIndex: Sendable {
 
     /// Opens an index, and checks that the keyring is this vault's and not an older one.
     ///
-    /// A reader needs no free space on the disk: see ``nameForFullDisk(_:)``.
+    /// A reader needs no free space on the disk: see ``nameForFullDisk(_:)``; nor a folder that can be written, if the
+    /// last owner closed the index: see ``nameForReadOnlyFolder(_:)``.
     package static func open(at path: String, keyring: Keyring, readOnly: Bool) throws -> VaultIndex {
         for suffix in ["", "-wal", "-shm", "-journal"] { try RegularFile.require(path + suffix) }
+        if readOnly, let stamp = stamp(ofClosed: path) { return try connect(toClosed: path, stamp, keyring: keyring) }
         do {
             return try connect(to: path, keyring: keyring, readOnly: readOnly)
         } catch let error as VaultError where error.code == .diskFull && readOnly {
@@ -62,6 +68,14 @@ package final class VaultIndex: Sendable {
         VaultIndex(try IndexDatabase(at: path, keyring: keyring, readOnly: readOnly), keyring: keyring)
     }
 
+    /// Opens an index as one that nobody changes; a reader learns if someone does.
+    ///
+    /// - Parameter stamp: the state of the file before it was opened.
+    static func connect(toClosed path: String, _ stamp: FileStamp, keyring: Keyring) throws -> VaultIndex {
+        let database = try IndexDatabase(at: nameForReadOnlyFolder(path), keyring: keyring, readOnly: true)
+        return VaultIndex(database, keyring: keyring, closedFile: (path, stamp))
+    }
+
     /// Returns the name of an index for a reader whose disk has no space for `-shm`.
     ///
     /// Without this name SQLite begins by truncating `-shm`. With it, the reader uses the `-shm` of an owner, if there
@@ -70,12 +84,46 @@ package final class VaultIndex: Sendable {
         URL(fileURLWithPath: path).absoluteString + "?readonly_shm=1"
     }
 
+    /// Returns the name of an index for a reader whose folder cannot be written, and that has no log.
+    ///
+    /// A reader of a database in WAL mode needs a `-shm`, which SQLite cannot create there. With this name it takes the
+    /// file for one that nobody changes: it needs no other file, and no lock. It would not read a log.
+    static func nameForReadOnlyFolder(_ path: String) -> String {
+        URL(fileURLWithPath: path).absoluteString + "?immutable=1"
+    }
+
+    /// Returns the state of an index that its last owner closed, in a folder that cannot be written.
+    private static func stamp(ofClosed path: String) -> FileStamp? {
+        let files = FileManager.default
+        let folder = PosixFileSystem.folder(of: path)
+        guard !files.isWritableFile(atPath: folder), !files.fileExists(atPath: path + "-wal") else { return nil }
+        return FileStamp(path: path)
+    }
+
+    /// Whether it was opened as one that nobody changes, because its folder cannot be written.
+    package var isReadAsClosed: Bool { closedFile != nil }
+
+    /// Requires that an index that was opened as one that nobody changes was not changed: elsewhere its file system may
+    /// be writable, and SQLite does not look.
+    private func requireUnchanged() throws {
+        guard let (path, stamp) = closedFile else { return }
+        guard FileStamp(path: path) == stamp, !FileManager.default.fileExists(atPath: path + "-wal") else {
+            throw VaultError(
+                .owned, "an owner has changed the vault since it was opened to read; open it again once that has ended")
+        }
+    }
+
     /// Checkpoints the log into the file and closes the connection.
     package func close() throws { try database.close() }
 
     // MARK: Work
 
-    func read<Result>(_ body: (Database) throws -> Result) throws -> Result { try database.read(body) }
+    func read<Result>(_ body: (Database) throws -> Result) throws -> Result {
+        let result = Swift.Result { try database.read(body) }
+        // What was read while it was changed may be anything, also an error.
+        try requireUnchanged()
+        return try result.get()
+    }
 
     func write<Result>(_ body: (Database) throws -> Result) throws -> Result { try database.write(body) }
 

@@ -60,8 +60,8 @@ package enum KeyringFile {
             do throws(FileFailure) {
                 return try fileSystem.open(path, writable: true)
             } catch {
-                // A link under the temporary name is removed, not followed.
-                guard ![.notFound, .symbolicLink].contains(error.kind) else { return nil }
+                // A link under the temporary name is removed, not followed; a pipe or a device there has no keys.
+                guard ![.notFound, .symbolicLink, .notRegular].contains(error.kind) else { return nil }
                 // Its owner may have removed their own write permission.
                 try fileSystem.makePrivate(path)
                 return try fileSystem.open(path, writable: true)
@@ -74,8 +74,12 @@ package enum KeyringFile {
     }
 
     /// Writes zeros over a file's bytes, synced.
+    ///
+    /// No keyring is larger than those that are read: what a file has behind that is none of its keys, and could be a
+    /// hole that is larger than the disk.
     private static func overwrite(_ file: any StoredFile) throws(FileFailure) {
-        try file.write([UInt8](repeating: 0, count: Int(try file.size())), at: 0)
+        let count = min(try file.size(), Int64(KeyringDocument.maxBytesRead))
+        try file.write([UInt8](repeating: 0, count: Int(count)), at: 0)
         try file.synchronize()
     }
 

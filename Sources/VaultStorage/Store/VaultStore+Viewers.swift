@@ -1,3 +1,5 @@
+import Foundation
+import GRDB
 package import VaultModel
 
 // The viewers, what is shared with them, and how far they have played.
@@ -21,6 +23,15 @@ extension VaultStore {
         // Who may not see a title any more must not see it because the disk is full.
         try withDiskSpace(orReserve: true) { try index.write(shares) }
         for id in shares.keys { changes.note(id) }
+    }
+
+    /// Returns those resources of which the index has no row that shares them.
+    package func unshared(among ids: Set<ResourceID>) throws -> Set<ResourceID> {
+        try index.read { db in
+            guard try SealedTable.shares.exists(db) else { return ids }
+            let statement = try db.cachedStatement(sql: "SELECT 1 FROM share WHERE id = ?")
+            return try ids.filter { try Bool.fetchOne(statement, arguments: [$0.data]) == nil }
+        }
     }
 
     /// Writes the positions of viewers; of the owner under nil.

@@ -115,6 +115,63 @@ struct SessionTests {
         await vault.close()
     }
 
+    @Test("Nobody is let in by what began before all links were revoked, or the sessions ended that it would add to")
+    func eras() async throws {
+        let fixture = try await fixture()
+        let vault = try await fixture.open()
+        let (anna, berta) = (try await vault.viewers.add("Anna"), try await vault.viewers.add("Berta"))
+        func refused(_ viewer: ViewerID?, since era: SignInEra) async -> Bool {
+            do {
+                try await vault.revoke([vault.beginSession(of: viewer, in: nil, since: era, endingFormer: nil).grant])
+                return false
+            } catch {
+                return (error as? VaultError)?.code == .busy
+            }
+        }
+        var era = vault.tokens.signInEra
+        #expect(await [refused(anna.id, since: era), refused(nil, since: era)] == [false, false], "premise")
+        try await vault.endSessions(of: anna.id)
+        #expect(await refused(anna.id, since: era))
+        #expect(await [refused(berta.id, since: era), refused(nil, since: era)] == [false, false], "only hers ended")
+        era = vault.tokens.signInEra
+        _ = try await vault.revokeAll(.tokens)
+        _ = try await vault.revokeAll(.links)
+        #expect(await [refused(anna.id, since: era), refused(nil, since: era)] == [false, false])
+        _ = try await vault.revokeAll(.sessions)
+        #expect(await [refused(berta.id, since: era), refused(nil, since: era)] == [true, true])
+        era = vault.tokens.signInEra
+        try await vault.keys.revokeLinks()
+        #expect(await [refused(anna.id, since: era), refused(nil, since: era)] == [true, true])
+        era = vault.tokens.signInEra
+        try await vault.viewers.remove(anna.id)
+        #expect(await refused(anna.id, since: era))
+        #expect(vault.issued(.sessions).isEmpty, "what was refused is not kept either")
+        _ = try await vault.keys.rotateRoot(unlockedBy: [fixture.unlock])
+        #expect(await refused(nil, since: era))
+        era = vault.tokens.signInEra
+        await vault.close()
+        #expect(!vault.tokens.isInForce(era, for: nil))
+    }
+
+    @Test("No token and no named link is left of a request whose own token was revoked while it was answered")
+    func revokedHolder() async throws {
+        let fixture = try await fixture()
+        let vault = try await fixture.open()
+        let token = try await vault.createToken(.admin)
+        let access = try #require(vault.tokens.access(byToken: token.text, now: now))
+        try await vault.revoke([token.grant])
+        let made = await #expect(throws: VaultError.self) {
+            try await vault.createToken(.admin, name: nil, expires: nil, by: access)
+        }
+        let linked = await #expect(throws: VaultError.self) {
+            try await vault.createLinks(
+                named: "tv", to: [MediaReference(MediaURL("http://a.example/f"))], expires: nil, by: access)
+        }
+        #expect(made?.code == .busy && linked?.code == .busy)
+        #expect(vault.issuedTokens.isEmpty && vault.issuedLinks.isEmpty)
+        await vault.close()
+    }
+
     @Test("The session of a viewer ends after ninety days however much it is used")
     func viewing() async throws {
         let fixture = try await fixture()

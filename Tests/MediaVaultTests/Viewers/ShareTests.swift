@@ -77,6 +77,44 @@ struct ShareTests {
         await vault.close()
     }
 
+    @Test(
+        "What was shared of a title ends before its removal is answered, however soon it is stored again",
+        arguments: [false, true])
+    func endsAtOnce(isShredded: Bool) async throws {
+        let viewers = vault.viewers
+        let anna = try await viewers.add("Anna")
+        try await viewers.share([film], with: anna.id)
+        if isShredded {
+            _ = try await vault.keys.shred([MediaReference(fixture.url)])
+        } else {
+            try await vault.remove(MediaReference(fixture.url))
+        }
+        #expect(!viewers.isShared(film, with: anna.id))
+        for try await _ in vault.download(fixture.url) {}
+        #expect(!viewers.isShared(film, with: anna.id))
+        await vault.close()
+    }
+
+    @Test("What is removed to make room, and stored again before anyone has looked, is shared with no one")
+    func evicted() async throws {
+        let viewers = vault.viewers
+        let (anna, id) = (try await viewers.add("Anna"), try await vault.id(of: MediaReference(fixture.url)))
+        try await viewers.share([film], with: anna.id)
+        try viewers.followResources()
+        #expect(viewers.isShared(film, with: anna.id), "premise")
+        await vault.close()
+        var options = VaultOptions()
+        options.isSelfMaintaining = false
+        options.retry = .unhurried
+        let again = try await Vault.open(fixture.place, unlock: fixture.unlock, options: options)
+        _ = try again.store.remove(id)
+        for try await _ in again.download(fixture.url) {}
+        try again.viewers.followResources()
+        #expect(try await again.summary(of: fixture.url)?.id == film)
+        #expect(!again.viewers.isShared(film, with: anna.id))
+        await again.close()
+    }
+
     @Test("The position of a removed title does not come back with a restart")
     func removedPosition() async throws {
         try vault.viewers.setPosition(9_000, duration: nil, of: film, for: nil)

@@ -48,6 +48,27 @@ import VaultTestSupport
         #expect(try await ServiceProbe.running(in: folder.path) == nil)
     }
 
+    @Test("A record that is very large, a link or a pipe names no service, and nothing hangs; the next one replaces it")
+    func odd() throws {
+        let record = ServiceRecord(ListenAddress(host: "::1", port: 8300), pid: getpid())
+        let file = folder.path + "/service.json"
+        try record.write(in: folder.path)
+        // Only blanks follow, so that it would be valid if it were read.
+        try (String(contentsOfFile: file, encoding: .utf8) + String(repeating: " ", count: 1 << 20))
+            .write(toFile: file, atomically: false, encoding: .utf8)
+        #expect(ServiceRecord.read(in: folder.path) == nil)
+        try record.write(in: folder.path)
+        try FileManager.default.moveItem(atPath: file, toPath: folder.path + "/away")
+        try FileManager.default.createSymbolicLink(atPath: file, withDestinationPath: folder.path + "/away")
+        #expect(ServiceRecord.read(in: folder.path) == nil)
+        try TemporaryFolder.remove(file)
+        // The bytes of the paths are only used during the calls.
+        for name in [file, file + ".new"] { #expect(unsafe mkfifo(name, 0o600) == 0) }
+        #expect(ServiceRecord.read(in: folder.path) == nil)
+        try record.write(in: folder.path)
+        #expect(ServiceRecord.read(in: folder.path) == record)
+    }
+
     @Test("A service runs if its process is alive and its address accepts connections") func probe() async throws {
         let listener = try ScriptedOrigin { _ in ScriptedAnswer(404) }
         let address = ListenAddress(host: "127.0.0.1", port: listener.port)

@@ -56,8 +56,9 @@ struct GrantTests {
     }
 
     @Test("A ticket is good once and for a minute, and the oldest of very many ends")
-    func tickets() throws {
-        let tickets = Tickets()
+    func tickets() async throws {
+        let vault = try await TestVault().open()
+        let tickets = Tickets(of: vault.tokens)
         let now = ContinuousClock.now
         let (one, two) = (
             try tickets.issue(.events, for: nil, now: now), try tickets.issue(.events, for: nil, now: now)
@@ -71,6 +72,7 @@ struct GrantTests {
         let later = try (0..<16).map { _ in try tickets.issue(.events, for: nil, now: now) }
         #expect(tickets.redeem(first.text, now: now) == nil)
         #expect(later.allSatisfy { tickets.redeem($0.text, now: now) != nil })
+        await vault.close()
     }
 
     @Test("A token that asks for very many tickets ends its own, and no other's")
@@ -81,7 +83,7 @@ struct GrantTests {
             let token = try await vault.createToken(.read).text
             return try #require(vault.tokens.access(byToken: token, now: Int64(number)))
         }
-        let tickets = Tickets()
+        let tickets = Tickets(of: vault.tokens)
         let (one, other) = (try await access(1), try await access(2))
         let kept = try tickets.issue(.events, for: one)
         for _ in 0..<1000 { _ = try tickets.issue(.events, for: other) }

@@ -27,6 +27,24 @@ struct ResourceRouteTests {
         for try await _ in vault.download(origin.url("/\(name)")) {}
     }
 
+    @Test("A player's link to what was removed is answered with 404, and asks no origin, until its owner makes a link")
+    func oldLink() async throws {
+        try await serving { service, origin in
+            try await fetch("film.mp4", 1000, from: origin, into: service.vault)
+            let url = origin.url("/film.mp4")
+            let id = try #require(try await list(service, "").resources.first?.id)
+            #expect(try await service.ask("GET", url)?.head.status == 200)
+            #expect(try await service.control("DELETE", "/api/v1/resources/\(id)").head.status == 200)
+            let asked = origin.exchanges.count
+            for method in ["GET", "HEAD"] { #expect(try await service.ask(method, url)?.head.status == 404) }
+            #expect(origin.exchanges.count == asked)
+            #expect(try await list(service, "").resources.isEmpty)
+            let made = try await service.control("POST", "/api/v1/links", body: #"{"url":"\#(url)"}"#)
+            #expect(made.head.status == 200)
+            #expect(try await service.ask("GET", url)?.head.status == 200)
+        }
+    }
+
     @Test("A resource is read, pinned, named, set and removed by its id in the path")
     func byID() async throws {
         try await serving { service, origin in

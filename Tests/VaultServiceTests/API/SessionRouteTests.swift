@@ -54,6 +54,37 @@ struct SessionRouteTests {
                 == "__Host-mediavault-8443=a; Path=/; Max-Age=5; HttpOnly; SameSite=Strict; Secure")
     }
 
+    @Test(
+        "A ticket from the control socket ends with all links, with all sessions, with a lock and with another root key",
+        arguments: ["revocations", "sessions?all=true", "rotations", "locks"])
+    func ticketOfControl(ending: String) async throws {
+        let test = try await TestVault()
+        try await RunningService.run(over: test, hasControl: true) { service in
+            func ticket(_ use: String) async throws -> String {
+                let answer = try await service.control("POST", "/api/v1/tickets", body: #"{"use":"\#(use)"}"#)
+                return try JSONText.read(TicketDocument.self, from: answer.body).ticket
+            }
+            let (session, events) = (try await ticket("session"), try await ticket("events"))
+            let open = try service.client()
+            await open.request("GET", "/api/v1/events?ticket=\(try await ticket("events"))", host: service.host)
+            #expect(await open.readHead()?.status == 200, "premise")
+            if ending == "rotations" {
+                _ = try await service.vault.keys.rotateRoot(unlockedBy: [test.unlock])
+            } else {
+                let method = ending.hasPrefix("sessions") ? "DELETE" : "POST"
+                #expect(try await service.control(method, "/api/v1/\(ending)").head.status == 200)
+            }
+            // A vault that is locked does not look at tickets.
+            let refusal = try await Self.begin(with: session, on: service)?.head.status
+            #expect(refusal == (ending == "locks" ? 503 : 401))
+            let feed = try await service.client().ask("GET", "/api/v1/events?ticket=\(events)", host: service.host)
+            #expect(feed?.head.status == 401)
+            #expect(service.vault.issued(.sessions).isEmpty)
+            // The feed that one of them has opened ends, too; with a lock, at its next event.
+            if ending != "locks" { while await open.readChunk() != nil {} }
+        }
+    }
+
     @Test("A ticket for events signs no browser in, and one for a session opens no feed")
     func otherUse() async throws {
         try await RunningService.run(over: try await TestVault()) { service in

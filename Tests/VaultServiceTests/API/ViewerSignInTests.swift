@@ -1,12 +1,12 @@
 import HTTPTypes
 import Hummingbird
 import Logging
-import MediaVault
 import NIOCore
 import NIOEmbedded
 import Testing
 import VaultModel
 
+@testable import MediaVault
 @testable import VaultService
 
 @Suite("How viewers sign in", .timeLimit(.minutes(5)))
@@ -77,6 +77,37 @@ struct ViewerSignInTests {
                 #expect(answer.head.status == 200)
                 #expect(service.vault.issued(.sessions).map(\.id) == left, "\(change)")
             }
+        }
+    }
+
+    @Test(
+        "Whose PIN is being looked at is not let in when all links are revoked meanwhile, or all sessions are ended",
+        arguments: [("POST", "revocations"), ("DELETE", "sessions?all=true")])
+    func revokedMeanwhile(method: String, path: String) async throws {
+        try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
+            let viewers = service.vault.viewers
+            try await viewers.add("Anna", pin: PIN("2468"))
+            let (ends, end) = AsyncStream.makeStream(of: Never.self)
+            let (begins, begin) = AsyncStream.makeStream(of: Void.self)
+            try await withThrowingTaskGroup { group in
+                group.addTask {
+                    try await viewers.signIns.run(from: nil) {
+                        begin.finish()
+                        for await _ in ends {}
+                    }
+                }
+                for await _ in begins {}
+                group.addTask {
+                    let answer = try await Self.post(#"{"name":"Anna","pin":"2468"}"#, to: service)
+                    #expect(answer.head.status == 409)
+                }
+                while viewers.signIns.waitingCount == 0 { try await Task.sleep(for: .milliseconds(1)) }
+                #expect(try await service.control(method, "/api/v1/\(path)").head.status == 200)
+                end.finish()
+                try await group.waitForAll()
+            }
+            #expect(service.vault.issued(.sessions).isEmpty)
+            #expect(try await Self.post(#"{"name":"Anna","pin":"2468"}"#, to: service).head.status == 201)
         }
     }
 

@@ -1,8 +1,8 @@
-import MediaVault
 import OriginTestSupport
 import Testing
 import VaultModel
 
+@testable import MediaVault
 @testable import VaultService
 
 @Suite("Manifests for viewers show nothing of their origin", .timeLimit(.minutes(5)))
@@ -82,6 +82,27 @@ struct HiddenManifestTests {
             // The links of a title go with its share.
             try await service.vault.viewers.remove(anna.id)
             for path in [link, inner] + segments { #expect(try await Self.get(path, service).status == 404) }
+        }
+    }
+
+    @Test("No link of a title that the vault does not have any more opens or fetches anything, whoever shares all")
+    func gone() async throws {
+        let list = "#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXTINF:2,\n1.ts\n#EXTINF:2,\n2.ts\n#EXT-X-ENDLIST\n"
+        let origin = try Self.origin(["/secretfolder/x.m3u8": (list, "application/vnd.apple.mpegurl")])
+        try await serving(origin, "/secretfolder/x.m3u8") { service, anna, link in
+            let vault = service.vault
+            try await vault.viewers.change(anna.id, sharesAll: true)
+            let links = try await [link] + Self.links(Self.get(link, service).text)
+            #expect(links.count == 3, "premise")
+            let title = MediaReference(origin.url("/secretfolder/x.m3u8"))
+            let id = try await vault.id(of: title)
+            try await vault.remove(title)
+            let asked = origin.exchanges.count
+            for path in links { #expect(try await Self.get(path, service).status == 404) }
+            // Also when nobody remembers that it was removed.
+            vault.loaders.environment.removed.end(id)
+            for path in links { #expect(try await Self.get(path, service).status == 404) }
+            #expect(origin.exchanges.count == asked)
         }
     }
 

@@ -5,8 +5,8 @@ import VaultTestSupport
 /// A vault in its own folder, which is removed with the last reference.
 final class TestVault: Sendable {
     let place: VaultPlace
+    let unlock: Unlock
     private let folder: TemporaryFolder
-    private let unlock: Unlock
 
     /// - Parameter name: The folder's name.
     init(folder name: String = "vault", in place: TemporaryFolder.Place = .memory) async throws {

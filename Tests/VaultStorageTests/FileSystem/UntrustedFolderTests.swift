@@ -115,6 +115,21 @@ struct UntrustedFolderTests {
         }
     }
 
+    @Test(
+        "A pipe in the place of a file of the vault is refused or replaced, and nothing hangs",
+        arguments: ["lock", "reserve", "audit.log"])
+    func pipe(name: String) throws {
+        let path = vault.folder + "/" + name
+        try PosixFileSystem().remove(path)
+        // The bytes of the path are only used during the call.
+        #expect(unsafe mkfifo(path, 0o600) == 0)
+        guard name != "lock" else { return #expect(code { try vault.open().close() } == .storage) }
+        let store = try vault.open()
+        defer { try? store.close() }
+        let noted = code { try vault.log(of: store).note(.rotate) }
+        #expect(noted == (name == "audit.log" ? .storage : nil))
+    }
+
     @Test("A catalog.backup that is a symbolic link is not read")
     func linkedBackup() throws {
         try leadAway("catalog.backup")

@@ -202,7 +202,7 @@ struct KeyFileTests {
         let error = #expect(throws: VaultError.self) { _ = try KeyringFile.read(path) }
         #expect(error?.code == .noVault)
         try makePipe()
-        #expect(try KeyringFile.read(path).isEmpty)
+        #expect(throws: VaultError.self) { _ = try KeyringFile.read(path) }
         try TemporaryFolder.remove(path)
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
         #expect(throws: VaultError.self) { _ = try KeyringFile.read(path) }

@@ -44,6 +44,36 @@ struct KeyringPlaceTests {
         #expect(try disk.names(in: folder.path) == ["keyring.json"] && KeyringFile.read(path) == new)
     }
 
+    @Test("An unfinished file as large as no keyring is overwritten as far as one could reach, and not read whole")
+    func sparse() throws {
+        let disk = PosixFileSystem()
+        let new = try TestKeyring.file()
+        for act in ["write", "destroy"] {
+            try write(try TestKeyring.file(), "keyring.json.new")
+            let huge = try disk.open(path + ".new", writable: true)
+            // More than any memory, and than the disk: all of it is a hole.
+            try huge.truncate(to: 1 << 42)
+            if act == "write" { try KeyringFile.write(new, to: path) } else { try KeyringFile.destroy(path) }
+            #expect(try huge.read(count: 4096, at: 0) == [UInt8](repeating: 0, count: 4096), "\(act)")
+            #expect(!disk.exists(path + ".new"))
+        }
+    }
+
+    @Test("A pipe or a link in the place of a keyring is refused, and one that is to be replaced is removed")
+    func pipe() throws {
+        let disk = PosixFileSystem()
+        // The bytes of the paths are only used during the calls.
+        for name in [path, path + ".new"] { #expect(unsafe mkfifo(name, 0o600) == 0) }
+        let error = #expect(throws: VaultError.self) { try KeyringFile.read(path) }
+        #expect(error?.code == .storage && error?.message.contains("not a regular file") == true)
+        try disk.remove(path)
+        let new = try TestKeyring.file()
+        try KeyringFile.write(new, to: path)
+        #expect(try KeyringFile.read(path) == new && disk.names(in: folder.path) == ["keyring.json"])
+        try FileManager.default.createSymbolicLink(atPath: path + ".link", withDestinationPath: path)
+        #expect(throws: VaultError.self) { try KeyringFile.read(path + ".link") }
+    }
+
     @Test("An oversized file of an older version is read, copied once, and overwritten with zeros when replaced")
     func large() throws {
         let disk = PosixFileSystem()

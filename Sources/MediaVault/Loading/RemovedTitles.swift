@@ -1,0 +1,140 @@
+import VaultModel
+import VaultStorage
+
+/// The titles that were removed or shredded within the last minute.
+///
+/// A player does not know that its title is gone, and goes on asking: it would have the title fetched and stored again.
+/// So links that were made before open nothing of it for a minute, which is longer than players try. The owner ends that
+/// by asking for the title otherwise than through a link, as `fetch` does, or by creating a link to it.
+///
+/// It is sealed in the settings, too, so that a restart within the minute does not forget it.
+final class RemovedTitles: Sendable {
+    private struct Mark {
+        let removed: RemovedTitle
+        /// All that was removed with it; the settings name the first of these.
+        let ids: Set<UInt64>
+        /// The cache key of the title, by which the manifests that players got know it; nil after a restart.
+        let key: [UInt8]?
+    }
+
+    private struct State {
+        var marks: [Mark] = []
+        /// Whether the settings have others.
+        var isUnwritten = false
+    }
+
+    private let playedParts: PlayedParts
+    private let state = Locked(State())
+    /// Held while the settings are written, so that an earlier state never follows a later one.
+    private let writing = Locked(())
+
+    /// For how many seconds links open nothing of a title that was removed.
+    static let lifetime: Int64 = 60
+
+    init(_ playedParts: PlayedParts) { self.playedParts = playedParts }
+
+    /// Takes over what the settings have. Blocks.
+    func load(from store: VaultStore) {
+        guard let stored = try? store.index.settings().removals, !stored.isEmpty else { return }
+        let now = store.now()
+        // A title that is there was stored again, or its removal was broken off.
+        let inForce = stored.filter { removed in
+            Self.isInForce(removed, at: now) && (try? store.index.resources(removed.title).isEmpty) ?? false
+        }
+        state.withLock { state in
+            state.marks = inForce.map { Mark(removed: $0, ids: Set($0.ids), key: nil) }
+            state.isUnwritten = inForce != stored
+        }
+    }
+
+    /// A wall clock that was set back does not prolong the minute.
+    private static func isInForce(_ removed: RemovedTitle, at now: Int64) -> Bool {
+        removed.end > now && removed.end - now <= lifetime
+    }
+
+    // MARK: Removing
+
+    /// Notes that a title was removed, before anything can use it again.
+    ///
+    /// - Parameters:
+    ///   - resource: the title, or a resource by itself.
+    ///   - title: its id.
+    ///   - others: the resources that were removed with it.
+    ///   - now: seconds since 1970.
+    func note(_ resource: NamedResource, _ title: TitleID, with others: Set<ResourceID>, now: Int64) {
+        let own = RemovedTitle.mark(of: resource.id)
+        let ids = Set(others.map(RemovedTitle.mark)).subtracting([own])
+        let removed = RemovedTitle(title: title, ids: [own] + ids.sorted(), end: now + Self.lifetime)
+        state.withLock { state in
+            state.marks.removeAll { $0.removed.ids.first == own || !Self.isInForce($0.removed, at: now) }
+            state.marks.append(Mark(removed: removed, ids: ids.union([own]), key: resource.key.bytes))
+            state.isUnwritten = true
+        }
+    }
+
+    /// Lets links open a title again, because its owner wants it.
+    func end(_ title: ResourceID) {
+        state.withLock { state in
+            guard !state.marks.isEmpty else { return }
+            let (own, count) = (RemovedTitle.mark(of: title), state.marks.count)
+            state.marks.removeAll { $0.removed.ids.first == own }
+            if state.marks.count < count { state.isUnwritten = true }
+        }
+    }
+
+    // MARK: Asking
+
+    /// Whether there is any, so that a request looks for a title only then.
+    var isEmpty: Bool { state.withLock { $0.marks.isEmpty } }
+
+    /// Returns whether a link opens nothing of a resource.
+    ///
+    /// - Parameters:
+    ///   - title: the title of a link that hides its origin.
+    ///   - now: seconds since 1970.
+    func refuses(_ resource: NamedResource, ofHidden title: TitleID? = nil, now: Int64) -> Bool {
+        let marks = marks(at: now)
+        guard !marks.isEmpty else { return false }
+        let own = RemovedTitle.mark(of: resource.id)
+        if Self.isHidden(title, marks) || marks.contains(where: { $0.ids.contains(own) }) { return true }
+        // A part that was never stored is known by the manifests that name it.
+        guard resource.reference.isNamedByManifest else { return false }
+        let titles = playedParts.titles(naming: resource.reference.url)
+        return !titles.isEmpty && titles.allSatisfy { title in marks.contains { $0.key == title } }
+    }
+
+    /// Returns whether a link that hides the origin of a title opens nothing.
+    func refuses(hidden title: TitleID, now: Int64) -> Bool { Self.isHidden(title, marks(at: now)) }
+
+    private static func isHidden(_ title: TitleID?, _ marks: [Mark]) -> Bool {
+        title.map { title in marks.contains { $0.removed.title == title } } ?? false
+    }
+
+    private func marks(at now: Int64) -> [Mark] {
+        let marks = state.withLock(\.marks)
+        return marks.isEmpty ? marks : marks.filter { Self.isInForce($0.removed, at: now) }
+    }
+
+    // MARK: Writing
+
+    /// Writes to the settings what has changed, and forgets what has passed. Blocks.
+    func write(to store: VaultStore) throws {
+        try writing.withLock { _ in
+            let now = store.now()
+            let marks: [RemovedTitle]? = state.withLock { state in
+                let count = state.marks.count
+                state.marks.removeAll { !Self.isInForce($0.removed, at: now) }
+                guard state.isUnwritten || state.marks.count < count else { return nil }
+                state.isUnwritten = false
+                return state.marks.map(\.removed)
+            }
+            guard let marks else { return }
+            do {
+                try store.changeSettings { $0.removals = marks }
+            } catch {
+                state.withLock { $0.isUnwritten = true }
+                throw error
+            }
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import VaultModel
+import VaultStorage
+
+// What ends with the titles that it is about.
+extension Viewers {
+    /// Forgets titles that were removed, and reads all again after a change of the locator. Blocks.
+    ///
+    /// When it returns, nothing is shared of what was removed before it was called.
+    func followResources() throws { try following.withLock { _ in try follow() } }
+
+    private func follow() throws {
+        let news = removals.take()
+        if state.withLock({ $0.locator }) != store.index.locator { changing.withLock { _ in load() } }
+        var changed = news.resources
+        if news.isIncomplete { changed.formUnion(state.withLock { $0.shares.values.map(\.resource) }) }
+        let missing = changed.isEmpty ? [] : try store.index.missing(among: changed)
+        var wasShared = try endShares(without: missing, among: changed)
+        for resource in missing {
+            let title = try store.index.titleID(of: resource)
+            // A title that has another resource id by now is still there.
+            let isGone = try store.index.resources(title).isEmpty
+            changing.withLock { _ in
+                state.withLock { if $0.forget(title, resource, isGone: isGone) { wasShared = true } }
+            }
+        }
+        if wasShared { noteChange() }
+    }
+
+    /// Ends the shares of what was removed and stored again meanwhile: they went with its first row.
+    ///
+    /// - Returns: whether there were any.
+    private func endShares(without missing: [ResourceID], among changed: Set<ResourceID>) throws -> Bool {
+        try changing.withLock { _ in
+            let shared = state.withLock { state in
+                state.shares.filter { changed.contains($0.value.resource) && !missing.contains($0.value.resource) }
+            }
+            guard !shared.isEmpty else { return false }
+            let unshared = try store.unshared(among: Set(shared.values.map(\.resource)))
+            let ended = shared.filter { unshared.contains($0.value.resource) }
+            state.withLock { state in for title in ended.keys { state.shares[title] = nil } }
+            return !ended.isEmpty
+        }
+    }
+}
+
+extension Viewers.State {
+    /// Forgets what is known of a title that a resource was.
+    ///
+    /// - Returns: whether it was shared.
+    mutating func forget(_ title: TitleID, _ resource: ResourceID, isGone: Bool) -> Bool {
+        if isGone {
+            for viewer in Array(positions.keys) where positions[viewer]?.forget(title) == true {
+                unwritten.insert(viewer)
+            }
+        }
+        guard shares[title]?.resource == resource else { return false }
+        shares[title] = nil
+        return true
+    }
+}
