@@ -205,6 +205,7 @@ struct KeyringRestoreTests {
         let vault = try await fixture.open()
         try await vault.keys.backUp(to: backup, for: NewSlot(drawer))
         _ = try await vault.keys.rotate()
+        for try await _ in vault.keys.rewrap() {}
         _ = try await vault.keys.retire(1)
         _ = try await fixture.read(vault)
         await vault.close()

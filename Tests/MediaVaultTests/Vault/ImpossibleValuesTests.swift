@@ -180,16 +180,19 @@ struct ImpossibleValuesTests {
         }
     }
 
-    @Test("If the settings were lost, the next reseal still renews every key")
-    func resealAfterLostSettings() async throws {
+    @Test(
+        "If the settings were lost, or older ones came back, the next reseal still renews every key",
+        arguments: [true, false])
+    func resealAfterLostSettings(areLost: Bool) async throws {
         let planted = try await PlantedVault()
         let vault = try await planted.open()
         for try await _ in vault.keys.reseal() {}
         try await planted.write("UPDATE vault SET settings = zeroblob(60)")
+        if areLost { try FileManager.default.removeItem(atPath: planted.place.folder + "/catalog.backup") }
         try vault.store.backUpCatalog()
         await vault.close()
         let report = try await Vault.rebuildIndex(planted.place, unlock: planted.unlock, evenIfSound: true)
-        #expect(report.areSettingsLost, "premise: the settings were lost")
+        #expect(report.areSettingsLost == areLost, "premise: the settings were lost")
         let before = try planted.segmentNames
         let rebuilt = try await planted.open()
         for try await _ in rebuilt.keys.reseal() {}

@@ -73,13 +73,16 @@ struct OrphanTests {
         try await fixture.expectWholeOffline()
     }
 
-    @Test("A file stays in place if the rows of its title do not open")
+    @Test("A file stays in place while the rows of its title do not open, and a repair brings both back")
     func unknown() async throws {
         let fixture = try await orphaned()
         try fixture.index { try $0.execute(sql: "UPDATE resource SET metadata = zeroblob(length(metadata))") }
-        let report = try await fixture.verify(repairs: true)
-        #expect(report.orphans == VerifyReport.Orphans() && fixture.quarantined.isEmpty)
+        let found = try await fixture.verify()
+        #expect(found.orphans == VerifyReport.Orphans() && fixture.quarantined.isEmpty)
         #expect(fixture.segmentFiles.count == 2)
+        let repaired = try await fixture.verify(repairs: true)
+        #expect(repaired.isSound && repaired.restored == 1 && repaired.orphans.adopted == 1)
+        #expect(fixture.segmentFiles.count == 2 && fixture.quarantined.isEmpty)
     }
 
     @Test("A title in use is served from an adopted segment at once")

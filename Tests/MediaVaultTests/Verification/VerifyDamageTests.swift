@@ -57,16 +57,19 @@ struct VerifyDamageTests {
         try await fixture.expectWholeOffline()
     }
 
-    @Test("Rows of a title that fail their tags are found, and its files are left alone")
+    @Test("Rows of a title that fail their tags are found, its files are left alone, and a repair restores the rows")
     func resourceRow() async throws {
         let fixture = try await VaultFixture.filled()
         try fixture.index { try $0.execute(sql: "UPDATE resource SET metadata = zeroblob(length(metadata))") }
-        let found = try await fixture.verify(repairs: true)
+        let found = try await fixture.verify()
         #expect(found.damage == [.resource: 1] && found.remaining == 1)
         let damaged = try #require(found.resources.first)
-        #expect(damaged.url == nil && damaged.problem?.contains("rebuild the index") == true)
-        #expect(try fixture.files().count == 2, "files that cannot be opened now may open after a rebuild")
+        #expect(damaged.url == nil && damaged.problem?.contains("a repair restores it") == true)
+        #expect(try fixture.files().count == 2, "files that cannot be opened now may open after a repair")
+        let repaired = try await fixture.verify(repairs: true)
+        #expect(repaired.damage == [.resource: 1] && repaired.isSound && repaired.restored == 1)
         #expect(fixture.quarantined.isEmpty)
+        try await fixture.expectWholeOffline()
     }
 
     @Test("A title that no key opens is named first, and removed by a repair; nothing names it afterwards")

@@ -33,9 +33,9 @@ import VaultTestSupport
         #expect(result.status == 0)
         #expect(
             result.text == """
-                {"bytesOpened":1000000,"bytesRefetched":0,"damage":{"block":0,"header":0,"key":0,"missing":0,"resource":0,\
-                "row":0,"settings":0,"size":0},"damagedResources":0,"orphans":{"adopted":0,"good":0,"quarantined":0,\
-                "strange":0},"remaining":0,"resources":[],"segments":1,"sound":true,"unreadable":0}
+                {"bytesOpened":1000000,"bytesRefetched":0,"damage":{"block":0,"header":0,"key":0,"missing":0,"record":0,\
+                "resource":0,"row":0,"settings":0,"size":0},"damagedResources":0,"orphans":{"adopted":0,"good":0,"quarantined":0,\
+                "strange":0},"records":[],"remaining":0,"resources":[],"restored":0,"segments":1,"sound":true,"unreadable":0}
 
                 """)
         let people = try await lab.run("verify")

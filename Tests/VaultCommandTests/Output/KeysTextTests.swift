@@ -14,10 +14,10 @@ struct KeysTextTests {
                 """
                 {"current":3,"act":\(act),"locatorChanging":\(isLocatorChanging),
                 "reseal":\(reseal),"shreds":\(shreds),"folded":[],"generations":[
-                {"number":1,"created":"2023-11-14T22:13:20Z","state":"retired","backups":2,"resources":0,"titles":0,"bytes":0,"leaving":0},
-                {"number":2,"created":"2024-03-09T16:00:00Z","state":"active","backups":0,"resources":12,"titles":12,"bytes":3200000,
+                {"number":1,"created":"2023-11-14T22:13:20Z","state":"retired","backups":2,"records":0,"resources":0,"titles":0,"bytes":0,"leaving":0},
+                {"number":2,"created":"2024-03-09T16:00:00Z","state":"active","backups":0,"records":0,"resources":12,"titles":12,"bytes":3200000,
                 "leaving":\(leaving)},
-                {"number":3,"created":"2024-07-03T09:46:40Z","state":"current","backups":0,"resources":1,"titles":1,"bytes":5,"leaving":0}]}
+                {"number":3,"created":"2024-07-03T09:46:40Z","state":"current","backups":0,"records":2,"resources":1,"titles":1,"bytes":5,"leaving":0}]}
                 """.utf8))
     }
 
@@ -49,7 +49,7 @@ struct KeysTextTests {
             let generations = (1...active).map { number in
                 """
                 {"number":\(number + 9),"created":"2023-11-14T22:13:20Z","state":"\(number == active ? "current" : "active")",
-                "backups":0,"resources":1,"titles":1,"bytes":1,"leaving":0}
+                "backups":0,"records":2,"resources":1,"titles":1,"bytes":1,"leaving":0}
                 """
             }
             return try JSONText.read(
@@ -87,6 +87,9 @@ struct KeysTextTests {
         let needless: KeysDocument = try JSONText.read(
             from: Array(text.replacing("\"resources\":12", with: "\"resources\":0").utf8))
         #expect(KeysText.remarks(needless) == ["nothing needs generation 2 any more: run keys retire 2"])
+        let sealed: KeysDocument = try JSONText.read(
+            from: Array(text.replacing("\"records\":0,\"resources\":12", with: "\"records\":2,\"resources\":0").utf8))
+        #expect(KeysText.remarks(sealed) == ["generation 2 is still needed by 2 records: run keys rewrap"])
     }
 
     @Test("The text names the command that finishes a reseal or a shred, unless it is running")

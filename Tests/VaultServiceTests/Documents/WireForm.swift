@@ -187,7 +187,8 @@ struct WireForm: Sendable, CustomTestStringConvertible {
         WireForm(
             KeysDocument.self, "Keys",
             #"{"act":"keys rotate --root","current":2,"folded":[{"first":3,"last":4}],"generations":[{"backups":1,"#
-                + #""bytes":2,"created":\#(time),"leaving":4,"number":5,"resources":6,"state":"retiring","titles":7}],"#
+                + #""bytes":2,"created":\#(time),"leaving":4,"number":5,"records":8,"resources":6,"#
+                + #""state":"retiring","titles":7}],"#
                 + #""locatorChanging":true,"reseal":{"bytes":1,"due":true,"resources":2},"shreds":7}"#,
             minimal: #"{"act":null,"current":2,"folded":[],"generations":[],"locatorChanging":false,"reseal":null,"#
                 + #""shreds":0}"#),
@@ -365,15 +366,18 @@ struct WireForm: Sendable, CustomTestStringConvertible {
             #"{"bytesOpened":1,"bytesTotal":2,"damage":3,"segments":4,"segmentsTotal":5}"#),
         WireForm(
             VerifyReport.self, "Verification",
-            #"{"bytesOpened":1,"bytesRefetched":2,"damage":{"block":3,"header":0,"key":0,"missing":0,"resource":0,"#
-                + #""row":0,"settings":0,"size":1},"damagedResources":1,"orphans":{"adopted":1,"good":2,"quarantined":3,"#
-                + #""strange":4},"remaining":1,"resources":[{"damage":{"block":3},"id":"a","problem":"b","#
-                + #""ranges":[[0,5],[7,9]],"repaired":true,"url":"https://a.example/"}],"segments":6,"sound":false,"#
+            #"{"bytesOpened":1,"bytesRefetched":2,"damage":{"block":3,"header":0,"key":0,"missing":0,"record":0,"#
+                + #""resource":0,"row":0,"settings":0,"size":1},"damagedResources":1,"orphans":{"adopted":1,"good":2,"quarantined":3,"#
+                + #""strange":4},"records":[{"count":2,"kind":"viewers","problem":"b","repaired":false}],"remaining":1,"#
+                + #""resources":[{"damage":{"block":3},"id":"a","problem":"b","ranges":[[0,5],[7,9]],"repaired":true,"#
+                + #""url":"https://a.example/"}],"restored":3,"segments":6,"sound":false,"#
                 + #""unreadable":7}"#,
             minimal: #"{"bytesOpened":1,"bytesRefetched":2,"damage":{"block":0,"header":0,"key":0,"missing":0,"#
-                + #""resource":0,"row":0,"settings":0,"size":0},"damagedResources":1,"orphans":{"adopted":0,"good":0,"#
-                + #""quarantined":0,"strange":0},"remaining":0,"resources":[{"damage":{},"id":"a","problem":null,"#
-                + #""ranges":[],"repaired":false,"url":null}],"segments":6,"sound":true,"unreadable":0}"#),
+                + #""record":0,"resource":0,"row":0,"settings":0,"size":0},"damagedResources":1,"#
+                + #""orphans":{"adopted":0,"good":0,"quarantined":0,"strange":0},"#
+                + #""records":[{"count":2,"kind":"viewers","problem":null,"repaired":true}],"remaining":0,"#
+                + #""resources":[{"damage":{},"id":"a","problem":null,"ranges":[],"repaired":false,"url":null}],"#
+                + #""restored":0,"segments":6,"sound":true,"unreadable":0}"#),
         WireForm(RewrapProgress.self, "RewrapProgress", #"{"keys":1,"total":2}"#),
         WireForm(RewrapReport.self, "Rewrap", #"{"generation":1,"keys":2,"older":[3],"unopened":4}"#),
         WireForm(

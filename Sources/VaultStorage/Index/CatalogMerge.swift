@@ -198,13 +198,23 @@ struct CatalogMerge {
                     case .members(let members) = try table.content(of: id.array, catalogKeys, in: Self.schema, db),
                     try !table.isOfResource || ResourceID(id).map({ try ResourceRow.exists($0, db) }) ?? false
                 else { continue }
-                let sealed = try table.seal(members, of: id.array, keys)
+                let sealed = try table.seal(current(members, of: table), of: id.array, keys)
                 let taken = try take { try table.restore(sealed, of: id.array, db) }
                 count += taken
                 if table.name == SealedTable.settings.name, taken > 0 { tookSettings = true }
             }
         }
         return count
+    }
+
+    /// Returns members as they are taken over: older settings must not make the next reseal one that resources have
+    /// seen.
+    private func current(_ members: JSONObject, of table: SealedTable) throws -> JSONObject {
+        guard table.name == SealedTable.settings.name, var settings = VaultSettings(members) else { return members }
+        let last = try Int64.fetchOne(
+            db, sql: "SELECT max(number) FROM main.resourceKey WHERE \(PlainColumn.isResourceKey)")
+        settings.lastResealRun = max(settings.lastResealRun, last ?? 0)
+        return settings.object
     }
 
     private func isComparable(_ table: SealedTable) throws -> Bool {
@@ -245,21 +255,4 @@ package struct Restored: Hashable, Sendable {
     package var records = 0
 
     package var total: Int { resources + rows + records }
-}
-
-extension VaultStore {
-    /// Brings back what the index does not open and `catalog.backup` does.
-    ///
-    /// A backup that does not open has nothing to bring back.
-    package func restoreFromBackup() throws -> Restored {
-        guard isOwner, keyring.hasRecordKeys else { return Restored() }
-        let restored = try withDiskSpace(orReserve: true) { [folder] in
-            try index.database.withoutTransaction { db in
-                try CatalogMerge.run(
-                    fromBackupIn: folder, into: db, erased: "SELECT record, id FROM main.erased", index)
-            }
-        }
-        if restored.total > 0 { noteChange(restored.total) }
-        return restored
-    }
 }
