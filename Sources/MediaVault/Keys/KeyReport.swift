@@ -68,12 +68,10 @@ public struct GenerationReport: Hashable, Codable, Sendable {
     public let titles: Int
     /// The number of plaintext bytes sealed under the keys that it wraps.
     public let bytes: Int64
-    /// The number of records that it seals: settings, viewers, shares and the like.
+    /// The number of records that it seals: settings, viewers, shares and the like. A retirement seals them anew.
     public let records: Int
     /// How many of these resources will no longer need it when the unfinished reseal is done.
     public let leaving: Int
-    /// Whether a resource or a record needs it.
-    public var isNeeded: Bool { resources > 0 || records > 0 }
 
     init(
         _ record: GenerationRecord, _ state: GenerationState, _ use: GenerationUsage, records: Int, leaving: Int

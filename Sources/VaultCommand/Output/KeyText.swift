@@ -41,12 +41,11 @@ enum KeysText {
 
     private static func remark(_ generation: GenerationReport) -> String {
         let number = generation.number
-        guard generation.isNeeded else {
+        guard generation.resources > 0 else {
             return "nothing needs generation \(number) any more: run keys retire \(number)"
         }
         // If the reseal frees every key that the generation wraps, rewrapping those is no use.
-        let isLeft = generation.leaving < generation.resources || generation.records > 0
-        let what = isLeft ? "run keys rewrap" : "wait for their reseal to finish"
+        let what = generation.leaving < generation.resources ? "run keys rewrap" : "wait for their reseal to finish"
         return "generation \(number) is still needed by \(need(generation)): \(what)"
     }
 
@@ -82,7 +81,7 @@ enum KeysText {
     /// Prints what a key operation left undone.
     static func printRemainingWork(_ act: Receipt.Act, _ document: KeysDocument) async {
         if let leaves = act.leaves { await Terminal.shared.say("note: \(leaves)") }
-        for generation in document.older where generation.isNeeded {
+        for generation in document.older where generation.resources > 0 {
             await Terminal.shared.say("generation \(generation.number) is still needed by \(need(generation))")
         }
         if let crowd = crowd(document) { await Terminal.shared.say(crowd) }
@@ -95,13 +94,9 @@ enum KeysText {
         return "an older copy of the keyring still opens what generation \(left) wraps"
     }
 
-    /// Returns what needs a generation: `12 titles (3.2 GB)`, `3 records`.
+    /// Returns what needs a generation: `12 titles (3.2 GB)`.
     static func need(_ generation: GenerationReport) -> String {
-        let titles =
-            generation.resources == 0
-            ? nil : "\(Count.of(generation.titles, "title")) (\(ByteCount.text(generation.bytes)))"
-        let records = generation.records == 0 ? nil : Count.of(generation.records, "record")
-        return [titles, records].compactMap(\.self).joined(separator: " and ")
+        "\(Count.of(generation.titles, "title")) (\(ByteCount.text(generation.bytes)))"
     }
 
     /// Returns the day in UTC in ISO 8601 format.

@@ -63,7 +63,7 @@ export async function show(main, _, signal) {
 			['memory', t(status.keysLocked ? 'memoryLocked' : 'memoryLoose')]]);
 		generations.replaceChildren(table(t('generations'), [t('number'), t('stateOf'), t('created'), t('titlesOnIt'), t('bytesOnIt'), t('backups'), t('acts')],
 			keys.generations.map(one => row(number(one.number), t(`generation.${one.state}`), moment(one.created), number(one.titles),
-				bytes(one.bytes), number(one.backups), one.state === 'active' && !(one.resources || one.records) ? retire(one) : one.resources || one.records ? t('stillNeeded') : '–')), t('none')));
+				bytes(one.bytes), number(one.backups), one.state === 'active' && !one.resources ? retire(one) : one.resources ? t('stillNeeded') : '–')), t('none')));
 		slots.replaceChildren(table(t('slots'), [t('number'), t('sort.name'), t('method')], keyring.slots.map(slot => row(
 			number(slot.number), slot.label, t(`method.${slot.method}`))), t('none')));
 		const last = audit.receipts.slice(-SHOWN).reverse();

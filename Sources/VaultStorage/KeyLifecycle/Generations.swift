@@ -34,7 +34,7 @@ extension VaultStore {
         try erasure.erase(after: "every key was rewrapped, but old ones")
     }
 
-    /// Destroys a generation: the index removes it, then its key leaves the keyring.
+    /// Destroys a generation: its records are sealed anew, the index removes it, then its key leaves the keyring.
     ///
     /// A generation that is already gone stays gone, and an interrupted retirement is finished.
     ///
@@ -50,7 +50,8 @@ extension VaultStore {
         guard !record.isRetired else { return }
         _ = try restoreFromBackup()
         noteChange()
-        try withDiskSpace { try index.sealFormerRecords() }
+        // Records are few and small: unlike the keys of titles, they need no step of their own.
+        try withDiskSpace { try index.sealRecords() }
         try withDiskSpace { try index.removeGeneration(number) }
         try erasure.erase(after: "nothing needs generation \(number) any more, but keys that it wrapped")
         try log.place.destroyCopies(of: keyring.vaultID)
@@ -174,9 +175,12 @@ extension VaultIndex {
                 ]
                 throw VaultError(
                     .inUse,
-                    "generation \(number) still \(needs.compactMap(\.self).joined(separator: " and ")); rewrap, then "
-                        + "retire it again",
-                    hint: .rewrap)
+                    keys == 0
+                        ? "generation \(number) still \(needs.compactMap(\.self).joined()) that cannot be opened; repair "
+                            + "the vault, then retire it again"
+                        : "generation \(number) still \(needs.compactMap(\.self).joined(separator: " and ")); rewrap, "
+                            + "then retire it again",
+                    hint: keys == 0 ? .repair : .rewrap)
             }
             try db.execute(sql: "DELETE FROM generation WHERE number = ?", arguments: [number])
             // Receipts raise the revision too: a generation that the index has removed must not look new to it.

@@ -84,11 +84,16 @@ extension VaultIndex {
     /// If this is interrupted, the next owner continues.
     func sealFormerRecords() throws {
         guard keyring.hasRecordKeys, try read({ db in try PendingMigration.isDue(db) }) else { return }
+        try sealRecords()
+        try write { db in try PendingMigration.remove(db) }
+    }
+
+    /// Seals every record that opens, and that the current generation does not seal, under it.
+    func sealRecords() throws {
         for table in SealedTable.all {
             var last: Data? = Data()
             while let after = last { last = try sealRecords(of: table, after: after, limit: 500).last }
         }
-        try write { db in try PendingMigration.remove(db) }
     }
 
     /// Returns the number of records that each generation seals.

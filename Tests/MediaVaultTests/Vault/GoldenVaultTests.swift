@@ -1,15 +1,20 @@
 import CSodium
 import Foundation
-import MediaVault
 import Testing
 import VaultModel
+import VaultStorage
 import VaultTestSupport
+
+@testable import MediaVault
 
 /// A small, complete vault written by an independent implementation, opened byte for byte.
 @Suite("Golden vault")
 struct GoldenVaultTests {
     private struct Expected: Decodable {
         let resources: [Resource]
+        let records: [Record]?
+
+        struct Record: Decodable { let table: String }
 
         struct Resource: Decodable {
             let name: String
@@ -35,10 +40,14 @@ struct GoldenVaultTests {
         }
     }
 
-    private let folder = Bundle.module.bundlePath + "/GoldenVault"
+    /// The folder of a golden vault of version 1 or 6.
+    private func folder(_ version: Int) -> String {
+        Bundle.module.bundlePath + (version == 1 ? "/GoldenVault" : "/GoldenVault\(version)")
+    }
 
     /// Returns a copy that can be opened: git keeps neither modes nor empty folders.
-    private func copy() throws -> TemporaryFolder {
+    private func copy(_ version: Int = 1) throws -> TemporaryFolder {
+        let folder = folder(version)
         let copy = try TemporaryFolder()
         let files = FileManager.default
         for name in ["vault", "keyring.json", "key", "passphrase"] {
@@ -54,9 +63,9 @@ struct GoldenVaultTests {
         return copy
     }
 
-    private func expected() throws -> [Expected.Resource] {
-        let data = try Data(contentsOf: URL(filePath: folder + "/expected.json"))
-        return try JSONDecoder().decode(Expected.self, from: data).resources
+    private func expected(_ version: Int = 1) throws -> Expected {
+        let data = try Data(contentsOf: URL(filePath: folder(version) + "/expected.json"))
+        return try JSONDecoder().decode(Expected.self, from: data)
     }
 
     @Test(
@@ -70,7 +79,7 @@ struct GoldenVaultTests {
         let vault = try await Vault.open(place, unlock: unlock, options: VaultOptions(access: access, mode: .offline))
         var checked = 0
         // Skips resources with a content id or a principal, which a plain URL does not name.
-        for resource in try expected() where resource.contentID == nil && resource.identity == nil {
+        for resource in try expected().resources where resource.contentID == nil && resource.identity == nil {
             let url = try MediaURL(resource.url)
             let summary = try #require(try await vault.summary(of: url), "\(resource.name)")
             let serving = try #require(resource.representations.first { $0.id == resource.serving })
@@ -85,7 +94,33 @@ struct GoldenVaultTests {
         #expect(checked >= 5, "premise: some ranges were opened")
         var listed = 0
         for try await _ in vault.resources() { listed += 1 }
-        #expect(listed == (try expected().count))
+        #expect(listed == (try expected().resources.count))
+        await vault.close()
+    }
+
+    @Test(
+        "Records of every kind that another implementation sealed under two generations open",
+        arguments: [VaultOptions.Access.reader, .owner])
+    func records(access: VaultOptions.Access) async throws {
+        let copy = try copy(6)
+        let vault = try await Vault.open(
+            VaultPlace(folder: copy.path + "/vault", keyring: copy.path + "/keyring.json"),
+            unlock: .keyFile(path: copy.path + "/key"), options: VaultOptions(access: access, mode: .offline))
+        let records = try #require(try expected(6).records)
+        func count(_ table: String) -> Int { records.count { $0.table == table } }
+        let (store, index) = (vault.store, vault.store.index)
+        #expect(try index.unreadableRecords().isEmpty)
+        #expect(try index.settings().bytesFetched == 1000)
+        _ = try index.settings().networkSettings()
+        let viewers = try index.viewers()
+        let downloads = try index.queuedDownloads().downloads
+        let subscriptions = try index.subscriptions().subscriptions
+        let found = [
+            "accessGrant": try store.grants().grants.count, "download": downloads.count,
+            "subscription": subscriptions.count, "viewer": viewers.viewers.count, "share": viewers.shares.count,
+            "position": viewers.positions.count,
+        ]
+        for (table, number) in found { #expect(number > 0 && number == count(table), "\(table)") }
         await vault.close()
     }
 

@@ -57,7 +57,7 @@ struct RecordKeyTests {
         try store.close()
     }
 
-    @Test("A generation is not destroyed while a record of any kind needs it", arguments: EveryRecord.kinds)
+    @Test("A generation is not destroyed while a record that it sealed cannot be opened", arguments: EveryRecord.kinds)
     func needed(kind: String) throws {
         let log = vault.log(of: store)
         let table = try EveryRecord.table(kind)
@@ -66,10 +66,18 @@ struct RecordKeyTests {
         var rewrap = try store.rewrap()
         while try rewrap.step() {}
         try store.finishRewrap()
-        try store.index.write { try table.replace(old.sealed, of: old.id, $0) }
+        try FileManager.default.removeItem(atPath: vault.folder + "/catalog.backup")
+        var flipped = old.sealed
+        flipped[100] ^= 1
+        try store.index.write { [flipped] in try table.replace(flipped, of: old.id, $0) }
         let refusal = #expect(throws: VaultError.self) { try store.retire(1, noting: log) }
-        #expect(refusal?.code == .inUse && refusal?.message.contains("seals 1 record;") == true)
+        #expect(refusal?.code == .inUse && refusal?.hint == .repair)
+        #expect(refusal?.message.contains("seals 1 record that cannot be opened") == true)
         #expect(store.keyring.activeGenerations == [1, 2])
+        try store.index.write { try table.replace(old.sealed, of: old.id, $0) }
+        try store.retire(1, noting: log)
+        #expect(try EveryRecord.opened(kind, in: store, by: vault.keyring) > 0)
+        #expect(try EveryRecord.opened(kind, in: store, by: former) == 0)
         try store.close()
     }
 
