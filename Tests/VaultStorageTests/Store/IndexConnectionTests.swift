@@ -48,7 +48,8 @@ struct IndexConnectionTests {
         #expect(
             names == [
                 "accessGrant", "badBlock", "cover", "coverByResource", "doomed", "download", "erased", "generation",
-                "network", "owed", "packedPart", "packedPartByPack", "part", "partByResource", "position", "representation",
+                "network", "owed", "packedPart", "packedPartByPack", "part", "partByResource", "position",
+                "representation",
                 "representationByResource", "resource", "resourceKey", "resourceKeyByGeneration", "segment",
                 "segmentByPlace", "share", "subscription", "vault", "viewer",
             ])
