@@ -75,7 +75,7 @@ def beyond_day(asked):
 def run(asked):
     os.chdir(parts.ROOT)
     os.makedirs(parts.LOGS, exist_ok=True)
-    times, jobs = Times(), (os.cpu_count() or 1) + 2
+    times, jobs = Times(), (os.cpu_count() or 1) + 1
     more = beyond_day(asked)
     if more:
         print(f"Beyond what runs by day: {', '.join(row.name for row in more)}", flush=True)
