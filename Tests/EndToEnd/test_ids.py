@@ -68,7 +68,7 @@ class Ids(VaultCase):
             self.assertEqual(done.returncode, 4, done.stderr)
             self.assertIn(b"1 title cannot be read, so nothing was done", done.stderr)
         self.assertEqual(len(vault.run("list", "--columns", "id").stdout.splitlines()), 3, "a heading and two titles")
-        self.assertIn(b"rebuild the index", vault.run("verify", "--repair").stdout)
+        self.assertIn(b"restored", vault.run("verify", "--repair").stdout)
         vault.result("index", "rebuild", "--force")
         self.assertEqual(len(vault.result("remove", "--yes", "--all").splitlines()), 3)
 

@@ -157,9 +157,11 @@ class Resealing(VaultCase):
         """If a generation cannot be retired, shred exits 4, and the remedy that it names works"""
         vault = self.new_vault()
         vault.result("fetch", self.urls[1])
-        with sqlite3.connect(os.path.join(vault.folder, "index.sqlite")) as connection:
-            connection.execute("UPDATE resourceKey SET wrapped = randomblob(60)")
-        connection.close()
+        # In the backup, too, from which it would come back.
+        for name in ("index.sqlite", "catalog.backup"):
+            with sqlite3.connect(os.path.join(vault.folder, name)) as connection:
+                connection.execute("UPDATE resourceKey SET wrapped = randomblob(60)")
+            connection.close()
         vault.result("fetch", self.urls[0])
         unknown = vault.run("shred", self.urls[0] + "/unknown")
         self.assertEqual((unknown.returncode, b"generation" in unknown.stderr), (6, False), unknown.stderr)

@@ -138,9 +138,11 @@ class Revocation(SlotCase):
         exits 1"""
         other = self.file("other-key")
         self.vault.result("keys", "slot", "add", "--new-key-file", other)
-        with sqlite3.connect(os.path.join(self.vault.folder, "index.sqlite")) as connection:
-            connection.execute("UPDATE resourceKey SET wrapped = randomblob(60)")
-        connection.close()
+        # In the backup, too, from which it would come back.
+        for name in ("index.sqlite", "catalog.backup"):
+            with sqlite3.connect(os.path.join(self.vault.folder, name)) as connection:
+                connection.execute("UPDATE resourceKey SET wrapped = randomblob(60)")
+            connection.close()
         self.vault.result("keys", "rotate")
         done = self.vault.run("keys", "slot", "remove", "2", "--revoke")
         self.assertEqual(done.returncode, 1, done.stderr)

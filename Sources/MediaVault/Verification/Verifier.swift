@@ -62,6 +62,7 @@ struct Verifier {
     }
 
     private mutating func checkOnly(_ references: [MediaReference]) async throws {
+        if options.repairs { try await restore() }
         var ids: [ResourceID] = []
         for reference in references {
             let resource = try await loaders.name(reference)

@@ -84,6 +84,7 @@ package final class CatalogBackup: Sendable {
     /// - Returns: the number of the last row of `erased` that the copy has seen.
     private func copyRows(to path: String) throws -> Int64 {
         try index.database.checkOpen()
+        try index.database.catchUp()
         return try IndexError.translating {
             var configuration = IndexDatabase.configuration(readOnly: false)
             // The references were checked when the rows were written.

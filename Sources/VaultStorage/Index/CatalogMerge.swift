@@ -34,7 +34,9 @@ struct CatalogMerge {
         fromBackupIn folder: String, into db: Database, erased: String, _ index: VaultIndex
     ) throws -> Restored {
         let path = folder + "/catalog.backup"
-        guard FileManager.default.fileExists(atPath: path) else { return Restored() }
+        guard FileManager.default.fileExists(atPath: path), (try? RegularFile.require(path)) != nil else {
+            return Restored()
+        }
         do {
             return try IndexDatabase.reading(backupIn: folder) { catalog in
                 try db.execute(sql: "ATTACH DATABASE ? AS \(schema)", arguments: [path])
@@ -49,15 +51,15 @@ struct CatalogMerge {
                             INSERT OR IGNORE INTO temp.ordered \(erased)
                             """)
                     let merge = try CatalogMerge(into: db, from: catalog, index)
-                    taken.resources = try merge.takeResources()
-                    taken.rows = try merge.takeParts() + merge.takeCovers()
-                    taken.records = try merge.takeRecords()
+                    taken.resources = try merge.byItself(merge.takeResources)
+                    taken.rows = try merge.byItself(merge.takeParts) + merge.byItself(merge.takeCovers)
+                    taken.records = try merge.byItself(merge.takeRecords)
                     try db.execute(sql: "DROP TABLE temp.ordered")
                     return .commit
                 }
                 return taken
             }
-        } catch let error as VaultError where [.integrity, .storage, .noVault].contains(error.code) {
+        } catch let error as VaultError where [.integrity, .noVault].contains(error.code) {
             // A backup that cannot be read has nothing that could be lost.
             return Restored()
         }
@@ -70,6 +72,20 @@ struct CatalogMerge {
         // Earlier versions noted no deletions.
         hasSameLocator = try VaultRow.locator(db) == VaultRow.locator(of: Self.schema, db)
         knowsErasures = try Int.fetchOne(catalog, sql: "PRAGMA user_version") ?? 0 >= 6
+    }
+
+    /// Takes over one kind of rows: a page of another kind that cannot be read does not undo it.
+    private func byItself(_ take: () throws -> Int) throws -> Int {
+        var count = 0
+        do {
+            try db.inSavepoint {
+                count = try take()
+                return .commit
+            }
+            return count
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
+            return 0
+        }
     }
 
     private func wasErased(_ record: String, _ id: Data) throws -> Bool {
@@ -99,7 +115,7 @@ struct CatalogMerge {
                 ) AS lost WHERE typeof(id) = 'blob' AND length(id) = \(ResourceKind.byteCount)
                     AND NOT EXISTS (SELECT 1 FROM former.representation AS was JOIN main.representation AS now
                         ON now.id = was.id WHERE was.resource = lost.id AND now.resource <> lost.id
-                            AND now.resource IN (SELECT id FROM main.resource))
+                            AND EXISTS (SELECT 1 FROM main.resource WHERE id = now.resource))
                     AND NOT EXISTS (SELECT 1 FROM former.resourceKey AS key WHERE key.resource = lost.id
                         AND key.generation NOT IN (SELECT number FROM main.generation))
                 """)
@@ -115,14 +131,23 @@ struct CatalogMerge {
 
     /// Copies the rows of a resource. The rows that segments belong to stay, because they hold bytes.
     private func copyResource(_ id: Data) throws {
-        try db.execute(literal: "DELETE FROM main.resourceKey WHERE resource = \(id)")
+        // A key that opens stays: a reseal may have sealed segments under it since.
+        for row in try Row.fetchAll(db, sql: "SELECT * FROM main.resourceKey WHERE resource = ?", arguments: [id]) {
+            if let key = try? ResourceKeyRow(row), try key.key(index.keyring) != nil { continue }
+            try db.execute(
+                sql: "DELETE FROM main.resourceKey WHERE resource = ? AND number = ?",
+                arguments: [id, row["number"] as DatabaseValue])
+        }
         try db.execute(
             literal: """
                 INSERT INTO main.resource SELECT * FROM former.resource WHERE id = \(id)
                 ON CONFLICT (id) DO UPDATE SET key = excluded.key, metadata = excluded.metadata
                 """)
         try db.execute(
-            literal: "INSERT INTO main.resourceKey SELECT * FROM former.resourceKey WHERE resource = \(id)")
+            literal: """
+                INSERT INTO main.resourceKey SELECT * FROM former.resourceKey WHERE resource = \(id)
+                ON CONFLICT (resource, number) DO NOTHING
+                """)
         try db.execute(
             literal: """
                 INSERT INTO main.representation SELECT * FROM former.representation WHERE resource = \(id)

@@ -75,7 +75,10 @@ enum ErasedRow {
     /// Adds a row for each row of a table.
     static func insertAll(of table: SealedTable, _ db: Database) throws {
         try db.execute(
-            sql: "INSERT INTO main.erased SELECT '\(table.name)', id FROM \(table.name) WHERE \(table.isPossible)")
+            sql: """
+                INSERT INTO main.erased SELECT '\(table.name)', id FROM \(table.name)
+                    WHERE typeof(id) = 'blob' AND length(id) = \(table.idByteCount)
+                """)
     }
 
     /// Returns the number of the last row; 0 if there is none.

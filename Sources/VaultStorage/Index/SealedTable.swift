@@ -228,6 +228,11 @@ struct SealedTable: Sendable {
             if isRecord(id, members) { sound.insert(id) }
             return true
         }
+        try db.execute(
+            sql: """
+                INSERT INTO main.erased SELECT '\(name)', id FROM \(name)
+                    WHERE typeof(id) = 'blob' AND length(id) = \(idByteCount) AND NOT \(isPossible)
+                """)
         try db.execute(sql: "DELETE FROM \(name) WHERE NOT \(isPossible)")
         let isKept = kept.map { isUnder($0) }.joined(separator: " OR ")
         let rows = try Data.fetchAll(

@@ -239,10 +239,10 @@ extension VaultIndex {
             }
             try PendingDeletion.insert("true", [], db)
             if try CoverRow.hasTable(db) { try db.execute(sql: "DELETE FROM cover") }
+            // Until the backup is gone, too, nothing may come back from it.
+            try db.execute(sql: "INSERT INTO erased SELECT '\(ErasedRow.resource)', id FROM resource")
             try db.execute(sql: "DELETE FROM representation; DELETE FROM resourceKey; DELETE FROM resource")
             for table in SealedTable.own { try table.deleteAll(db) }
-            // No backup is left that could bring anything back.
-            try db.execute(sql: "DELETE FROM erased")
             try PendingErasure.record(db)
             return count
         }

@@ -84,7 +84,12 @@ extension VaultIndex {
     /// If this is interrupted, the next owner continues.
     func sealFormerRecords() throws {
         guard keyring.hasRecordKeys, try read({ db in try PendingMigration.isDue(db) }) else { return }
-        try sealRecords()
+        do {
+            try sealRecords()
+        } catch let error as VaultError where error.code == .integrity {
+            // A damaged page is no reason to refuse the vault; what it holds stays owed.
+            return
+        }
         try write { db in try PendingMigration.remove(db) }
     }
 

@@ -126,6 +126,8 @@ extension VaultStore {
         principals: (_ old: Int, _ new: Int) throws -> [[UInt8]: [UInt8]]
     ) throws -> Int {
         var unopened = 0
+        // What the backup alone still opens would keep an id that nothing finds.
+        _ = try restoreFromBackup()
         if keyring.locators == [index.locator] { _ = try changeKeyring(at: log.place) { try $0.addLocator() } }
         let (old, new) = (index.locator, keyring.newestLocator)
         if new != old {

@@ -84,8 +84,9 @@ final class KeyErasure: Sendable {
     /// Erases all copies of keys, including `catalog.backup`, when nothing is left that it could back up.
     func eraseAll() throws {
         backup.discardChanges()
-        try erasing.withLock { _ in try wipeUnusedBytes(VaultStore.erasingTimeout) }
+        // The backup first: nothing may bring its rows back if the wipe has to wait.
         try removeCopies(Self.copies + ["catalog.backup"])
+        try erasing.withLock { _ in try wipeUnusedBytes(VaultStore.erasingTimeout) }
     }
 
     /// Copies of the index and its backup that may be left over: they hold sealed keys.

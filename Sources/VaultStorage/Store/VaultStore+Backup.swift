@@ -8,7 +8,8 @@ extension VaultStore {
     package func restoreFromBackup() throws -> Restored {
         guard isOwner, keyring.hasRecordKeys else { return Restored() }
         let restored = try withDiskSpace(orReserve: true) { [folder] in
-            try index.database.withoutTransaction { db in
+            try index.database.catchUp()
+            return try index.database.withoutTransaction { db in
                 try CatalogMerge.run(
                     fromBackupIn: folder, into: db, erased: "SELECT record, id FROM main.erased", index)
             }

@@ -13,7 +13,7 @@ struct DestructionTests {
         let store = try vault.open()
         let film = try store.addMedia("film", length: 40_000)
         _ = try store.store(Array(repeating: 7, count: 40_000), at: 0, of: film)
-        let kept: Set = ["vault", "generation", "doomed", "owed"]
+        let kept: Set = ["vault", "generation", "doomed", "owed", "erased"]
         try store.index.write { db in
             for table in ["accessGrant", "download", "network", "subscription", "viewer", "position"] {
                 try db.execute(sql: "INSERT INTO \(table) VALUES (zeroblob(16), x'00')")

@@ -110,6 +110,33 @@ struct LostRecordTests {
         try store.close()
     }
 
+    @Test("What the destruction of a vault deleted does not come back while its backup is still there")
+    func destroyed() throws {
+        #expect(try store.index.removeAll() == 1)
+        #expect(try store.restoreFromBackup() == Restored())
+        try store.backUpCatalog()
+        #expect(try store.restoreFromBackup() == Restored())
+        #expect(try CatalogBackupTests.resourceCount(vault.folder + "/catalog.backup") == 0)
+        try store.close()
+    }
+
+    @Test("A key that opens stays when a title comes back from a backup that lacks it")
+    func newerKey() throws {
+        let resource = try #require(try store.index.resource(film))
+        let key = try #require(resource.keys[1])
+        try store.index.write { db in
+            let newer = try #require(
+                try ResourceKeyRow(
+                    wrapping: key.secret, of: film, number: 2, generation: store.keyring.currentGeneration,
+                    store.keyring))
+            try newer.insert(db)
+        }
+        try spoil("resource", "metadata", .empty)
+        #expect(try store.restoreFromBackup().resources == 1)
+        #expect(try store.index.resource(film)?.keys.keys.sorted() == [1, 2])
+        try store.close()
+    }
+
     @Test("A destroyed generation takes nothing with it that the backup alone still opens")
     func retirementOfOthers() throws {
         let other = try store.addMedia("other", length: 10)
