@@ -28,7 +28,7 @@ public struct KeyReport: Hashable, Sendable {
     /// Reads the state. Blocks.
     init(_ store: VaultStore, act: Receipt.Act?) throws {
         let (retiring, use) = (try store.retiringGenerations(), try store.index.generationUse())
-        let records = try store.index.recordUse(of: store.keyring.activeGenerations)
+        let records = try store.index.recordUse()
         let (keyring, settings) = (store.keyring, try store.index.settings())
         let backlog = try store.index.resealBacklog(of: settings.resealOrder)
         generations = keyring.generationRecords.map { record in
@@ -68,7 +68,7 @@ public struct GenerationReport: Hashable, Codable, Sendable {
     public let titles: Int
     /// The number of plaintext bytes sealed under the keys that it wraps.
     public let bytes: Int64
-    /// The number of records that it seals: settings, viewers, shares and the like. A retirement seals them anew.
+    /// The number of records that it seals: settings, viewers, shares and the like. A retirement seals them again.
     public let records: Int
     /// How many of these resources will no longer need it when the unfinished reseal is done.
     public let leaving: Int

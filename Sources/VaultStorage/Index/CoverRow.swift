@@ -27,9 +27,7 @@ enum CoverRow {
 
     /// Returns whether a database has the table, which older vaults lack.
     static func hasTable(of schema: String = "main", _ db: Database) throws -> Bool {
-        let statement = try db.cachedStatement(
-            sql: "SELECT 1 FROM \(schema).sqlite_master WHERE type = 'table' AND name = 'cover'")
-        return try Bool.fetchOne(statement) ?? false
+        try IndexSchema.hasTable("cover", of: schema, db)
     }
 
     /// Opens the picture with a tag; nil if there is none, or it does not open.

@@ -232,7 +232,7 @@ final class IndexDatabase: Sendable {
         }
     }
 
-    /// Adds the tables that an older vault lacks, and records that its records are to be sealed anew.
+    /// Adds the tables that an older vault lacks, and records that its records are to be sealed again.
     ///
     /// This comes before every other write: an older version would take what is written from now on for damage.
     private static func upgrade(_ db: Database) throws {

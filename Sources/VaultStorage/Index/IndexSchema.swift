@@ -137,6 +137,13 @@ enum IndexSchema {
         return try Bool.fetchOne(statement, arguments: [name]) ?? false
     }
 
+    /// Returns whether a database, attached or not, has a table that an older vault may lack.
+    static func hasTable(_ name: String, of schema: String = "main", _ db: Database) throws -> Bool {
+        let statement = try db.cachedStatement(
+            sql: "SELECT 1 FROM \(schema).sqlite_master WHERE type = 'table' AND name = '\(name)'")
+        return try Bool.fetchOne(statement) ?? false
+    }
+
     static let catalog = [
         vault, generation, resource, resourceKey, resourceKeyByGeneration, representation, representationByResource,
     ]

@@ -85,9 +85,7 @@ struct PackedPartRow: Sendable {
 
     /// Returns whether a database has the table, which older vaults lack.
     static func hasTable(of schema: String = "main", _ db: Database) throws -> Bool {
-        let statement = try db.cachedStatement(
-            sql: "SELECT 1 FROM \(schema).sqlite_master WHERE type = 'table' AND name = 'packedPart'")
-        return try Bool.fetchOne(statement) ?? false
+        try IndexSchema.hasTable("packedPart", of: schema, db)
     }
 
     /// Returns the rows of a file: one for each title that has its own copy.

@@ -60,9 +60,7 @@ struct SealedTable: Sendable {
 
     /// Returns whether a database has the table, which older vaults lack.
     func exists(in schema: String = "main", _ db: Database) throws -> Bool {
-        let statement = try db.cachedStatement(
-            sql: "SELECT 1 FROM \(schema).sqlite_master WHERE type = 'table' AND name = '\(name)'")
-        return try Bool.fetchOne(statement) ?? false
+        try IndexSchema.hasTable(name, of: schema, db)
     }
 
     // MARK: Sealing

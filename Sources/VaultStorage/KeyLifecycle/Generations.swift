@@ -34,7 +34,7 @@ extension VaultStore {
         try erasure.erase(after: "every key was rewrapped, but old ones")
     }
 
-    /// Destroys a generation: its records are sealed anew, the index removes it, then its key leaves the keyring.
+    /// Destroys a generation: its records are sealed again, the index removes it, then its key leaves the keyring.
     ///
     /// A generation that is already gone stays gone, and an interrupted retirement is finished.
     ///
@@ -49,6 +49,11 @@ extension VaultStore {
         }
         guard !record.isRetired else { return }
         _ = try restoreFromBackup()
+        try destroy(number, noting: log)
+    }
+
+    /// Destroys a generation, once what the backup alone still opens has come back.
+    private func destroy(_ number: Int, noting log: AuditLog) throws {
         noteChange()
         // Records are few and small: unlike the keys of titles, they need no step of their own.
         try withDiskSpace { try index.sealRecords() }
@@ -93,7 +98,7 @@ extension VaultStore {
         if rewrap.done > 0 { try log.note(.rewrap, outcome: rewrap.outcome, resources: Int64(rewrap.resources)) }
         return try retiringGenerations().filter { number in
             do {
-                try retire(number, noting: log)
+                try destroy(number, noting: log)
                 return false
             } catch let error as VaultError where error.code == .inUse {
                 return true
@@ -167,7 +172,7 @@ extension VaultIndex {
         try write { db in
             let keys = try Int.fetchOne(
                 db, sql: "SELECT count(*) FROM resourceKey WHERE generation = ?", arguments: [number])
-            let records = try SealedTable.all.reduce(0) { try $0 + $1.count(under: number, db) }
+            let records = try SealedTable.allRecordCounts(db)[number] ?? 0
             guard keys == 0, records == 0 else {
                 let needs = [
                     keys == 0 ? nil : "wraps \(keys ?? 0) resource \(keys == 1 ? "key" : "keys")",

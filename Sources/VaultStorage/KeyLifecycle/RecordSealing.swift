@@ -4,35 +4,43 @@ import VaultCrypto
 import VaultModel
 
 extension SealedTable {
+    /// The SQL condition for a record in the form that names a generation.
+    private var namesGeneration: String {
+        let step = SealedDocument.step
+        return "(typeof(\(column)) = 'blob' "
+            + "AND length(\(column)) % \(step) = \((SealedValue.overhead + RecordForm.prefixBytes) % step))"
+    }
+
+    /// The SQL expression for the bytes that name it.
+    private var prefix: String { "substr(\(column), 1, \(RecordForm.prefixBytes))" }
+
     /// The SQL condition for a record that a generation seals.
     func isUnder(_ generation: Int) -> String {
-        let step = SealedDocument.step
-        return "(length(\(column)) % \(step) = \((SealedValue.overhead + RecordForm.prefixBytes) % step) "
-            + "AND substr(\(column), 1, \(RecordForm.prefixBytes)) = x'\(Hex.encode(RecordKeys.prefix(of: generation)))')"
+        "(\(namesGeneration) AND \(prefix) = x'\(Hex.encode(RecordKeys.prefix(of: generation)))')"
     }
 
-    /// Returns the number of records that a generation seals, also of those that do not open.
-    func count(under generation: Int, _ db: Database) throws -> Int {
-        guard try exists(db) else { return 0 }
-        return try Int.fetchOne(db, sql: "SELECT count(*) FROM \(name) WHERE \(isUnder(generation))") ?? 0
-    }
-
-    /// Returns the generations that records name, also those that no keyring has.
-    func generations(_ db: Database) throws -> [Int] {
-        guard try exists(db) else { return [] }
-        let step = SealedDocument.step
-        let prefixes = try Data.fetchAll(
+    /// Returns the number of records that each generation seals, also of those that do not open, and of generations that
+    /// no keyring has.
+    func recordCounts(_ db: Database) throws -> [Int: Int] {
+        guard try exists(db) else { return [:] }
+        let rows = try Row.fetchCursor(
             db,
             sql: """
-                SELECT DISTINCT CAST(substr(\(column), 1, \(RecordForm.prefixBytes)) AS BLOB) FROM \(name)
-                WHERE \(isPossible)
-                    AND length(\(column)) % \(step) = \((SealedValue.overhead + RecordForm.prefixBytes) % step)
-                LIMIT 10000
+                SELECT \(prefix) AS prefix, count(*) AS count FROM \(name) WHERE \(namesGeneration) GROUP BY prefix
                 """)
-        return prefixes.map { RecordForm.number(in: $0.array) }
+        var counts: [Int: Int] = [:]
+        while let row = try rows.next() {
+            counts[RecordForm.number(in: (try row.column("prefix") as Data).array)] = try row.column("count")
+        }
+        return counts
     }
 
-    /// Seals the next records that are not sealed under a generation anew, under that generation.
+    /// Returns the number of records of all kinds that each generation seals.
+    static func allRecordCounts(_ db: Database) throws -> [Int: Int] {
+        try all.reduce(into: [:]) { counts, table in counts.merge(try table.recordCounts(db), uniquingKeysWith: +) }
+    }
+
+    /// Seals the next records that are not sealed under a generation again, under that generation.
     ///
     /// - Returns: the last id; nil if fewer rows than the limit were left. `unopened` are records of other generations
     ///   of the keyring that do not open: they still need theirs.
@@ -102,9 +110,5 @@ extension VaultIndex {
     }
 
     /// Returns the number of records that each generation seals.
-    package func recordUse(of generations: [Int]) throws -> [Int: Int] {
-        try generations.reduce(into: [:]) { counts, number in
-            counts[number] = try read { db in try SealedTable.all.reduce(0) { try $0 + $1.count(under: number, db) } }
-        }
-    }
+    package func recordUse() throws -> [Int: Int] { try read { db in try SealedTable.allRecordCounts(db) } }
 }

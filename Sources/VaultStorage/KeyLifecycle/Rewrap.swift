@@ -73,7 +73,7 @@ package struct Rewrap: Sendable {
         return true
     }
 
-    /// Seals the next records anew.
+    /// Seals the next records again.
     private mutating func stepThroughRecords() throws -> Bool {
         guard let table = tables.first else { return false }
         let page = try store.withDiskSpace { [lastRecord] in

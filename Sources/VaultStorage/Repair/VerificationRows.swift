@@ -134,8 +134,7 @@ extension VaultIndex {
         fileprivate let table: String
     }
 
-    /// Returns the kinds of records of which some do not open, except for the settings and the network, which are
-    /// checked together.
+    /// Returns the kinds of records of which some do not open, except for the settings, without which nothing is read.
     package func unreadableRecords() throws -> [UnreadableRecords] {
         try SealedTable.own.compactMap { try unreadable($0) }
     }
@@ -144,13 +143,14 @@ extension VaultIndex {
         try read { db in
             let count = try table.unreadableCount(recordKeys(db), db)
             guard count > 0 else { return nil }
-            let retired = try retiredGenerations(of: table, db).reduce(0) { try $0 + table.count(under: $1, db) }
+            let retired = try retiredRecords(of: table, db).values.reduce(0, +)
             return UnreadableRecords(title: table.title, count: count, retired: retired, table: table.name)
         }
     }
 
-    private func retiredGenerations(of table: SealedTable, _ db: Database) throws -> [Int] {
-        try table.generations(db).filter { keyring.isRetired($0) }
+    /// Returns the number of records of each generation that was retired since.
+    private func retiredRecords(of table: SealedTable, _ db: Database) throws -> [Int: Int] {
+        try table.recordCounts(db).filter { keyring.isRetired($0.key) }
     }
 
     /// Deletes the records of a kind that do not open, unless a generation sealed them that was retired since: then the
@@ -160,8 +160,7 @@ extension VaultIndex {
     package func dropUnreadable(_ records: UnreadableRecords) throws -> Int {
         guard let table = SealedTable.own.first(where: { $0.name == records.table }) else { return records.count }
         try write { db in
-            try table.deleteUnreadable(
-                recordKeys(db), keeping: retiredGenerations(of: table, db), db)
+            try table.deleteUnreadable(recordKeys(db), keeping: Array(retiredRecords(of: table, db).keys), db)
         }
         return try unreadable(table)?.count ?? 0
     }

@@ -61,12 +61,8 @@ package struct KeyringRequirements: Sendable {
         (row, vaultID, keyringRevision, self.locator) = (rows[0], id, revision, locator)
         let known = Set(try GenerationRow.fetchAll(db).map(\.number))
         generations = known
-        records = try SealedTable.all.reduce(into: [:]) { counts, table in
-            // A number that no generation has is damage.
-            for number in try table.generations(db) where known.contains(number) {
-                counts[number, default: 0] += try table.count(under: number, db)
-            }
-        }
+        // A number that no generation has is damage.
+        records = try SealedTable.allRecordCounts(db).filter { known.contains($0.key) }
         var resources: [Int: Int] = [:]
         var samples: [ResourceKeyRow] = []
         for row in try Row.fetchAll(

@@ -100,7 +100,7 @@ struct RecordKeyTests {
         try store.close()
     }
 
-    @Test("A vault of the version before opens to read, and its next owner seals every record anew")
+    @Test("A vault of the version before opens to read, and its next owner seals every record again")
     func migration() throws {
         try store.close()
         try EveryRecord.makeFormer(vault)
