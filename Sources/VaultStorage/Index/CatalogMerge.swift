@@ -239,6 +239,13 @@ struct CatalogMerge {
         let last = try Int64.fetchOne(
             db, sql: "SELECT max(number) FROM main.resourceKey WHERE \(PlainColumn.isResourceKey)")
         settings.lastResealRun = max(settings.lastResealRun, last ?? 0)
+        // A reseal that was under way then may have ended since, so it begins again, with a receipt of its own.
+        if let order = settings.resealOrder {
+            settings.lastResealRun += 1
+            settings.resealOrder = ResealOrder(
+                run: settings.lastResealRun, resources: order.resources, bytesPerSecond: order.bytesPerSecond,
+                after: nil)
+        }
         return settings.object
     }
 
