@@ -12,8 +12,10 @@ public struct Viewer: Hashable, Sendable {
     public package(set) var sharesAll: Bool
     /// What a PIN is compared with; nil if they sign in only by a ticket of the owner.
     package var pin: PINVerifier?
-    /// The wrong tries since they last signed in.
+    /// The wrong tries to sign in with their name.
     package var tries: SignInTries
+    /// The members of the record that this version does not know; a later version may have written them.
+    private var others: [String: JSONValue] = [:]
 
     /// The most viewers of a vault.
     package static let maxCount = 256
@@ -28,6 +30,9 @@ public struct Viewer: Hashable, Sendable {
 
     /// Whether they have a PIN.
     public var hasPIN: Bool { pin != nil }
+
+    /// From where someone failed to sign in with their name, the latest first.
+    public var failedSignIns: [FailedSignIns] { tries.failures }
 
     /// Returns the form in which names are compared: people type them with other capitals.
     package static func comparable(_ name: String) -> String { name.lowercased() }
@@ -70,37 +75,6 @@ package struct PINVerifier: Hashable, Sendable {
     }
 }
 
-/// The wrong tries to sign in with one name, and until when no other is accepted.
-package struct SignInTries: Hashable, Sendable {
-    /// How many in a row were wrong.
-    package private(set) var wrong = 0
-    /// Until when no try is accepted, in seconds since 1970; nil if the next one is.
-    package private(set) var until: Int64?
-
-    /// How many wrong tries are free.
-    package static let free = 5
-    /// The first and the longest wait, in seconds.
-    package static let (firstWait, longestWait): (Int64, Int64) = (30, 900)
-    /// The most that are counted.
-    private static let maxWrong = 1_000_000
-
-    /// No wrong try.
-    package init() {}
-
-    /// Returns for how many seconds no try is accepted; 0 if one is.
-    ///
-    /// - Parameter now: seconds since 1970; a clock that was set back makes no wait longer than the longest.
-    package func wait(at now: Int64) -> Int64 { min(max(0, (until ?? 0) - now), Self.longestWait) }
-
-    /// Counts a wrong try: from the fifth on, each wait is twice as long as the one before.
-    package mutating func noteWrong(at now: Int64) {
-        wrong = min(wrong + 1, Self.maxWrong)
-        guard wrong >= Self.free else { return }
-        let doublings = min(wrong - Self.free, 10)
-        until = now + min(Self.firstWait << Int64(doublings), Self.longestWait)
-    }
-}
-
 // The record as it is sealed.
 extension Viewer {
     /// Reads a record; nil if it is not what a writer writes.
@@ -114,10 +88,11 @@ extension Viewer {
                 guard let pin = PINVerifier(try JSONObject(member, name: "pin")) else { return nil }
                 self.pin = pin
             }
-            if let member = record["tries"] {
-                guard let tries = SignInTries(try JSONObject(member, name: "tries")) else { return nil }
+            if let member = record["failures"] {
+                guard let tries = SignInTries(try JSONObject(member, name: "failures")) else { return nil }
                 self.tries = tries
             }
+            others = record.members.filter { !Self.known.contains($0.key) }
         } catch {
             return nil
         }
@@ -125,13 +100,17 @@ extension Viewer {
 
     /// The members of its record.
     package var record: JSONObject {
-        var record = JSONObject([
-            "name": .string(name), "created": .integer(created), "all": .bool(sharesAll),
-        ])
+        var record = JSONObject(others)
+        record["name"] = .string(name)
+        record["created"] = .integer(created)
+        record["all"] = .bool(sharesAll)
         record["pin"] = pin.map { .object($0.record.members) }
-        record["tries"] = tries == SignInTries() ? nil : .object(tries.record.members)
+        record["failures"] = tries == SignInTries() ? nil : .object(tries.record.members)
         return record
     }
+
+    /// The members that a writer writes, and that in which former versions counted wrong tries by name alone.
+    private static let known: Set = ["name", "created", "all", "pin", "failures", "tries"]
 }
 
 extension PINVerifier {
@@ -147,19 +126,5 @@ extension PINVerifier {
             "salt": .string(Base64.encode(salt)), "passes": .integer(passes), "memory": .integer(memory),
             "hash": .string(Base64.encode(hash)),
         ])
-    }
-}
-
-extension SignInTries {
-    fileprivate init?(_ record: JSONObject) {
-        guard let wrong = try? record.integer("wrong"), (0...Int64(Self.maxWrong)).contains(wrong) else { return nil }
-        self.wrong = Int(wrong)
-        do { until = try record.optionalInteger("until") } catch { return nil }
-    }
-
-    fileprivate var record: JSONObject {
-        var record = JSONObject(["wrong": .integer(Int64(wrong))])
-        record["until"] = until.map { .integer($0) }
-        return record
     }
 }

@@ -125,6 +125,30 @@ class Viewers(VaultCase):
         self.assertEqual(client.get(vault.address(self.origin.url(names[0]))).status, 200)
         self.assertEqual(self.viewers(vault)["Anna"]["titles"], 0)
 
+    def test_unlocked(self):
+        """Failed sign-ins are listed by name and address, and unlock lets the viewer sign in at once"""
+        vault = self.served_vault()
+        vault.result("viewers", "add", "Anna", "--pin-file", self.file("24681357"))
+
+        def sign_in(pin):
+            connection = http.client.HTTPConnection(*vault.listen.split(":"), timeout=60)
+            fields = {"Content-Type": "application/json", "Origin": f"http://{vault.listen}"}
+            connection.request("POST", "/api/v1/sessions", json.dumps({"name": "anna", "pin": pin}), fields)
+            return connection.getresponse().status
+
+        self.assertEqual([sign_in("0000") for _ in range(5)], [401] * 5)
+        self.assertEqual(sign_in("24681357"), 429)
+        failure, = self.viewers(vault)["Anna"]["failures"]
+        self.assertEqual((failure["count"], failure["address"], failure["knownDevice"]), (5, None, False))
+        shown = vault.result("viewers", "list", "--failed", **KEYLESS).decode().splitlines()
+        self.assertEqual(len(shown), 2)
+        self.assertRegex(shown[1], "^Anna +this machine +5 +20")
+        done = vault.run("viewers", "unlock", "anna", **KEYLESS)
+        self.assertEqual((done.returncode, done.stderr), (0, b"mediavault: viewer Anna can sign in at once\n"))
+        self.assertEqual(self.viewers(vault)["Anna"]["failures"], [])
+        self.assertEqual(sign_in("24681357"), 201)
+        self.assertEqual(vault.run("viewers", "unlock", "Nobody").returncode, 6)
+
     def test_terminal(self):
         """A PIN is asked for twice at the terminal, without showing it"""
         vault = self.served_vault()

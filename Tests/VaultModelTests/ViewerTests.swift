@@ -4,25 +4,11 @@ import Testing
 
 @Suite("Viewers")
 struct ViewerTests {
-    @Test(
-        "The fifth wrong try waits 30 seconds, and each further one twice as long, up to 15 minutes",
-        arguments: [
-            (0, 0), (1, 0), (4, 0), (5, 30), (6, 60), (7, 120), (8, 240), (9, 480), (10, 900), (11, 900), (500, 900),
-        ] as [(Int, Int64)])
-    func waits(wrong: Int, seconds: Int64) {
-        var tries = SignInTries()
-        for _ in 0..<wrong { tries.noteWrong(at: 1_700_000_000) }
-        #expect(tries.wrong == wrong)
-        #expect(tries.wait(at: 1_700_000_000) == seconds)
-        #expect(tries.wait(at: 1_700_000_000 + max(0, seconds - 1)) == min(1, seconds))
-        #expect(tries.wait(at: 1_700_000_000 + seconds) == 0)
-        // A clock that was set back by a year makes no one wait for a year.
-        #expect(tries.wait(at: 1_668_000_000) == (seconds == 0 ? 0 : 900))
-    }
-
     private static func viewer() throws -> Viewer {
         var tries = SignInTries()
-        for _ in 0..<6 { tries.noteWrong(at: 1_700_000_000) }
+        for _ in 0..<6 { tries.noteWrong(from: .address([192, 0, 2, 1]), at: 1_700_000_000) }
+        let device = try #require(DeviceID(bytes: Array(repeating: 5, count: 16)))
+        tries.noteWrong(from: .device(device), address: [], at: 1_700_000_000)
         return Viewer(
             id: try #require(ViewerID(bytes: Array(repeating: 7, count: 16))), name: "Anna", created: 1_700_000_000,
             sharesAll: true,
@@ -36,7 +22,7 @@ struct ViewerTests {
         var viewer = try Self.viewer()
         #expect(viewer.hasPIN && Viewer(id: viewer.id, viewer.record) == viewer)
         viewer.tries = SignInTries()
-        viewer.tries.noteWrong(at: 1_700_000_000)
+        viewer.tries.noteWrong(from: .address([]), at: 1_700_000_000)
         #expect(Viewer(id: viewer.id, viewer.record) == viewer)
         (viewer.pin, viewer.tries) = (nil, SignInTries())
         #expect(!viewer.hasPIN && Viewer(id: viewer.id, viewer.record) == viewer)
@@ -46,13 +32,36 @@ struct ViewerTests {
         "A record with an impossible member is refused",
         arguments: [
             ("name", .string("two\nlines")), ("name", nil), ("created", nil), ("all", .integer(1)),
-            ("pin", .object([:])), ("pin", .string("1234")), ("tries", .object(["wrong": .integer(-1)])),
+            ("pin", .object([:])), ("pin", .string("1234")), ("failures", .object([:])),
+            ("failures", .object(["whole": .integer(-1), "places": .array([])])),
+            ("failures", place("wrong", .integer(0))),
+            ("failures", place("address", .string("AAA="))), ("failures", place("last", .integer(-1))),
+            ("failures", place("device", .string("05"))), ("failures", place("until", .integer(-1))),
+            ("failures", place(count: 17)),
             ("pin", .object(pin(passes: 17))), ("pin", .object(pin(memory: 1 << 40))), ("pin", .object(pin(salt: 15))),
         ] as [(String, JSONValue?)])
     func impossible(member: String, value: JSONValue?) throws {
         var record = try Self.viewer().record
         record[member] = value
         #expect(try Viewer(id: Self.viewer().id, record) == nil)
+    }
+
+    /// Failures at one place, or at several, with one member that is another.
+    private static func place(_ member: String? = nil, _ value: JSONValue? = nil, count: Int = 1) -> JSONValue {
+        var place: [String: JSONValue] = ["address": .string(""), "wrong": .integer(1), "last": .integer(5)]
+        if let member { place[member] = value }
+        return .object(["whole": .integer(0), "places": .array(Array(repeating: .object(place), count: count))])
+    }
+
+    @Test("Of a record, members of a later version stay, and a count by name alone is left out")
+    func others() throws {
+        var record = try Self.viewer().record
+        record["later"] = .string("x")
+        record["tries"] = .object(["wrong": .integer(500), "until": .integer(1_800_000_000)])
+        record["failures"] = nil
+        let read = try #require(try Viewer(id: Self.viewer().id, record))
+        #expect(read.tries.wait(from: .address([]), at: 1_700_000_000) == 0)
+        #expect(read.record["later"] == .string("x") && read.record["tries"] == nil)
     }
 
     private static func pin(passes: Int64 = 2, memory: Int64 = 64 << 20, salt: Int = 16) -> [String: JSONValue] {

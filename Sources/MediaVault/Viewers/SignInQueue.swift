@@ -2,7 +2,8 @@ import VaultModel
 
 /// Derives one PIN at a time: each takes much memory and a thread, and anyone who reaches the service can ask for it.
 ///
-/// The addresses of clients take turns, so that one that asks again and again delays the others by one PIN.
+/// The addresses of clients take turns, so that one that asks again and again delays the others by one PIN. Devices on
+/// which a viewer has signed in before go before all addresses.
 final class SignInQueue: Sendable {
     private struct State {
         var isTaken = false
@@ -16,12 +17,12 @@ final class SignInQueue: Sendable {
 
     /// Runs `body` when it is the caller's turn.
     ///
-    /// - Parameter address: the network address of the caller; nil for the owner, who goes before all others.
+    /// - Parameter place: from where the caller signs in; nil for the owner, who goes before all others.
     /// - Throws: ``VaultError`` with code `busy` if too many wait.
     func run<Result: Sendable>(
-        from address: [UInt8]?, _ body: @Sendable () async throws -> Result
+        from place: SignInPlace?, _ body: @Sendable () async throws -> Result
     ) async throws -> Result {
-        guard await enter(from: address) else {
+        guard await enter(from: place) else {
             throw VaultError(.busy, "too many people are signing in at the moment; try again in a few seconds")
         }
         defer { leave() }
@@ -29,14 +30,14 @@ final class SignInQueue: Sendable {
     }
 
     /// Waits for a turn; returns false if too many wait.
-    private func enter(from address: [UInt8]?) async -> Bool {
+    private func enter(from place: SignInPlace?) async -> Bool {
         await withCheckedContinuation { waiter in
             let (isAdmitted, refused): (Bool, CheckedContinuation<Bool, Never>?) = state.withLock { state in
                 guard state.isTaken else {
                     state.isTaken = true
                     return (true, nil)
                 }
-                return (false, state.turns.add(waiter, from: address))
+                return (false, state.turns.add(waiter, from: place))
             }
             if isAdmitted { waiter.resume(returning: true) }
             refused?.resume(returning: false)
@@ -53,52 +54,70 @@ final class SignInQueue: Sendable {
     }
 }
 
-/// Those who wait, of several addresses that take turns.
+/// Those who wait, of several places that take turns.
 struct Turns<Waiter> {
-    private var waiting: [[UInt8]?: [Waiter]] = [:]
-    /// The addresses from which callers wait; the first one is next.
-    private var order: [[UInt8]?] = []
+    private var waiting: [SignInPlace?: [Waiter]] = [:]
+    /// The places from which callers wait; the first one is next.
+    private var order: [SignInPlace?] = []
 
-    /// The most that wait from one address, and in all.
-    static var maxOfAddress: Int { 8 }
+    /// The most that wait from one place, and in all.
+    static var maxOfPlace: Int { 8 }
     static var maxCount: Int { 64 }
 
     /// How many wait.
     var count: Int { waiting.values.reduce(0) { $0 + $1.count } }
 
-    /// Adds one who waits from an address, or the owner if it is nil.
+    /// Adds one who waits from a place, or the owner if it is nil.
     ///
     /// - Returns: the one who is refused for it; nil if there is space. If too many wait in all, that is the last one of
     ///   the address from which the most wait, so that a few addresses do not shut out the others.
-    mutating func add(_ waiter: Waiter, from address: [UInt8]?) -> Waiter? {
-        let own = waiting[address]?.count ?? 0
-        guard own < Self.maxOfAddress else { return waiter }
+    mutating func add(_ waiter: Waiter, from place: SignInPlace?) -> Waiter? {
+        let own = waiting[place]?.count ?? 0
+        guard own < Self.maxOfPlace else { return waiter }
         var refused: Waiter?
         // The owner can always set a PIN.
-        if address != nil, count >= Self.maxCount {
-            let others = waiting.filter { $0.key != nil }
-            guard let fullest = others.max(by: { $0.value.count < $1.value.count }), fullest.value.count > own + 1
-            else {
-                return waiter
-            }
+        if place != nil, count >= Self.maxCount {
+            let addresses = waiting.filter { Self.rank($0.key) == Self.rank(.address([])) }
+            let fullest = addresses.max { $0.value.count < $1.value.count }
+            // A device gets the place of any address.
+            let least = Self.rank(place) < Self.rank(.address([])) ? 0 : own + 1
+            guard let fullest, fullest.value.count > least else { return waiter }
             refused = waiting[fullest.key]?.popLast()
+            if waiting[fullest.key]?.isEmpty ?? true { drop(fullest.key) }
         }
-        if own == 0 { order.insert(address, at: address == nil ? 0 : order.endIndex) }
-        waiting[address, default: []].append(waiter)
+        if own == 0 { append(place) }
+        waiting[place, default: []].append(waiter)
         return refused
     }
 
-    /// Takes the next one: the longest waiting of the address whose turn it is; nil if there is none.
+    /// Takes the next one: the longest waiting of the place whose turn it is; nil if there is none.
     mutating func next() -> Waiter? {
-        guard let address = order.first, let waiter = waiting[address]?.first else { return nil }
-        order.removeFirst()
-        waiting[address]?.removeFirst()
-        if waiting[address]?.isEmpty ?? true {
-            waiting[address] = nil
-        } else {
-            order.insert(address, at: address == nil ? 0 : order.endIndex)
-        }
+        guard let place = order.first, let waiter = waiting[place]?.first else { return nil }
+        waiting[place]?.removeFirst()
+        let isLast = waiting[place]?.isEmpty ?? true
+        drop(place, withWaiting: isLast)
+        if !isLast { append(place) }
         return waiter
+    }
+
+    /// The owner goes first, then come devices, then addresses.
+    private static func rank(_ place: SignInPlace?) -> Int {
+        switch place {
+        case nil: 0
+        case .device: 1
+        case .address: 2
+        }
+    }
+
+    /// Gives a place its turn after all others of its rank.
+    private mutating func append(_ place: SignInPlace?) {
+        let index = order.firstIndex { Self.rank($0) > Self.rank(place) } ?? order.endIndex
+        order.insert(place, at: index)
+    }
+
+    private mutating func drop(_ place: SignInPlace?, withWaiting: Bool = true) {
+        order.removeAll { $0 == place }
+        if withWaiting { waiting[place] = nil }
     }
 }
 
@@ -116,12 +135,12 @@ struct UnknownNames {
     /// Returns the wrong tries with a name.
     subscript(name: String) -> SignInTries { tries[name] ?? SignInTries() }
 
-    /// Counts a wrong try.
-    mutating func noteWrong(_ name: String, at now: Int64) {
+    /// Counts a wrong try from an address.
+    mutating func noteWrong(_ name: String, from place: SignInPlace, at now: Int64) {
         if tries[name] == nil {
             order.append(name)
             if order.count > Self.maxCount { tries[order.removeFirst()] = nil }
         }
-        tries[name, default: SignInTries()].noteWrong(at: now)
+        tries[name, default: SignInTries()].noteWrong(from: place, at: now)
     }
 }

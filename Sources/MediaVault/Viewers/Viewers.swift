@@ -206,7 +206,7 @@ public final class Viewers: Sendable {
         return try await signIns.run(from: nil) { [pool] in try await pool.run { try pin.verifier() } }
     }
 
-    private func change(
+    func change(
         _ body: @escaping @Sendable ([ViewerID: Viewer], _ now: Int64) throws -> Viewer
     ) async throws -> Viewer {
         try await pool.run { [self] in

@@ -8,7 +8,7 @@ struct ViewersCommand: AsyncParsableCommand {
         discussion: "share and unshare say what each of them sees.",
         subcommands: [
             ViewersAddCommand.self, ViewersListCommand.self, ViewersRenameCommand.self, ViewersPINCommand.self,
-            ViewersRemoveCommand.self,
+            ViewersUnlockCommand.self, ViewersRemoveCommand.self,
         ])
 }
 
@@ -58,7 +58,13 @@ struct ViewersAddCommand: AsyncParsableCommand {
 struct ViewersListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "List the viewers, and how many titles are shared with each.",
-        discussion: "Shows no PIN.", aliases: ["ls"])
+        discussion: """
+            Shows no PIN. FAILED is the number of failed sign-ins since the viewer last signed in from the same address \
+            or browser.
+            """, aliases: ["ls"])
+
+    @Flag(help: "List from where someone failed to sign in with each name, instead.")
+    var failed = false
 
     @OptionGroup var access: VaultAccess
 
@@ -73,13 +79,28 @@ struct ViewersListCommand: AsyncParsableCommand {
         }
         guard !json else { return try await StandardOutput.shared.write(try JSONText.of(document) + "\n") }
         if document.viewers.isEmpty { await Terminal.shared.say("there are no viewers") }
+        guard !failed else {
+            return try await StandardOutput.shared.write(
+                IssuedText.table(["NAME", "FROM", "FAILED", "LAST", "NEXT"], document.viewers.flatMap(Self.failures)))
+        }
         let rows = document.viewers.map { viewer in
             [
                 IssuedText.day(viewer.created), viewer.hasPIN ? "yes" : "no",
-                viewer.sharesAll ? "all" : "\(viewer.titles)", Terminal.printable(viewer.name),
+                viewer.sharesAll ? "all" : "\(viewer.titles)",
+                "\(viewer.failures.reduce(0) { $0 + $1.count })", Terminal.printable(viewer.name),
             ]
         }
-        try await StandardOutput.shared.write(IssuedText.table(["ADDED", "PIN", "TITLES", "NAME"], rows))
+        try await StandardOutput.shared.write(IssuedText.table(["ADDED", "PIN", "TITLES", "FAILED", "NAME"], rows))
+    }
+
+    private static func failures(of viewer: ViewerDocument) -> [[String]] {
+        viewer.failures.map { failed in
+            let place = (failed.address ?? "this machine") + (failed.knownDevice ? ", signed in before" : "")
+            return [
+                Terminal.printable(viewer.name), place, "\(failed.count)", "\(failed.last)",
+                failed.until.map { "\($0)" } ?? "at once",
+            ]
+        }
     }
 }
 
@@ -112,7 +133,7 @@ struct ViewersPINCommand: AsyncParsableCommand {
         commandName: "pin", abstract: "Give a viewer another PIN, or take it away.",
         discussion: """
             Asks for the PIN at the terminal, twice, unless an option says where it is. A viewer who has to wait after \
-            wrong tries can sign in with the new PIN at once.
+            wrong tries can sign in with the new PIN at once; viewers unlock does so without another PIN.
             """)
 
     @Argument(help: ViewerName.help, completion: ServiceCompletion.viewers)
@@ -141,6 +162,32 @@ struct ViewersPINCommand: AsyncParsableCommand {
         }
         await Terminal.shared.say(
             "viewer \(Terminal.printable(changed.name)) has \(changed.hasPIN ? "a new PIN" : "no PIN any more")")
+    }
+}
+
+struct ViewersUnlockCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "unlock", abstract: "Forget the failed sign-ins with the name of a viewer.",
+        discussion: """
+            The next try is accepted at once, from wherever it comes. viewers list --failed shows from where there were \
+            failed ones.
+            """)
+
+    @Argument(help: ViewerName.help, completion: ServiceCompletion.viewers)
+    var name: String
+
+    @OptionGroup var access: VaultAccess
+
+    @OptionGroup var waiting: WaitOption
+
+    func run() async throws {
+        let finder = try await access.finder(waiting)
+        let name = name
+        let changed = try await finder.act { vault in
+            let id = try await ViewerName.id(of: name, in: vault)
+            return try await vault.changeViewer(ViewerChange(id: id, unlock: true))
+        }
+        await Terminal.shared.say("viewer \(Terminal.printable(changed.name)) can sign in at once")
     }
 }
 

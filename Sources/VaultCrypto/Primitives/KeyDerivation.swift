@@ -16,6 +16,7 @@ package struct Purpose: Sendable {
     package static let capability = Purpose("mv.capability")
     package static let token = Purpose("mv.token")
     package static let tokenEra = Purpose("mv.token.era")
+    package static let device = Purpose("mv.device")
     package static let audit = Purpose("mv.audit")
     package static let auditLine = Purpose("mv.audit.line")
     /// Tells feeds apart whose URLs differ in their queries alone; without a key.

@@ -50,6 +50,7 @@ extension APIResponder {
         }
         let order: SignInOrder = try await asked.body(upTo: SignInOrder.maxBytes)
         let viewer: ViewerID?
+        let mark = cookie.mark(in: request.headers)
         var holder: TokenAccess?
         // A PIN takes its time, and all may be revoked before it is found right.
         var era = vault.vault.tokens.signInEra
@@ -63,7 +64,8 @@ extension APIResponder {
         case (nil, let name?, let pin?):
             do {
                 viewer = try await vault.vault.viewers.signIn(
-                    name: name, pin: pin, from: PeerAddress(context.channel.remoteAddress)?.bytes ?? [])
+                    name: name, pin: pin, from: PeerAddress(context.channel.remoteAddress)?.bytes ?? []
+                ) { [tokens = vault.vault.tokens] in tokens.device(mark, of: $0) }
             } catch let error as VaultError where error.code == .wrongKey || error.code == .busy {
                 context.logger.notice("a viewer failed to sign in", metadata: ["reason": "\(error.code)"])
                 return Response(ErrorAnswer.refusedSignIn(error), context: context)
@@ -80,8 +82,13 @@ extension APIResponder {
         context.logger.notice("a browser signed in", metadata: ["session": "\(document.id)"])
         let answer = try Answer.json(BegunSessionDocument(session: document, proof: begun.secret.proof), status: 201)
         let lifetime = viewer == nil ? AccessGrant.maxSession : AccessGrant.maxViewing
+        // Without it the viewer would be a stranger here next time, which is no reason to turn them away now.
+        let known = viewer.flatMap { vault.vault.viewers.viewer($0) }
+        let device = known.flatMap { try? vault.vault.tokens.mark(of: $0, addedTo: mark) }
         return Response(
-            answer, settingCookie: cookie.begun(begun.secret.cookie, lifetime: lifetime), context: context)
+            answer,
+            settingCookies: [device.map(cookie.marked), cookie.begun(begun.secret.cookie, lifetime: lifetime)]
+                .compactMap { $0 }, context: context)
     }
 
     private func signOut(_ context: ServiceContext) async throws -> Response {
@@ -89,7 +96,7 @@ extension APIResponder {
         guard let cookie = context.cookie else { throw Self.noSession }
         try await vault.vault.revoke([grant])
         context.logger.notice("a browser signed out", metadata: ["session": "\(document.id)"])
-        return Response(try .json(EmptyDocument()), settingCookie: cookie.ended, context: context)
+        return Response(try .json(EmptyDocument()), settingCookies: [cookie.ended], context: context)
     }
 
     /// Returns the session that a request belongs to.
@@ -105,8 +112,8 @@ extension APIResponder {
 }
 
 extension Response {
-    fileprivate init(_ answer: Answer, settingCookie cookie: String, context: ServiceContext) {
+    fileprivate init(_ answer: Answer, settingCookies cookies: [String], context: ServiceContext) {
         self.init(answer, context: context)
-        headers[.setCookie] = cookie
+        headers[values: .setCookie] = cookies
     }
 }

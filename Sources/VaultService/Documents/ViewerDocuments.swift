@@ -1,4 +1,5 @@
 package import MediaVault
+import VaultModel
 
 /// A viewer as `GET /api/v1/viewers` and `viewers list --json` report it, without the PIN.
 package struct ViewerDocument: Codable, Hashable, Sendable {
@@ -11,11 +12,42 @@ package struct ViewerDocument: Codable, Hashable, Sendable {
     package let sharesAll: Bool
     /// How many titles are shared with them one by one.
     package let titles: Int
+    /// From where someone failed to sign in with their name, the latest first.
+    package let failures: [FailedSignInsDocument]
 
     init(_ viewer: Viewer, titles: Int) {
         (id, name, hasPIN, sharesAll) = (viewer.id.hex, viewer.name, viewer.hasPIN, viewer.sharesAll)
         created = Timestamp(seconds: viewer.created)
         self.titles = titles
+        failures = viewer.failedSignIns.map { FailedSignInsDocument($0) }
+    }
+}
+
+/// Failed sign-ins with the name of a viewer from one place.
+package struct FailedSignInsDocument: Codable, Hashable, Sendable {
+    /// The IPv4 address, or the IPv6 network, of the last one; null for the service's own machine.
+    @OrNull package var address: String?
+    /// Whether the place is a browser in which the viewer has signed in before.
+    package let knownDevice: Bool
+    /// How many there were since someone last signed in from there.
+    package let count: Int
+    package let last: Timestamp
+    /// Before when no other is accepted; null if the next one is.
+    @OrNull package var until: Timestamp?
+
+    init(_ failed: FailedSignIns) {
+        (knownDevice, count, last) = (failed.isKnownDevice, failed.count, Timestamp(seconds: failed.last))
+        address = failed.address.isEmpty ? nil : Self.text(failed.address)
+        until = failed.until.map { Timestamp(seconds: $0) }
+    }
+
+    /// Returns an IPv4 address, or an IPv6 network of 64 bits, as people write it.
+    static func text(_ address: [UInt8]) -> String {
+        guard address.count == 8 else { return address.map { String($0) }.joined(separator: ".") }
+        let groups = stride(from: 0, to: 8, by: 2).map { index in
+            String(UInt16(address[index]) << 8 | UInt16(address[index + 1]), radix: 16)
+        }
+        return groups.joined(separator: ":") + "::/64"
     }
 }
 
@@ -47,9 +79,15 @@ package struct ViewerChange: Codable, Sendable {
     /// False takes the PIN away.
     let hasPIN: Bool?
     let sharesAll: Bool?
+    /// True forgets the failed sign-ins with their name.
+    let unlock: Bool?
 
-    package init(id: String, name: String? = nil, pin: PIN? = nil, hasPIN: Bool? = nil, sharesAll: Bool? = nil) {
+    package init(
+        id: String, name: String? = nil, pin: PIN? = nil, hasPIN: Bool? = nil, sharesAll: Bool? = nil,
+        unlock: Bool? = nil
+    ) {
         (self.id, self.name, self.pin, self.hasPIN, self.sharesAll) = (id, name, pin, hasPIN, sharesAll)
+        self.unlock = unlock
     }
 }
 

@@ -25,9 +25,13 @@ extension LocalVault {
         guard change.pin != nil || change.hasPIN != true else {
             throw VaultError(.invalidArgument, "hasPIN can only be false; give a pin to set one")
         }
+        guard change.unlock != false else {
+            throw VaultError(.invalidArgument, "unlock can only be true; leave it out to keep the waits")
+        }
         let id = try Self.viewerID(change.id)
         let pin: PINChange = change.pin.map { .set($0) } ?? (change.hasPIN == false ? .remove : .keep)
-        let changed = try await vault.viewers.change(id, name: change.name, pin: pin, sharesAll: change.sharesAll)
+        var changed = try await vault.viewers.change(id, name: change.name, pin: pin, sharesAll: change.sharesAll)
+        if change.unlock == true { changed = try await vault.viewers.unlock(id) }
         // Who knew the old PIN signs in again with the new one.
         if change.pin != nil || change.hasPIN == false { try await vault.endSessions(of: id) }
         return document(changed)

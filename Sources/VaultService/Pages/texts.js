@@ -362,6 +362,16 @@ sees|Sees titles|Sieht Titel
 all|all|alle
 signInOf|Sign “{name}” in|„{name}“ anmelden
 viewerCode|Let the camera of their device read the code, or open the address on it. It is good once, for a minute.|Lassen Sie die Kamera seines Geräts den Code lesen, oder öffnen Sie dort die Adresse. Sie gilt einmal, eine Minute lang.
+unlock|Unlock|Entsperren
+failedSignIns|Failed sign-ins as “{name}”|Fehlgeschlagene Anmeldungen als „{name}“
+unlockWords|After wrong PINs the next try has to wait. Unlocking forgets them. A device on which they have signed in before does not wait for others.|Nach falschen PINs muss der nächste Versuch warten. Entsperren vergisst sie. Ein Gerät, auf dem er schon angemeldet war, wartet nicht wegen anderer.
+thisMachine|this machine|dieser Rechner
+knownDevice|has signed in before|war schon angemeldet
+from|From|Von
+howMany|How many|Wie viele
+lastTry|Last try|Letzter Versuch
+nextTry|Next try|Nächster Versuch
+atOnce|at once|sofort
 noViewers|There are no viewers. Add them on the page Access.|Es gibt keine Zuschauer. Legen Sie sie auf der Seite Zugang an.
 share|Share|Teilen
 shareTitle|Share “{name}” with|„{name}“ teilen mit

@@ -2,7 +2,7 @@
 
 import {get, query, request} from './api.js';
 import {code} from './qr.js';
-import {ask, button, busy, check, field, h, nameOf, note, number, row, t, table} from './ui.js';
+import {ask, button, busy, check, field, h, moment, nameOf, note, number, row, t, table} from './ui.js';
 
 // Shows a link that signs another device in, and the code of it for a camera.
 export async function passOn(title, words, order) {
@@ -35,6 +35,15 @@ export async function viewers(place, signal) {
 		await refresh();
 	}
 
+	// Shows from where someone failed to sign in, and lets the next try be accepted at once.
+	async function unlock(viewer) {
+		const places = viewer.failures.map(one => row(h('td', {dir: 'auto'}, one.address || t('thisMachine'), one.knownDevice && ` (${t('knownDevice')})`), number(one.count), moment(one.last), one.until ? moment(one.until) : t('atOnce')));
+		if (!await ask(t('failedSignIns', {name: viewer.name}), [table(t('failedSignIns', {name: viewer.name}), [t('from'), t('howMany'), t('lastTry'), t('nextTry')], places), t('unlockWords')], t('unlock'))) return;
+		await request('PATCH', 'viewers', {id: viewer.id, unlock: true});
+		note(t('done'));
+		await refresh();
+	}
+
 	async function drop(viewer) {
 		if (!await ask(t('removeViewer', {name: viewer.name}), [t('removeViewerWords')], t('remove'), {danger: true})) return;
 		await request('DELETE', query('viewers', {id: viewer.id}));
@@ -47,7 +56,7 @@ export async function viewers(place, signal) {
 		list.replaceChildren(table(t('viewers'), [t('viewerName'), t('pinCode'), t('sees'), t('acts')], told.viewers.map(viewer => row(
 			h('td', {dir: 'auto'}, viewer.name), t(viewer.hasPIN ? 'yes' : 'no'), viewer.sharesAll ? t('all') : number(viewer.titles),
 			h('td', h('span.acts', act(t('signIn'), viewer, one => passOn(t('signInOf', {name: one.name}), t('viewerCode'), {viewer: one.id})),
-				act(t('newPIN'), viewer, changePIN), act(t('remove'), viewer, drop))))), t('noViewers')));
+				viewer.failures.length > 0 && act(t('unlock'), viewer, unlock), act(t('newPIN'), viewer, changePIN), act(t('remove'), viewer, drop))))), t('noViewers')));
 	}
 	await refresh();
 }

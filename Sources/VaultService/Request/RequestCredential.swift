@@ -47,6 +47,8 @@ enum BearerToken {
 struct SessionCookie: Hashable, Sendable {
     /// The name of the cookie.
     let name: String
+    /// The name of the cookie by which a browser shows that viewers have signed in on it.
+    private let deviceName: String
     private let isSecure: Bool
 
     /// - Parameters:
@@ -55,6 +57,7 @@ struct SessionCookie: Hashable, Sendable {
     ///   - isSecure: whether the service speaks TLS.
     init(port: Int, isSecure: Bool) {
         name = (isSecure ? "__Host-" : "") + "mediavault-\(port)"
+        deviceName = (isSecure ? "__Secure-" : "") + "mediavault-device-\(port)"
         self.isSecure = isSecure
     }
 
@@ -77,7 +80,9 @@ struct SessionCookie: Hashable, Sendable {
 
     /// Returns the cookie's values in `Cookie` fields, the first few: another service on the same host may have set
     /// more, with other paths.
-    func values(in fields: [String]) -> [String] {
+    func values(in fields: [String]) -> [String] { values(of: name, in: fields) }
+
+    private func values(of name: String, in fields: [String]) -> [String] {
         let found = fields.flatMap { $0.split(separator: ";") }.compactMap { pair -> String? in
             let sides = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard sides.count == 2, sides[0].trimmingBlanks() == name else { return nil }
@@ -92,6 +97,21 @@ struct SessionCookie: Hashable, Sendable {
     func begun(_ value: String, lifetime: Int64) -> String {
         "\(name)=\(value); Path=/; Max-Age=\(lifetime); HttpOnly; SameSite=Strict" + (isSecure ? "; Secure" : "")
     }
+
+    /// Returns what the browser shows of the viewers who have signed in on it; nil if it shows nothing.
+    func mark(in fields: HTTPFields) -> DeviceMark? {
+        values(of: deviceName, in: fields[values: .cookie]).lazy.compactMap { DeviceMark($0) }.first
+    }
+
+    /// Returns the value of `Set-Cookie` by which a browser shows that a viewer has signed in on it. It outlives the
+    /// session, and is sent to nothing but the route on which sessions begin.
+    func marked(_ mark: DeviceMark) -> String {
+        "\(deviceName)=\(mark.text); Path=\(APIRoute.sessions.path); Max-Age=\(Self.deviceLifetime); HttpOnly; "
+            + "SameSite=Strict" + (isSecure ? "; Secure" : "")
+    }
+
+    /// In seconds: browsers keep no cookie for longer than 400 days.
+    private static let deviceLifetime = 400 * 86_400
 
     /// The value of `Set-Cookie` that takes the cookie away.
     var ended: String { begun("", lifetime: 0) }

@@ -387,7 +387,7 @@ class Contents:
         record, name = self._open_record(row, "viewer"), row["id"].hex()
         if record is not None:
             self._members(record, f"the record of viewer {name}", {"name": str, "created": int, "all": bool},
-                          {"pin": dict, "tries": dict})
+                          {"pin": dict, "tries": dict, "failures": dict})
             if record.get("pin"):
                 self._members(record["pin"], f"the PIN of viewer {name}",
                               {"salt": str, "passes": int, "memory": int, "hash": str}, {})

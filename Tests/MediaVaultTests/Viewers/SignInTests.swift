@@ -20,9 +20,13 @@ struct SignInTests {
         return try await Vault.open(fixture.place, unlock: fixture.unlock, options: options)
     }
 
-    private func error(_ viewers: Viewers, _ name: String, _ pin: String) async throws -> VaultError? {
+    private func error(
+        _ viewers: Viewers, _ name: String, _ pin: String, from address: [UInt8] = [], on device: DeviceID? = nil
+    ) async throws -> VaultError? {
         let pin = try PIN(pin)
-        return await #expect(throws: VaultError.self) { try await viewers.signIn(name: name, pin: pin) }
+        return await #expect(throws: VaultError.self) {
+            try await viewers.signIn(name: name, pin: pin, from: address) { _ in device }
+        }
     }
 
     @Test("A name and its PIN sign in, whatever the capitals of the name; others, and no PIN, have one answer")
@@ -61,13 +65,80 @@ struct SignInTests {
         await vault.close()
     }
 
+    @Test("Wrong tries at one address keep out no one at another, nor the device that signed in before, nor the owner")
+    func elsewhere() async throws {
+        let vault = try await open()
+        let viewers = vault.viewers
+        let anna = try await viewers.add("Anna", pin: PIN("2468"))
+        let device = try vault.tokens.mark(of: anna, addedTo: nil)
+        let known: @Sendable (Viewer) -> DeviceID? = { [tokens = vault.tokens] in tokens.device(device, of: $0) }
+        for _ in 0..<5 { _ = try await error(viewers, "Anna", "0000", from: [192, 0, 2, 1]) }
+        #expect(try await error(viewers, "Anna", "2468", from: [192, 0, 2, 1])?.code == .busy)
+        #expect(try await viewers.signIn(name: "Anna", pin: PIN("2468"), from: [192, 0, 2, 2]) == anna.id)
+        #expect(
+            try await viewers.signIn(name: "Anna", pin: PIN("2468"), from: [192, 0, 2, 1], knownAs: known) == anna.id)
+        // The address still waits: nothing that the viewer does elsewhere gives it more tries.
+        #expect(try await error(viewers, "Anna", "2468", from: [192, 0, 2, 1])?.code == .busy)
+        // On the device only its own wrong tries count.
+        for _ in 0..<5 { _ = try await error(viewers, "Anna", "0000", from: [192, 0, 2, 3], on: device.id) }
+        #expect(try await error(viewers, "Anna", "2468", from: [192, 0, 2, 3], on: device.id)?.retryAfter == 30)
+        #expect(try await viewers.signIn(name: "Anna", pin: PIN("2468"), from: [192, 0, 2, 3]) == anna.id)
+        let shown = try #require(viewers.viewer(anna.id)).failedSignIns
+        #expect(shown.map(\.isKnownDevice) == [true, false] && shown.map(\.count) == [5, 5])
+        #expect(shown.map(\.address) == [[192, 0, 2, 3], [192, 0, 2, 1]])
+        try await viewers.unlock(anna.id)
+        #expect(viewers.viewer(anna.id)?.failedSignIns == [])
+        #expect(try await viewers.signIn(name: "Anna", pin: PIN("2468"), from: [192, 0, 2, 1]) == anna.id)
+        await vault.close()
+    }
+
+    @Test("Addresses of one IPv6 network are one, and a restart forgets no address")
+    func networks() async throws {
+        var vault = try await open()
+        try await vault.viewers.add("Anna", pin: PIN("2468"))
+        func address(_ last: UInt8, network: UInt8 = 0) -> [UInt8] {
+            [0x20, 1, 0xD, 0xB8, 0, 0, 0, network] + Array(repeating: 0, count: 7) + [last]
+        }
+        for number in 1...5 { _ = try await error(vault.viewers, "Anna", "0000", from: address(UInt8(number))) }
+        await vault.close()
+        vault = try await open()
+        #expect(try await error(vault.viewers, "Anna", "2468", from: address(9))?.retryAfter == 30)
+        _ = try await vault.viewers.signIn(name: "Anna", pin: PIN("2468"), from: address(9, network: 1))
+        await vault.close()
+    }
+
+    @Test("A mark makes a device known to the last viewers who signed in on it, until their PIN changes, and no other")
+    func mark() async throws {
+        let vault = try await open()
+        let (viewers, tokens) = (vault.viewers, vault.tokens)
+        var mark: DeviceMark?
+        var all: [Viewer] = []
+        for number in 0...DeviceMark.maxTags {
+            all.append(try await viewers.add("Viewer \(number)"))
+            mark = try tokens.mark(of: all[number], addedTo: mark)
+        }
+        let last = try #require(mark)
+        #expect(DeviceMark(last.text) == last)
+        #expect(all.map { tokens.device(last, of: $0) == last.id } == all.indices.map { $0 != 0 })
+        #expect(tokens.device(nil, of: all[1]) == nil)
+        #expect(try tokens.mark(of: all[1], addedTo: last).text.utf8.count == last.text.utf8.count)
+        for odd in ["", "mvd_", last.text + "A", String(last.text.dropLast()), "mvs_" + last.text.dropFirst(4)] {
+            #expect(DeviceMark(odd) == nil, "\(odd)")
+        }
+        let changed = try await viewers.setPIN(PIN("2468"), of: all[1].id)
+        #expect(tokens.device(last, of: changed) == nil)
+        try await vault.keys.revokeLinks()
+        #expect(tokens.device(last, of: all[2]) == nil)
+        await vault.close()
+    }
+
     @Test("A wrong try is written down before it is answered")
     func written() async throws {
         let vault = try await open()
         try await vault.viewers.add("Anna", pin: PIN("2468"))
         for count in 1...2 {
             _ = try await error(vault.viewers, "Anna", "0000")
-            #expect(try vault.store.index.viewers().viewers.map(\.tries.wrong) == [count])
+            #expect(try vault.store.index.viewers().viewers.map { $0.failedSignIns.map(\.count) } == [[count]])
         }
         await vault.close()
     }
@@ -120,21 +191,21 @@ struct SignInTests {
             }
             return await group.reduce(into: []) { $0.append($1) }
         }
-        #expect(codes.count { $0 == .busy } == 40 - 1 - Turns<Int>.maxOfAddress)
-        #expect(codes.count { $0 == .wrongKey } == 1 + Turns<Int>.maxOfAddress)
+        #expect(codes.count { $0 == .busy } == 40 - 1 - Turns<Int>.maxOfPlace)
+        #expect(codes.count { $0 == .wrongKey } == 1 + Turns<Int>.maxOfPlace)
         await vault.close()
     }
 
     @Test("Addresses take turns, each caller in order, and the owner goes before all")
     func turns() {
         var turns = Turns<String>()
-        for name in ["a1", "a2", "a3"] { _ = turns.add(name, from: [1]) }
-        _ = turns.add("b1", from: [2])
+        for name in ["a1", "a2", "a3"] { _ = turns.add(name, from: .address([1])) }
+        _ = turns.add("b1", from: .address([2]))
         var taken = [turns.next()]
-        _ = turns.add("c1", from: [])
+        _ = turns.add("c1", from: .address([]))
         _ = turns.add("owner", from: nil)
         for _ in 0..<5 { taken.append(turns.next()) }
-        _ = turns.add("a4", from: [1])
+        _ = turns.add("a4", from: .address([1]))
         for _ in 0..<2 { taken.append(turns.next()) }
         #expect(taken == ["a1", "owner", "b1", "a2", "c1", "a3", "a4", nil])
     }
@@ -144,13 +215,13 @@ struct SignInTests {
     )
     func bounds() {
         var turns = Turns<Int>()
-        let (most, count) = (Turns<Int>.maxOfAddress, Turns<Int>.maxCount)
-        let own = (0...most).map { turns.add($0, from: [0]) }
+        let (most, count) = (Turns<Int>.maxOfPlace, Turns<Int>.maxCount)
+        let own = (0...most).map { turns.add($0, from: .address([0])) }
         #expect(own == Array(repeating: nil, count: most) + [most])
-        let others = (most..<count).map { turns.add($0, from: [1, UInt8($0 / most)]) }
+        let others = (most..<count).map { turns.add($0, from: .address([1, UInt8($0 / most)])) }
         #expect(others.allSatisfy { $0 == nil } && turns.count == count)
         // Each of the first addresses is full: a newcomer takes the last place of one.
-        let displaced = turns.add(100, from: [2])
+        let displaced = turns.add(100, from: .address([2]))
         #expect((displaced ?? 0) % most == most - 1 && turns.count == count)
         let owner = turns.add(99, from: nil)
         let next = [turns.next(), turns.next()]
@@ -160,9 +231,14 @@ struct SignInTests {
     @Test("If one caller waits from each of many addresses, a newcomer is refused")
     func crowded() {
         var turns = Turns<Int>()
-        for number in 0..<Turns<Int>.maxCount { _ = turns.add(number, from: [1, UInt8(number)]) }
-        let refused = turns.add(-1, from: [2])
+        for number in 0..<Turns<Int>.maxCount { _ = turns.add(number, from: .address([1, UInt8(number)])) }
+        let refused = turns.add(-1, from: .address([2]))
         #expect(refused == -1 && turns.count == Turns<Int>.maxCount)
+        // One of them makes way for a device on which the viewer has signed in before.
+        let device = DeviceID(bytes: Array(repeating: 7, count: 16)).map { SignInPlace.device($0) }
+        let displaced = turns.add(-2, from: device)
+        let next = [turns.next(), turns.next()]
+        #expect(displaced != nil && displaced != -2 && next.first == -2 && next.last != displaced)
     }
 
     @Test("The owner sets a PIN before strangers who wait to sign in")
@@ -177,7 +253,7 @@ struct SignInTests {
         }
         try await withThrowingTaskGroup { group in
             group.addTask {
-                try await viewers.signIns.run(from: [0]) {
+                try await viewers.signIns.run(from: .address([0])) {
                     begin.finish()
                     for await _ in ends {}
                 }
@@ -208,8 +284,9 @@ struct SignInTests {
     @Test("Names that no viewer has are remembered up to a bound")
     func bounded() {
         var names = UnknownNames()
-        for number in 0...UnknownNames.maxCount { names.noteWrong("\(number)", at: 0) }
-        #expect(names["0"].wrong == 0 && names["1"].wrong == 1 && names["\(UnknownNames.maxCount)"].wrong == 1)
+        for number in 0...UnknownNames.maxCount { names.noteWrong("\(number)", from: .address([]), at: 0) }
+        let counts = ["0", "1", "\(UnknownNames.maxCount)"].map { names[$0].failures.map(\.count) }
+        #expect(counts == [[], [1], [1]])
     }
 
     @Test(

@@ -134,6 +134,46 @@ struct ViewerSignInTests {
         }
     }
 
+    @Test("A browser in which a viewer signed in signs in again, whatever others have tried from the same address")
+    func knownBrowser() async throws {
+        try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
+            let anna = try await service.vault.viewers.add("Anna", pin: PIN("2468"))
+            func send(_ pin: String, cookie: String? = nil) async throws -> RawHead {
+                var fields = ["Content-Type": "application/json", "Origin": "http://\(service.host)"]
+                fields["Cookie"] = cookie
+                return try #require(
+                    await service.client().ask(
+                        "POST", Self.path, host: service.host, fields: fields,
+                        body: #"{"name":"Anna","pin":"\#(pin)"}"#)
+                ).head
+            }
+            let cookies = try await send("2468").cookies
+            #expect(cookies.count == 2)
+            let device = try #require(cookies.first { $0.contains("=mvd_") })
+            for part in ["; HttpOnly", "; SameSite=Strict", "; Path=/api/v1/sessions;", "; Max-Age=34560000"] {
+                #expect(device.contains(part), "\(part)")
+            }
+            for _ in 0..<5 { #expect(try await send("1111").status == 401) }
+            #expect(try await send("2468").status == 429)
+            let cookie = String(device.prefix { $0 != ";" })
+            #expect(try await send("2468", cookie: "other=1; \(cookie)").status == 201)
+            #expect(try await send("2468", cookie: cookie.replacing("mvd_", with: "mvd_A")).status == 429)
+            let listed = try await service.control("GET", "/api/v1/viewers")
+            let failures = try JSONText.read(ViewersDocument.self, from: listed.body).viewers.first?.failures
+            #expect(failures?.map(\.count) == [5] && failures?.first?.address == nil)
+            let unlocked = try await service.control(
+                "PATCH", "/api/v1/viewers", body: #"{"id":"\#(anna.id.hex)","unlock":true}"#)
+            #expect(try JSONText.read(ViewerDocument.self, from: unlocked.body).failures == [])
+            #expect(try await send("2468").status == 201)
+        }
+    }
+
+    @Test("Addresses are shown as people write them")
+    func addressTexts() {
+        #expect(FailedSignInsDocument.text([192, 0, 2, 1]) == "192.0.2.1")
+        #expect(FailedSignInsDocument.text([0x20, 1, 0xD, 0xB8, 0, 0, 0, 9]) == "2001:db8:0:9::/64")
+    }
+
     @Test("Very many who sign in from one address leave the turns of another address")
     func addresses() async throws {
         let vault = try await TestVault().open()

@@ -64,7 +64,10 @@ struct WireForm: Sendable, CustomTestStringConvertible {
 
     private static let tag = String(repeating: "0c", count: 8)
     private static let viewer =
-        #"{"created":\#(time),"hasPIN":true,"id":"\#(vault)","name":"a","sharesAll":false,"titles":3}"#
+        #"{"created":\#(time),"failures":[\#(failures)],"hasPIN":true,"id":"\#(vault)","name":"a","#
+        + #""sharesAll":false,"titles":3}"#
+    private static let failures =
+        #"{"address":null,"count":2,"knownDevice":false,"last":\#(time),"until":null}"#
 
     private static let viewed =
         #"{"added":\#(time),"bytes":5,"complete":true,"cover":"0c","duration":8,"held":[[0,5]],"id":"k3v7q2ma","#
@@ -314,7 +317,7 @@ struct WireForm: Sendable, CustomTestStringConvertible {
             ViewerOrder.self, "ViewerOrder", #"{"name":"a","pin":"2468","sharesAll":true}"#, minimal: #"{"name":"a"}"#),
         WireForm(
             ViewerChange.self, "ViewerChange",
-            #"{"hasPIN":false,"id":"\#(vault)","name":"a","pin":"2468","sharesAll":true}"#,
+            #"{"hasPIN":false,"id":"\#(vault)","name":"a","pin":"2468","sharesAll":true,"unlock":true}"#,
             minimal: #"{"id":"\#(vault)"}"#),
         WireForm(
             ShareOrder.self, "ShareOrder", #"{"resources":["k3v7q2ma"],"shared":true,"viewer":"\#(vault)"}"#,
@@ -393,6 +396,7 @@ struct WireForm: Sendable, CustomTestStringConvertible {
         WireForm(ViewedChangeDocument.self, "ViewedChange", #"{"id":"k3v7q2ma","resource":\#(viewed)}"#),
         WireForm(ViewedTitleDocument.self, "ViewedTitle", viewed),
         WireForm(ViewerDocument.self, "Viewer", viewer),
+        WireForm(FailedSignInsDocument.self, "FailedSignIns", failures),
         WireForm(ShareDocument.self, "Share", share),
         WireForm(PositionDocument.self, "Position", position),
         WireForm(RemovedDocument.self, "Removed", #"{"id":"k3v7q2ma"}"#),

@@ -3,6 +3,8 @@ struct RawHead: Sendable {
     let status: Int
     /// The fields by lower-case name; if a name is repeated, its last value.
     let fields: [String: String]
+    /// The values of all `Set-Cookie` fields.
+    let cookies: [String]
 
     init?(_ text: String) {
         let lines = text.split(separator: "\r\n")
@@ -11,11 +13,14 @@ struct RawHead: Sendable {
         }
         self.status = status
         var fields: [String: String] = [:]
+        var cookies: [String] = []
         for line in lines.dropFirst() {
             guard let colon = line.firstIndex(of: ":") else { return nil }
             let value = line[line.index(after: colon)...].drop { $0 == " " }
             fields[line[..<colon].lowercased()] = String(value)
+            if line[..<colon].lowercased() == "set-cookie" { cookies.append(String(value)) }
         }
+        self.cookies = cookies
         self.fields = fields
     }
 

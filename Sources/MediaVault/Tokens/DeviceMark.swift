@@ -1,0 +1,71 @@
+import VaultCrypto
+import VaultModel
+
+/// What a browser keeps of the viewers who have signed in on it, so that nobody elsewhere can keep them out.
+///
+/// It lets nobody in: who signs in with it still needs the PIN. It is the id of the device, and a tag for each of the
+/// last viewers, which shows no one who they are.
+package struct DeviceMark: Hashable, Sendable {
+    let id: DeviceID
+    /// 16 bytes for each viewer, the latest first.
+    private var tags: [[UInt8]]
+
+    private static let prefix = "mvd_"
+    private static let tagByteCount = 16
+    /// The most viewers that a device knows.
+    static let maxTags = 16
+
+    /// Parses exactly the text that ``text`` writes.
+    package init?(_ text: String) {
+        guard text.hasPrefix(Self.prefix), text.utf8.count <= Self.prefix.utf8.count + Self.maxTextBytes,
+            let bytes = Base64.decodeFromURL(String(text.dropFirst(Self.prefix.count))),
+            let id = DeviceID(bytes: Array(bytes.prefix(DeviceKind.byteCount)))
+        else { return nil }
+        let rest = Array(bytes.dropFirst(DeviceKind.byteCount))
+        guard !rest.isEmpty, rest.count % Self.tagByteCount == 0 else { return nil }
+        self.id = id
+        tags = stride(from: 0, to: rest.count, by: Self.tagByteCount).map { Array(rest[$0..<($0 + Self.tagByteCount)]) }
+    }
+
+    private static let maxTextBytes = (DeviceKind.byteCount + maxTags * tagByteCount) * 4 / 3 + 4
+
+    /// The value of a cookie.
+    package var text: String { Self.prefix + Base64.encodeForURL(id.bytes + tags.joined()) }
+
+    /// - Parameter former: what the browser had before; nil if it had nothing.
+    /// - Throws: ``VaultError`` with code `storage` if there are no random bytes.
+    fileprivate init(adding tag: (DeviceID) -> [UInt8], to former: DeviceMark?) throws {
+        id = try former?.id ?? SecureRandom.identifier("device id")
+        let new = Array(tag(id).prefix(Self.tagByteCount))
+        tags = [new] + (former?.tags ?? []).filter { $0 != new }.prefix(Self.maxTags - 1)
+    }
+
+    fileprivate func has(_ tag: [UInt8]) -> Bool {
+        // Compares all of them, so that the time does not tell which one it is.
+        tags.reduce(false) { ConstantTime.areEqual($1, Array(tag.prefix(Self.tagByteCount))) || $0 }
+    }
+}
+
+extension TokenIssuer {
+    /// Returns the device that a mark names; nil unless the viewer has signed in on it, with the PIN that they have now,
+    /// and since all links were revoked.
+    ///
+    /// Who knew a former PIN may have signed in on any number of devices, each of which had tries of its own.
+    package func device(_ mark: DeviceMark?, of viewer: Viewer) -> DeviceID? {
+        guard let mark, mark.has(tag(mark.id, viewer)) else { return nil }
+        return mark.id
+    }
+
+    /// Returns the mark of a browser in which a viewer has just signed in.
+    ///
+    /// - Throws: ``VaultError`` with code `storage` if there are no random bytes.
+    package func mark(of viewer: Viewer, addedTo former: DeviceMark?) throws -> DeviceMark {
+        try DeviceMark(adding: { tag($0, viewer) }, to: former)
+    }
+
+    private func tag(_ device: DeviceID, _ viewer: Viewer) -> [UInt8] {
+        let epoch = Array(String(keyring.tokenEpoch).utf8)
+        return keyring.token(
+            .device, MACMessage.bytes([epoch, device.bytes, viewer.id.bytes, viewer.pin?.salt ?? []]))
+    }
+}
