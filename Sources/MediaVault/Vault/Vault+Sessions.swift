@@ -11,6 +11,18 @@ package struct BegunSession: Sendable {
 
 // Sessions of browsers, which begin with a ticket, or with the PIN of a viewer.
 extension Vault {
+    /// Requires that sessions can begin: each has a record of its own.
+    ///
+    /// - Throws: ``VaultError`` with code `owned` if this process only reads the vault.
+    package func requireSessions() throws {
+        guard store.isOwner else {
+            throw VaultError(
+                .owned,
+                "the vault is read-only here, so that nobody can sign in; a link that mediavault url prints plays what "
+                    + "it has")
+        }
+    }
+
     /// Begins a session in which a browser does what a viewer may do, or everything that the vault's owner may.
     ///
     /// It ends after ``AccessGrant/maxSession`` seconds, or ``AccessGrant/maxIdleSession`` without a request; that of a
@@ -28,7 +40,7 @@ extension Vault {
         of viewer: ViewerID?, in browser: String?, by holder: TokenAccess? = nil, since era: SignInEra? = nil,
         endingFormer former: SessionSecret?
     ) async throws -> BegunSession {
-        try requireOwner(to: "begins sessions")
+        try requireSessions()
         let (grants, tokens, viewers, now) = (grants, tokens, viewers, store.now())
         let era = era ?? tokens.signInEra
         let former = former.flatMap { tokens.access(bySession: $0, now: now)?.grant }

@@ -9,7 +9,10 @@ struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
         abstract: "Serve the vault to players over HTTP, in the foreground.",
-        discussion: "Ends on SIGTERM or SIGINT. The command url prints the playback link for a player.")
+        discussion: """
+            Ends on SIGTERM or SIGINT. The command url prints the playback link for a player. With --read-only, and by \
+            itself if the vault's folder cannot be written, it plays what is held, asks no origin and changes nothing.
+            """)
 
     @Option(
         help: ArgumentHelp(
@@ -23,6 +26,9 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Flag(help: "Same as --mode offline.")
     var offline = false
+
+    @Flag(help: "Play what is held, and store and change nothing, as from a card.")
+    var readOnly = false
 
     @Option(
         name: .customLong("host"), parsing: .singleValue,
@@ -62,6 +68,14 @@ struct ServeCommand: AsyncParsableCommand {
     func validate() throws {
         if offline, let mode, mode.mode != .offline {
             throw ValidationError("--offline and --mode \(mode.name) contradict each other")
+        }
+        guard !readOnly || mode.map({ $0.mode == .offline }) ?? true else {
+            throw ValidationError("--read-only asks no origin; leave out --mode")
+        }
+        guard try !readOnly || room.limits() == nil else {
+            throw ValidationError(
+                "--read-only removes nothing; leave out --max-size, --max-age, --min-free and "
+                    + "--evict-downloads")
         }
         guard (tlsCertificate == nil) == (tlsKey == nil) else {
             throw ValidationError("--tls-certificate and --tls-key must be given together")
@@ -106,8 +120,10 @@ struct ServeCommand: AsyncParsableCommand {
         configuration.afterPeak = { MemoryTrimming.giveBack() }
         let (service, isSecure) = (configuration, configuration.tls != nil)
         let isOpen = Locked(false)
-        let serve = { @Sendable (vault: Vault) in
+        let serve = { @Sendable (vault: Vault, isMeantToRead: Bool) in
             isOpen.withLock { $0 = true }
+            var service = service
+            service.isMeantToRead = isMeantToRead
             // The key is not needed again, and keys lock must leave none.
             opener.unlock.forget()
             let server = try VaultServer(vault: vault, configuration: service, logger: logger) { address in
@@ -119,9 +135,15 @@ struct ServeCommand: AsyncParsableCommand {
             defer { ServiceRecord.remove(in: folder) }
             try await server.run()
         }
+        guard !readOnly else {
+            logger.notice("only held media is served, and nothing is changed")
+            return try await opener.reading(tells: false) { try await serve($0, true) }
+        }
         do {
             let mode = offline ? .offline : mode?.mode
-            try await Self.naming(folder) { try await opener.owning(mode, limits: limits, serve) }
+            try await Self.naming(folder) {
+                try await opener.owning(mode, limits: limits) { try await serve($0, false) }
+            }
         } catch let error as VaultError where Self.canRead(after: error) && !isOpen.withLock({ $0 }) {
             let change = error.code == .diskFull ? "space becomes free" : "the vault can be written"
             logger.warning(
@@ -129,7 +151,7 @@ struct ServeCommand: AsyncParsableCommand {
                 only held media is served and nothing is changed until this service is stopped and started again, \
                 even if \(change) earlier
                 """, metadata: ["reason": "\(error.code)", "detail": "\(error.text)"])
-            try await opener.reading(tells: false, serve)
+            try await opener.reading(tells: false) { try await serve($0, error.code != .diskFull) }
         }
     }
 

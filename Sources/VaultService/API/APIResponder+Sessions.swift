@@ -49,6 +49,8 @@ extension APIResponder {
                 "a browser signs in on the port of the service, with TLS or on the service's own machine")
         }
         let order: SignInOrder = try await asked.body(upTo: SignInOrder.maxBytes)
+        // Before a PIN is looked at, or a ticket spent.
+        try vault.vault.requireSessions()
         let viewer: ViewerID?
         let mark = cookie.mark(in: request.headers)
         var holder: TokenAccess?

@@ -106,8 +106,8 @@ package final class RemoteVault: VaultClient {
     /// The error of a service that could not become the owner.
     private static let readOnlyService = VaultError(
         .owned,
-        "the running service only reads the vault, because the disk was full or read-only when it started; mend that, "
-            + "then restart it")
+        "the running service only reads the vault, because it was started with --read-only, or the disk was full or "
+            + "read-only when it started; mend that, then restart it")
 
     private static func error(_ problem: ProblemDocument) -> VaultError {
         guard problem.error?.code != .owned else { return readOnlyService }

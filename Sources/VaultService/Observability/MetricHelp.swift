@@ -35,7 +35,7 @@ enum MetricHelp {
         "mediavault_segments": "Segment files.",
         "mediavault_served_bytes_total": "Bytes of answers sent to clients.",
         "mediavault_store_refuses":
-            "1 while the store refuses bytes, or if the service only reads the vault because the disk was full.",
+            "1 while the store refuses bytes, or if the service only reads the vault.",
         "mediavault_unstored_bytes_total": "Bytes passed through without being stored.",
         "mediavault_used_bytes": "Bytes of segment files on disk.",
     ]

@@ -37,7 +37,7 @@ final class Notifier: Sendable {
 
     /// Sends notices until the task is cancelled.
     func run() async {
-        note(vault.isOwner ? .lookAhead : .startedFull)
+        if vault.isOwner { note(.lookAhead) }
         let ticking = Task { [weak self] in
             while true {
                 try await Task.sleep(for: Self.lookAhead)

@@ -30,6 +30,8 @@ package struct ServiceConfiguration: Sendable {
     package var shutdownLimit: Duration = .seconds(9)
     /// Called when a crowd of clients has gone, so that the process can return unused memory. It must not block.
     package var afterPeak: @Sendable () -> Void = {}
+    /// Whether a vault that is only read is so for another reason than a full disk, of which the operator is told.
+    package var isMeantToRead = false
     /// Whether SIGTERM and SIGINT end the service.
     package var endsOnSignals = true
 

@@ -39,7 +39,8 @@ package final class VaultServer: Sendable {
         let (socketSettled, socketSettles) = AsyncStream.makeStream(of: Never.self)
         let metrics = ServiceMetrics()
         LinkProgram().serve(vault) { [logger] sentence in logger.warning("\(sentence)") }
-        watch = VaultWatch(vault: vault, logger: logger, metrics: metrics)
+        watch = VaultWatch(
+            vault: vault, logger: logger, metrics: metrics, isMeantToRead: configuration.isMeantToRead)
         let connections = OpenConnections(
             most: min(configuration.maxConnections, DescriptorLimit.connections),
             limits: configuration.connectionLimits, countedBy: metrics.connections(of: "port"),

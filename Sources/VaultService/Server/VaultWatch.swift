@@ -7,12 +7,15 @@ struct VaultWatch: Sendable {
     let vault: Vault
     let logger: Logger
     let metrics: ServiceMetrics
+    let isMeantToRead: Bool
 
     /// Runs `body`, and logs what happens to the vault meanwhile.
     func logging<Result>(_ body: () async throws -> Result) async throws -> Result {
         // Subscribes here, not when a task first runs, so that no event is missed.
         let (events, warnings) = (vault.storeEvents(), vault.memoryWarnings())
         let notifier = Notifier(vault, logger: logger)
+        // A vault that is only read for no other reason is so because the disk was full.
+        if !vault.isOwner, !isMeantToRead { notifier.note(.startedFull) }
         let notifying = Task { await notifier.run() }
         let storing = Task {
             for await event in events {
