@@ -52,6 +52,9 @@ final class RemovedTitles: Sendable {
         removed.end > now && removed.end - now <= lifetime
     }
 
+    /// Forgets all of them, because the vault is closed; the settings have them.
+    func forget() { state.withLock { $0 = State() } }
+
     // MARK: Removing
 
     /// Notes that a title was removed, before anything can use it again.

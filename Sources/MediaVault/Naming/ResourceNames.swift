@@ -30,6 +30,9 @@ final class ResourceNames: Sendable {
         self.known = Locked(known)
     }
 
+    /// Forgets the settings, because the vault is closed.
+    func forget() { known.withLock { $0 = Known(changes: $0.changes + 1) } }
+
     /// Names a settled reference.
     func name(_ reference: MediaReference) async throws -> NamedResource {
         let (plain, principals) = try plainName(of: reference)

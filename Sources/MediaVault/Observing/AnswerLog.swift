@@ -25,6 +25,9 @@ final class AnswerLog: Sendable {
     /// Forgets the answers of a resource that was removed.
     func forget(_ resource: ResourceID) { answers.withLock { $0[resource] = nil } }
 
+    /// Forgets all answers, because the vault is closed.
+    func forget() { answers.withLock { $0 = [:] } }
+
     private static func forgetOldest(_ answers: inout [ResourceID: [AnswerTrace]]) {
         let oldest = answers.min { ($0.value.last?.ended ?? 0) < ($1.value.last?.ended ?? 0) }
         if let oldest { answers[oldest.key] = nil }

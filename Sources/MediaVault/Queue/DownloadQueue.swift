@@ -155,6 +155,9 @@ package final class DownloadQueue: Sendable {
 
     package func stopListening(_ listener: Int) { state.withLock { $0.listeners.remove(listener) } }
 
+    /// Forgets the entries, because the vault is closed.
+    func forget() { state.withLock { ($0.list, $0.ended, $0.running) = (DownloadList(), [], [:]) } }
+
     // MARK: State
 
     /// Changes the state, and notifies the listeners.

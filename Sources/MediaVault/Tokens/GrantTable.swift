@@ -216,6 +216,9 @@ final class GrantTable: Sendable {
         if !void.isEmpty { _ = try remove(void.map(\.id)) }
     }
 
+    /// Forgets all that was issued, because the vault is closed.
+    func forget() { state.withLock { ($0.grants, $0.uses) = ([:], [:]) } }
+
     private func isVoid(_ grant: AccessGrant, era: [UInt8], now: Int64) -> Bool {
         guard grant.era == era else { return true }
         guard grant.kind.family != .sessions else { return !isCurrent(grant, at: now) }

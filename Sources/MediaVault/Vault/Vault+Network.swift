@@ -50,6 +50,9 @@ final class NetworkInForce: Sendable {
         return network
     }
 
+    /// Forgets the settings, because the vault is closed.
+    func forget() { settings.withLock { $0 = nil } }
+
     /// Switches to settings that have been written.
     func use(_ network: NetworkSettings) { settings.withLock { $0 = network } }
 }

@@ -134,8 +134,8 @@ public final class Vault: Sendable {
         return vault
     }
 
-    /// Closes the vault: ends all readers and fetches, seals and commits the bytes received, closes the index, and
-    /// wipes every key, even while readers exist. A second call does nothing.
+    /// Closes the vault: ends all readers and fetches, seals and commits the bytes received, closes the index, wipes
+    /// every key, even while readers exist, and forgets what it had read of records. A second call does nothing.
     public func close() async {
         guard loaders.beginClosing() else { return }
         let upkeep = upkeep.withLock { $0 }
@@ -172,6 +172,18 @@ public final class Vault: Sendable {
         loaders.pictures.end()
         loaders.feedPictures.end()
         await ownOrigin?.shutdown()
+        forgetRecords()
+    }
+
+    /// Forgets the records that were in memory: credentials, names, and what tells which titles the vault has.
+    private func forgetRecords() {
+        grants.forget()
+        viewers.forget()
+        downloads.forget()
+        network.forget()
+        names.forget()
+        answers.forget()
+        loaders.environment.removed.forget()
     }
 
     /// Closes the vault, and remembers that a user wanted its keys wiped.

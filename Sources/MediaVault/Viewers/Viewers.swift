@@ -63,6 +63,9 @@ public final class Viewers: Sendable {
         }
     }
 
+    /// Forgets the viewers and all that belongs to them, because the vault is closed.
+    func forget() { state.withLock { $0 = State(locator: $0.locator) } }
+
     // MARK: Observing
 
     /// Grows each time that viewers or what is shared with them change.

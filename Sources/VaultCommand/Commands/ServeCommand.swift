@@ -118,6 +118,9 @@ struct ServeCommand: AsyncParsableCommand {
         var configuration = given
         configuration.controlFolder = folder
         configuration.afterPeak = { MemoryTrimming.giveBack() }
+        configuration.locking = LockHooks(
+            begin: { FreedMemory.overwrite() },
+            end: { try? await BlockingQueue("mediavault.memory").run { FreedMemory.wipe() } })
         let (service, isSecure) = (configuration, configuration.tls != nil)
         let isOpen = Locked(false)
         let serve = { @Sendable (vault: Vault, isMeantToRead: Bool) in

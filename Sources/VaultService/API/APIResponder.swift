@@ -14,8 +14,10 @@ struct APIResponder: Sendable {
     let playbacks = Playbacks()
     let history = FigureHistory()
     let metrics: ServiceMetrics
+    private let locking: LockHooks
 
-    init(vault: Vault, metrics: ServiceMetrics) {
+    init(vault: Vault, metrics: ServiceMetrics, locking: LockHooks = LockHooks()) {
+        self.locking = locking
         self.vault = LocalVault(vault)
         tickets = Tickets(of: vault.tokens)
         self.metrics = metrics
@@ -122,7 +124,11 @@ struct APIResponder: Sendable {
             return try json(try await vault.keyring())
         case .locks:
             let wasLocked = vault.vault.isLocked
+            locking.begin()
             try await vault.lock()
+            downloads.forgetAll()
+            playbacks.forgetAll()
+            await locking.end()
             if !wasLocked { context.logger.notice("the vault was locked: its keys are wiped from memory") }
             return try json(EmptyDocument())
         case .keys: return try json(try await vault.keys())

@@ -80,6 +80,9 @@ final class DownloadRegistry: Sendable {
     /// Forgets the ended downloads of titles, which were removed or are in the queue.
     func forgetEnded(of titles: Set<TitleID>) { change { $0.forgetEnded(of: titles) } }
 
+    /// Forgets all downloads, because the vault is locked and they have ended.
+    func forgetAll() { change { $0.entries = [:] } }
+
     private func note(_ progress: DownloadProgress, of number: Number) {
         change { state in
             state.entries[number]?.document.held = progress.held

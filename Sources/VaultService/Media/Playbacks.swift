@@ -110,6 +110,9 @@ final class Playbacks: Sendable {
         }
     }
 
+    /// Forgets all of them, because the vault is locked.
+    func forgetAll() { known.withLock { $0 = [:] } }
+
     /// Returns the playbacks that last, in no meaningful order.
     ///
     /// - Parameter now: seconds since 1970.

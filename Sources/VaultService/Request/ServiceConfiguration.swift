@@ -30,10 +30,24 @@ package struct ServiceConfiguration: Sendable {
     package var shutdownLimit: Duration = .seconds(9)
     /// Called when a crowd of clients has gone, so that the process can return unused memory. It must not block.
     package var afterPeak: @Sendable () -> Void = {}
+    /// What the process does with its memory while the vault is locked.
+    package var locking = LockHooks()
     /// Whether a vault that is only read is so for another reason than a full disk, of which the operator is told.
     package var isMeantToRead = false
     /// Whether SIGTERM and SIGINT end the service.
     package var endsOnSignals = true
 
     package init() {}
+}
+
+/// What a process does with its memory while its vault is locked: records are text, which cannot be wiped where it is used.
+package struct LockHooks: Sendable {
+    /// Called before anything is forgotten.
+    let begin: @Sendable () -> Void
+    /// Called when the vault is locked, and everything is forgotten.
+    let end: @Sendable () async -> Void
+
+    package init(begin: @escaping @Sendable () -> Void = {}, end: @escaping @Sendable () async -> Void = {}) {
+        (self.begin, self.end) = (begin, end)
+    }
 }

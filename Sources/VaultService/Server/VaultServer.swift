@@ -45,7 +45,7 @@ package final class VaultServer: Sendable {
             most: min(configuration.maxConnections, DescriptorLimit.connections),
             limits: configuration.connectionLimits, countedBy: metrics.connections(of: "port"),
             afterPeak: configuration.afterPeak)
-        let api = APIResponder(vault: vault, metrics: metrics)
+        let api = APIResponder(vault: vault, metrics: metrics, locking: configuration.locking)
         self.api = api
         let responder = ServiceResponder(vault: vault, api: api, gate: try RequestGate(configuration, of: vault))
         let identity = try configuration.tls.map {
