@@ -137,6 +137,12 @@ extension TokenIssuer {
         return grant.era == era && grants.isCurrent(grant, at: now)
     }
 
+    /// Returns whether what was issued has neither been revoked nor expired.
+    package func isInForce(_ id: GrantID) -> Bool {
+        guard let grants, let grant = grants.grant(id) else { return false }
+        return grant.era == era && grants.isCurrent(grant)
+    }
+
     /// Returns the token of a grant, or one half of its session's secret.
     func token(of grant: AccessGrant, _ use: AccessToken.Use) -> String {
         AccessToken(use, grant: grant.id, mac: mac(of: grant, use)).text

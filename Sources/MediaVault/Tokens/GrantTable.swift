@@ -67,6 +67,9 @@ final class GrantTable: Sendable {
     /// Returns a grant; nil if it was revoked, or never issued.
     func grant(_ id: GrantID) -> AccessGrant? { state.withLock { $0.grants[id] } }
 
+    /// Returns whether a grant has not ended by now.
+    func isCurrent(_ grant: AccessGrant) -> Bool { isCurrent(grant, at: store.now()) }
+
     /// Returns whether a grant has not ended, and neither has the token that it began with.
     func isCurrent(_ grant: AccessGrant, at now: Int64) -> Bool {
         grant.isCurrent(at: now) && grant.token.map { self.grant($0)?.isCurrent(at: now) ?? false } ?? true

@@ -54,6 +54,9 @@ struct ServeCommand: AsyncParsableCommand {
         completion: .file())
     var mediaSocket: String?
 
+    @Flag(help: "Let what a viewer is being sent go to its end, although it is not shared with them any more.")
+    var letFinish = false
+
     @Flag(help: "Listen beyond this machine even without encryption.")
     var insecure = false
 
@@ -90,6 +93,7 @@ struct ServeCommand: AsyncParsableCommand {
         configuration.hostNames = hosts
         configuration.allowedOrigins = origins
         configuration.isInsecure = insecure
+        configuration.letsFinish = letFinish
         let place = ProcessEnvironment.current.workingDirectory
         if let tlsCertificate, let tlsKey {
             configuration.tls = TLSFiles(

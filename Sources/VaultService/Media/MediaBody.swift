@@ -15,6 +15,8 @@ struct MediaBody: StreamedBody {
     let length: Int64?
     let channel: any Channel
     let watch: DisconnectWatch
+    /// The right of a viewer, with which the answer ends; nil if it does not end before its time.
+    let right: ViewerRight?
 
     /// The most bytes written at a time to a connection that keeps up.
     private static let pieceBytes = 128 << 10
@@ -29,6 +31,12 @@ struct MediaBody: StreamedBody {
         let watching = watch.begin(
             while: { [reader] in reader.isWaitingForOrigin }, onDisconnect: { [reader] in reader.cancel() })
         defer { watching.end() }
+        // A client that reads nothing keeps the answer from noticing: its connection is closed.
+        let holding = right?.watch { [reader, channel] in
+            reader.cancel()
+            channel.close(promise: nil)
+        }
+        defer { holding?.end() }
         let flow = BodyFlow(channel.eventLoop)
         var start = start
         do {
@@ -66,6 +74,7 @@ struct MultipartBody: StreamedBody {
     let start: [UInt8]?
     let channel: any Channel
     let watch: DisconnectWatch
+    let right: ViewerRight?
     /// Opens one of the other parts.
     ///
     /// - Throws: ``VaultError``, also if the representation has changed.
@@ -77,7 +86,8 @@ struct MultipartBody: StreamedBody {
             try await write(multipart.head(of: part), to: &writer, counting: &sent)
             let reader = number == 0 ? first : try await opened(part)
             let body = MediaBody(
-                reader: reader, start: number == 0 ? start : nil, length: part.length, channel: channel, watch: watch)
+                reader: reader, start: number == 0 ? start : nil, length: part.length, channel: channel, watch: watch,
+                right: right)
             var given: Int64 = 0
             defer { sent += given }
             try await body.write(to: &writer, counting: &given)

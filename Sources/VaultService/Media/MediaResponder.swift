@@ -11,6 +11,8 @@ final class MediaResponder: Sendable {
     private let link: TokenIssuer.Admission?
     private let service: String
     private let playbacks: Playbacks?
+    /// The right of a viewer with which an answer ends.
+    private let right: ViewerRight?
     private let context: ServiceContext
     private let watch: DisconnectWatch
     private let arrival: ContinuousClock.Instant
@@ -20,17 +22,19 @@ final class MediaResponder: Sendable {
     ///   - link: the verified link of a player's request; nil if the bytes are wanted as they are, manifests too.
     ///   - service: scheme, host and port of the service, as the player spells them.
     ///   - playbacks: where a player's request is noted.
+    ///   - letsFinish: whether an answer that has begun goes to its end, although the viewer loses the right to it.
     ///   - arrival: when the request arrived.
     ///   - now: the same in seconds since 1970.
     init(
         vault: Vault, reference: MediaReference, through link: TokenIssuer.Admission? = nil, at service: String = "",
-        counting playbacks: Playbacks? = nil, context: ServiceContext, arrival: ContinuousClock.Instant, now: Int64
+        counting playbacks: Playbacks? = nil, letsFinish: Bool = false, context: ServiceContext, arrival: ContinuousClock.Instant, now: Int64
     ) {
         self.vault = vault
         self.reference = reference
         self.link = link
         self.service = service
         self.playbacks = playbacks
+        right = letsFinish ? nil : ViewerRight(link?.scope, of: vault)
         self.context = context
         self.arrival = arrival
         self.now = now
@@ -178,7 +182,7 @@ final class MediaResponder: Sendable {
             source, reader.bypass(of: source), reader.staleness, originStatus: facts.originStatus)
         let multipart = Multipart(boundary: try vault.randomText(), type: facts.type, total: total, parts: given)
         let body = MultipartBody(
-            multipart: multipart, first: reader, start: opened.start, channel: context.channel, watch: watch
+            multipart: multipart, first: reader, start: opened.start, channel: context.channel, watch: watch, right: right
         ) { [vault] part in
             let next = try await vault.read(resource, range: part.asRequested)
             guard next.entityTag == reader.entityTag, next.range == part else {
@@ -192,7 +196,8 @@ final class MediaResponder: Sendable {
 
     private func media(_ opened: OpenedMedia, _ plan: AnswerPlan) -> Response {
         let body = MediaBody(
-            reader: opened.reader, start: opened.start, length: plan.length, channel: context.channel, watch: watch)
+            reader: opened.reader, start: opened.start, length: plan.length, channel: context.channel, watch: watch,
+            right: right)
         return Response(plan, body, context: context)
     }
 

@@ -21,6 +21,8 @@ struct RequestGate: Sendable {
     private let isSecure: Bool
     /// Whether it serves pages: over plain HTTP, another machine on the way could read and change them.
     let servesPages: Bool
+    /// Whether an answer that has begun goes to its end, although its viewer loses the right to it.
+    let letsFinish: Bool
     /// The vault that issued the capabilities.
     let vault: Vault
 
@@ -28,6 +30,7 @@ struct RequestGate: Sendable {
     init(_ configuration: ServiceConfiguration, of vault: Vault) throws {
         self.vault = vault
         isSecure = configuration.tls != nil
+        letsFinish = configuration.letsFinish
         servesPages = isSecure || configuration.address.isLoopback
         hosts = try HostCheck(hostNames: configuration.hostNames, isSecure: isSecure)
         pages = try CrossSiteCheck(allowing: configuration.allowedOrigins)

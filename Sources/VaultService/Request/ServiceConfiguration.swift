@@ -16,6 +16,8 @@ package struct ServiceConfiguration: Sendable {
     package var tlsCheckInterval: Duration = .seconds(5)
     /// Whether it may listen without TLS where other machines can connect.
     package var isInsecure = false
+    /// Whether an answer that is being sent to a viewer goes to its end, although they have lost the right to it.
+    package var letsFinish = false
     /// The path of a socket file on which it also serves; nil for none.
     package var mediaSocket: String?
     /// The most connections at a time, or fewer if the system allows fewer open files.

@@ -90,8 +90,8 @@ struct ServiceResponder: HTTPResponder {
             guard let media = admission.media else { return short(ErrorAnswer.notFound) }
             let responder = MediaResponder(
                 vault: vault, reference: media.link.reference, through: media.link,
-                at: gate.origin(of: admission.request), counting: api.playbacks, context: context,
-                arrival: admission.arrival, now: admission.now)
+                at: gate.origin(of: admission.request), counting: api.playbacks,
+                letsFinish: gate.letsFinish, context: context, arrival: admission.arrival, now: admission.now)
             return try await responder.respond(to: media.request, media.held)
         }
     }

@@ -1,0 +1,70 @@
+import OriginTestSupport
+import Testing
+import VaultModel
+
+@testable import MediaVault
+@testable import VaultService
+
+@Suite("What a viewer is being sent ends with their right to it", .timeLimit(.minutes(5)))
+struct ViewerRightTests {
+    private static let length: Int64 = 40_000_000
+
+    /// What takes the right away.
+    enum Loss: String, CaseIterable, CustomTestStringConvertible {
+        case share, viewer, session, allLinks
+
+        var testDescription: String { rawValue }
+
+        fileprivate func take(_ id: TitleID, from viewer: ViewerID, _ session: BegunSession, _ vault: Vault) async throws {
+            switch self {
+            case .share: try await vault.viewers.share([id], with: viewer, isShared: false)
+            case .viewer: try await vault.viewers.remove(viewer)
+            case .session: try await vault.revoke([session.grant])
+            case .allLinks: try await vault.keys.revokeLinks()
+            }
+        }
+    }
+
+    /// Takes the right away while an answer is being sent to a player that has stopped reading; then reads what still
+    /// arrives, and returns how many bytes of the body that makes in all.
+    private func received(after loss: Loss, letsFinish: Bool) async throws -> Int64 {
+        let origin = try ScriptedOrigin(ScriptedResource(seed: 6, length: Self.length))
+        defer { origin.stop() }
+        var configuration = ServiceConfiguration()
+        configuration.letsFinish = letsFinish
+        return try await RunningService.run(over: try await TestVault(), configuration: configuration) { service in
+            let vault = service.vault
+            for try await _ in vault.download(origin.url()) {}
+            let id = try #require(try await vault.summary(of: origin.url())?.id)
+            let anna = try await vault.viewers.add("Anna")
+            try await vault.viewers.share([id], with: anna.id)
+            let session = try await vault.beginSession(of: anna.id, in: nil, endingFormer: nil)
+            var viewer = AskingViewer(vault, anna.id)
+            viewer.access = vault.tokens.access(bySession: session.secret, now: session.grant.created)
+            let made = try await viewer.ask("POST", "links", #"{"id":"\#(id)"}"#).body
+            let link = try JSONText.read(LinkDocument.self, from: Array(made.utf8)).path
+            let player = try service.client(receiveBuffer: 64 << 10)
+            await player.request("GET", link, host: service.host)
+            #expect(await player.readHead()?.status == 200)
+            let begun = await player.read(100_000).count
+            try await loss.take(id, from: anna.id, session, vault)
+            let rest = await player.readToEnd().count
+            // Whatever was being sent, nothing more is begun.
+            let again = try await service.client().ask("GET", link, host: service.host)
+            #expect(again?.head.status == 404)
+            return Int64(begun + rest)
+        }
+    }
+
+    @Test("An answer ends, also to a player that has stopped reading", arguments: Loss.allCases)
+    func ends(loss: Loss) async throws {
+        let received = try await received(after: loss, letsFinish: false)
+        // What the connection has taken still arrives.
+        #expect(received < Self.length / 2, "\(received)")
+    }
+
+    @Test("With --let-finish it goes to its end")
+    func finishes() async throws {
+        #expect(try await received(after: .share, letsFinish: true) == Self.length)
+    }
+}
