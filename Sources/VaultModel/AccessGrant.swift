@@ -59,8 +59,19 @@ public struct AccessGrant: Hashable, Sendable {
         public let url: String
         /// How many there are.
         public let count: Int
+        /// The titles; the first thousand of more, and none of links that an earlier version created.
+        package let titles: [TitleID]
 
-        package init(url: String, count: Int) { (self.url, self.count) = (url, count) }
+        package static let maxTitles = 1000
+
+        package init(url: String, count: Int, titles: [TitleID] = []) {
+            (self.url, self.count, self.titles) = (url, count, Array(titles.prefix(Self.maxTitles)))
+        }
+
+        /// Returns whether one of the links leads to a title.
+        package func lead(to title: TitleID, at url: String) -> Bool {
+            titles.isEmpty ? self.url == url : titles.contains(title)
+        }
     }
 
     package let id: GrantID
@@ -172,7 +183,10 @@ extension AccessGrant {
                 kind = .token(scope)
             case "links":
                 guard let count = Int(exactly: try record.integer("count")) else { return nil }
-                kind = .links(LinkedResources(url: try record.string("url"), count: count))
+                let texts = record["titles"] == nil ? [] : try record.strings("titles")
+                let titles = texts.compactMap { TitleID($0) }
+                guard titles.count == texts.count, texts.count <= LinkedResources.maxTitles else { return nil }
+                kind = .links(LinkedResources(url: try record.string("url"), count: count, titles: titles))
             case "session":
                 let viewer = try record.optionalString("viewer")
                 guard viewer == nil || ViewerID(hex: viewer ?? "") != nil else { return nil }
@@ -199,6 +213,9 @@ extension AccessGrant {
             record["kind"] = .string("links")
             record["url"] = .string(resources.url)
             record["count"] = .integer(Int64(resources.count))
+            if !resources.titles.isEmpty {
+                record["titles"] = .array(resources.titles.map { .string($0.description) })
+            }
         case .session(let viewer):
             record["kind"] = .string("session")
             record["viewer"] = viewer.map { .string($0.hex) }

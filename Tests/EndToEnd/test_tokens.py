@@ -142,6 +142,37 @@ class Tokens(VaultCase):
         vault.result("keys", "revoke-links", **KEYLESS)
         self.assertEqual(statuses(), [401, 401, 404, 404, 404])
 
+    def test_links_to_removed_titles(self):
+        """remove and shred list the named links to a title before, and revoke them with --links, through the service
+        and without it"""
+        urls = [self.origin.add(f"linked-{number}.mp4", size=50_000, seed=number) for number in range(3)]
+        for has_service in (True, False):
+            vault = self.served_vault() if has_service else self.new_vault()
+            options = KEYLESS if has_service else {}
+            vault.result("fetch", *urls, **options)
+            for name, titles in (("one", urls[:1]), ("both", urls[:2]), ("other", urls[2:])):
+                vault.result("url", *titles, "--name", name, "--expires", "never", **options)
+
+            def left():
+                shown = json.loads(vault.result("links", "list", "--json", **options))["links"]
+                return sorted(link["name"] for link in shown)
+
+            done = vault.run("remove", urls[1], **options)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(b"named link both", done.stderr)
+            self.assertIn(b"--links", done.stderr)
+            self.assertNotIn(b"link one", done.stderr)
+            self.assertEqual(left(), ["both", "one", "other"])
+            done = vault.run("shred", urls[0], "--links", **options)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            for name in (b"named link one", b"named link both"):
+                self.assertIn(name, done.stderr)
+            self.assertEqual(left(), ["other"])
+            done = vault.run("remove", "--links", urls[2], **options)
+            self.assertEqual((done.returncode, b"is revoked" in done.stderr), (0, True), done.stderr)
+            self.assertEqual(left(), [])
+            vault.stop()
+
     def test_expiry(self):
         """A token is refused from the moment at which it expires, and a past one is not created"""
         vault = self.served_vault()

@@ -76,10 +76,15 @@ extension Vault {
         let targets = references.map { tokens.resolvingPlaybackLinks($0) }
         // Refuses unusable references before anything is written.
         for target in targets { _ = try await playbackPath(for: target, expires: expires ?? Capability.never) }
+        var titles: [TitleID] = []
+        for target in targets.prefix(AccessGrant.LinkedResources.maxTitles) {
+            titles.append(try await titleID(of: target))
+        }
         guard let first = targets.first else {
             throw VaultError(.invalidArgument, "links need at least one title; name some")
         }
-        let resources = AccessGrant.LinkedResources(url: "\(first.url)", count: targets.count)
+        let resources = AccessGrant.LinkedResources(
+            url: "\(first.url)", count: targets.count, titles: titles)
         return try await pool.run {
             let grant = try grants.issue(.links(resources), name: name, expires: expires, era: tokens.era)
             let paths = try targets.map {
@@ -87,6 +92,18 @@ extension Vault {
             }
             try Self.requireInForce(grant, grants, tokens, by: holder, now: now)
             return IssuedLinks(grant: grant, paths: paths)
+        }
+    }
+
+    /// Returns the named links of which one leads to a title, alone or among others: their records name it.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the reference cannot be used; `storage`.
+    public func namedLinks(to reference: MediaReference) async throws -> [AccessGrant] {
+        let target = tokens.resolvingPlaybackLinks(reference)
+        let (title, url) = (try await titleID(of: target), "\(target.url)")
+        return issuedLinks.filter { grant in
+            guard case .links(let resources) = grant.kind else { return false }
+            return resources.lead(to: title, at: url)
         }
     }
 

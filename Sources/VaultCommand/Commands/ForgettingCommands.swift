@@ -71,7 +71,8 @@ struct ShredCommand: AsyncParsableCommand {
             to it, and the generations that wrapped the deleted keys are destroyed: nothing in the vault or on its \
             drive opens the titles again. With --quick that is left to the next rotation, and the receipt says \
             removed, not destroyed. Earlier copies of vault and keyring still open the titles. Each title leaves a \
-            receipt: see keys audit TITLE. The exit code is 4 if a generation had to stay because it wraps another \
+            receipt: see keys audit TITLE. Named links to a title are listed before; they stay, and name its URL, unless \
+            --links revokes them. The exit code is 4 if a generation had to stay because it wraps another \
             title's key that does not open.
             """)
     @Argument(
@@ -84,6 +85,8 @@ struct ShredCommand: AsyncParsableCommand {
 
     @Flag(help: "Do not change the generation.")
     var quick = false
+
+    @OptionGroup var links: LinkOption
 
     @OptionGroup var naming: ReferenceOptions
 
@@ -100,17 +103,21 @@ struct ShredCommand: AsyncParsableCommand {
         let names = try titles.map { try TitleName($0) }
         let naming = try await naming.naming(of: names, access.unlocking)
         let finder = try await access.finder(waiting)
-        let (selection, consent, isQuick) = (selection, consent, quick)
+        let (selection, consent, isQuick, withLinks) = (selection, consent, quick, links.links)
+        let notice = links.notice
         let document = try await Interruption.cancelling("it continues when the vault is opened again") {
             try await finder.act { vault in
                 guard selection.isGiven else {
-                    return try await vault.shred(naming.references(to: names, in: vault), quick: isQuick)
+                    let references = try await naming.references(to: names, in: vault)
+                    for reference in references { try await notice.tell(of: reference, in: vault) }
+                    return try await vault.shred(references, quick: isQuick, links: withLinks)
                 }
                 let chosen = try await selection.titles(in: vault)
                 guard !chosen.isEmpty else { throw UsageError("the vault has no title, so there is none to shred") }
                 try await consent.ask(to: "shred", chosen)
                 let references = try await naming.references(to: chosen.compactMap(\.id).map(TitleName.id), in: vault)
-                return try await vault.shred(references, quick: isQuick)
+                for reference in references { try await notice.tell(of: reference, in: vault) }
+                return try await vault.shred(references, quick: isQuick, links: withLinks)
             }
         }
         for title in document.resources {

@@ -37,14 +37,21 @@ struct RemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
         abstract: "Remove titles from the vault, with their bytes and all metadata.",
-        discussion: "Ends playback. With several titles all are tried; the exit code is that of the first failure.",
-        aliases: ["rm"])
+        discussion: """
+            Ends playback. With several titles all are tried; the exit code is that of the first failure. Named links to \
+            a title are listed before; unless --links revokes them they stay, name its URL, and fetch it again if they \
+            are played later than a minute after.
+            """, aliases: ["rm"])
 
     @OptionGroup var titles: TitleArguments
 
+    @OptionGroup var links: LinkOption
+
     func run() async throws {
+        let (notice, withLinks) = (links.notice, links.links)
         try await titles.act(to: "remove") { vault, reference in
-            let removal = try await vault.remove(reference)
+            try await notice.tell(of: reference, in: vault)
+            let removal = try await vault.remove(reference, links: withLinks)
             let rest = removal.isErased == false ? "; its key will be erased within a minute" : ""
             return TitleRecord.Outcome(
                 bytes: removal.bytes, sentence: "removed, \(ByteCount.text(removal.bytes)) freed" + rest)

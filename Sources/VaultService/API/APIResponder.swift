@@ -68,7 +68,8 @@ struct APIResponder: Sendable {
             return try json(
                 try await vault.resources(after: asked["after"], limit: asked.number("limit"), asked.selection))
         case .resourceByID where request.method == .delete:
-            return try json(try await vault.remove(asked.reference(in: vault.vault)))
+            let reference = try await asked.reference(in: vault.vault)
+            return try json(try await vault.remove(reference, links: asked["links"] == "true"))
         case .resource, .resourceByID: return try json(try await resource(asked.reference(in: vault.vault)))
         case .content, .contentByID:
             let now = Int64(Date().timeIntervalSince1970)
@@ -79,7 +80,9 @@ struct APIResponder: Sendable {
         case .explanation, .explanationByID: return try json(try await explanation(asked.reference(in: vault.vault)))
         case .imports: return try json(try await importFile(request, context))
         case .removals:
-            return try json(try await vault.remove(asked.body(ReferenceDocument.self).reference(in: vault.vault)))
+            let order: RemovalRequest = try await asked.body()
+            let reference = try await order.reference.reference(in: vault.vault)
+            return try json(try await vault.remove(reference, links: order.details.links ?? false))
         case .pins:
             try await vault.pin(asked.body(ReferenceDocument.self).reference(in: vault.vault))
             return try json(EmptyDocument())
@@ -109,7 +112,9 @@ struct APIResponder: Sendable {
         case .reseals: return try await reseal(asked.body(), context)
         case .shreds:
             let order: ShredRequest = try await asked.body()
-            return try json(try await vault.shred(order.references(in: vault.vault), quick: order.quick ?? false))
+            return try json(
+                try await vault.shred(
+                    order.references(in: vault.vault), quick: order.quick ?? false, links: order.links ?? false))
         case .audit:
             guard asked.namesResource else { return try json(try await vault.audit()) }
             return try json(try await vault.vault.keys.audit(about: [asked.reference(in: vault.vault)]))

@@ -193,8 +193,9 @@ extension RemoteVault {
 
 // Retention, verification, and settings.
 extension RemoteVault {
-    package func remove(_ reference: MediaReference) async throws -> RemovalDocument {
-        try await document(ControlRequest(.POST, .removals, body: ReferenceDocument(reference)))
+    package func remove(_ reference: MediaReference, links: Bool) async throws -> RemovalDocument {
+        let details = RemovalDetails(links: links ? true : nil)
+        return try await document(ControlRequest(.POST, .removals, body: RemovalRequest(reference, details)))
     }
 
     package func pin(_ reference: MediaReference) async throws {
@@ -350,8 +351,11 @@ extension RemoteVault {
         return try await events(ControlRequest(.POST, .reseals, body: order), progress)
     }
 
-    package func shred(_ references: [MediaReference], quick: Bool) async throws -> ShredDocument {
-        try await document(ControlRequest(.POST, .shreds, body: ShredRequest(references, quick: quick)))
+    package func shred(
+        _ references: [MediaReference], quick: Bool, links: Bool
+    ) async throws -> ShredDocument {
+        let order = ShredRequest(references, quick: quick, links: links)
+        return try await document(ControlRequest(.POST, .shreds, body: order))
     }
 
     package func audit() async throws -> AuditReport { try await document(ControlRequest(.GET, .audit)) }

@@ -8,6 +8,8 @@ package struct NamedLinkDocument: Codable, Hashable, Sendable {
     package let url: String
     /// The number of links with this name.
     package let count: Int
+    /// The titles that they lead to; none of links that an earlier version created.
+    package let titles: [TitleID]
     package let created: Timestamp
     /// Null if they never expire.
     @OrNull package var expires: Timestamp?
@@ -18,9 +20,15 @@ package struct NamedLinkDocument: Codable, Hashable, Sendable {
     init?(_ grant: AccessGrant) {
         guard case .links(let resources) = grant.kind else { return nil }
         (id, name, url, count) = (grant.shortID, grant.name ?? "", resources.url, resources.count)
+        titles = resources.titles
         created = Timestamp(seconds: grant.created)
         expires = grant.expires.map { Timestamp(seconds: $0) }
         lastUsed = grant.lastUsed.map(DayText.text)
+    }
+
+    /// Returns whether one of them leads to a title.
+    package func lead(to title: TitleID?, at url: String) -> Bool {
+        titles.isEmpty ? self.url == url : title.map(titles.contains) ?? false
     }
 }
 

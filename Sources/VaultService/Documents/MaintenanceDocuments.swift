@@ -128,10 +128,12 @@ package struct ShredDocument: Codable, Sendable {
 struct ShredRequest: Codable, Sendable {
     let resources: [ReferenceDocument]
     let quick: Bool?
+    /// Whether the named links to them are revoked; not if omitted.
+    let links: Bool?
 
-    init(_ references: [MediaReference], quick: Bool) {
+    init(_ references: [MediaReference], quick: Bool, links: Bool) {
         resources = references.map { ReferenceDocument($0) }
-        self.quick = quick
+        (self.quick, self.links) = (quick, links)
     }
 
     /// - Throws: as ``ReferenceDocument/reference(in:)``.

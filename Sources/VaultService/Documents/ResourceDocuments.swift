@@ -218,6 +218,15 @@ struct ResourceRequest<Details: Codable & Sendable>: Codable, Sendable {
     }
 }
 
+/// The body of `POST /api/v1/removals`.
+typealias RemovalRequest = ResourceRequest<RemovalDetails>
+
+/// What goes with a resource.
+struct RemovalDetails: Codable, Sendable {
+    /// Whether the named links to it are revoked; not if omitted.
+    let links: Bool?
+}
+
 /// The body of `POST /api/v1/names`.
 typealias NameRequest = ResourceRequest<NameDetails>
 

@@ -27,7 +27,8 @@ final class MediaResponder: Sendable {
     ///   - now: the same in seconds since 1970.
     init(
         vault: Vault, reference: MediaReference, through link: TokenIssuer.Admission? = nil, at service: String = "",
-        counting playbacks: Playbacks? = nil, letsFinish: Bool = false, context: ServiceContext, arrival: ContinuousClock.Instant, now: Int64
+        counting playbacks: Playbacks? = nil, letsFinish: Bool = false, context: ServiceContext,
+        arrival: ContinuousClock.Instant, now: Int64
     ) {
         self.vault = vault
         self.reference = reference
@@ -182,7 +183,8 @@ final class MediaResponder: Sendable {
             source, reader.bypass(of: source), reader.staleness, originStatus: facts.originStatus)
         let multipart = Multipart(boundary: try vault.randomText(), type: facts.type, total: total, parts: given)
         let body = MultipartBody(
-            multipart: multipart, first: reader, start: opened.start, channel: context.channel, watch: watch, right: right
+            multipart: multipart, first: reader, start: opened.start, channel: context.channel, watch: watch,
+            right: right
         ) { [vault] part in
             let next = try await vault.read(resource, range: part.asRequested)
             guard next.entityTag == reader.entityTag, next.range == part else {

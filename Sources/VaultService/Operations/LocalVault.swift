@@ -195,9 +195,17 @@ extension LocalVault {
 
 // Retention, verification, and settings.
 extension LocalVault {
-    package func remove(_ reference: MediaReference) async throws -> RemovalDocument {
+    package func remove(_ reference: MediaReference, links: Bool) async throws -> RemovalDocument {
+        if links { try await revokeLinks(to: [reference]) }
         let bytes = try await vault.remove(reference)
         return RemovalDocument(bytes: bytes, isErased: try await !vault.hasPendingErasure())
+    }
+
+    /// Revokes the named links to titles, so that no record names these, and nobody fetches them meanwhile.
+    private func revokeLinks(to titles: [MediaReference]) async throws {
+        var links: [AccessGrant] = []
+        for title in titles { links += try await vault.namedLinks(to: title) }
+        if !links.isEmpty { try await vault.revoke(links) }
     }
 
     package func pin(_ reference: MediaReference) async throws { try await vault.pin(reference) }
@@ -327,8 +335,11 @@ extension LocalVault {
         return report
     }
 
-    package func shred(_ references: [MediaReference], quick: Bool) async throws -> ShredDocument {
-        ShredDocument(try await vault.keys.shred(references, quick: quick))
+    package func shred(
+        _ references: [MediaReference], quick: Bool, links: Bool
+    ) async throws -> ShredDocument {
+        if links { try await revokeLinks(to: references) }
+        return ShredDocument(try await vault.keys.shred(references, quick: quick))
     }
 
     package func audit() async throws -> AuditReport { try await vault.keys.audit() }

@@ -77,7 +77,9 @@ package protocol VaultClient: Sendable {
     func sync(_ order: SyncOrder) async throws -> SyncDocument
 
     /// Removes a resource, with all that is known about it.
-    func remove(_ reference: MediaReference) async throws -> RemovalDocument
+    ///
+    /// - Parameter links: whether the named links to it are revoked before.
+    func remove(_ reference: MediaReference, links: Bool) async throws -> RemovalDocument
 
     /// Pins a resource, so that no limit evicts it.
     func pin(_ reference: MediaReference) async throws
@@ -152,7 +154,9 @@ package protocol VaultClient: Sendable {
     ) async throws -> ResealReport
 
     /// Shreds resources, so that no old copy of the index opens them.
-    func shred(_ references: [MediaReference], quick: Bool) async throws -> ShredDocument
+    ///
+    /// - Parameter links: whether the named links to them are revoked before.
+    func shred(_ references: [MediaReference], quick: Bool, links: Bool) async throws -> ShredDocument
 
     /// Returns the audit log, read and checked.
     func audit() async throws -> AuditReport

@@ -45,6 +45,32 @@ struct NamedLinkTests {
         await vault.close()
     }
 
+    @Test("The record of links keeps their titles; one of an earlier version is known by its URL alone")
+    func titles() throws {
+        let title = try #require(TitleID("k3v7q2ma"))
+        func grant(_ titles: [TitleID]) throws -> AccessGrant {
+            AccessGrant(
+                id: try #require(GrantID(bytes: Array(repeating: 3, count: 16))),
+                kind: .links(.init(url: "http://a.example/b", count: 2, titles: titles)), name: "tv", created: 5,
+                expires: nil, era: Array(repeating: 1, count: 16))
+        }
+        for titles in [[title], []] {
+            let made = try grant(titles)
+            #expect(AccessGrant(id: made.id, made.record) == made)
+            guard case .links(let links) = made.kind else { return }
+            #expect(links.lead(to: title, at: "http://a.example/c") == !titles.isEmpty)
+            #expect(links.lead(to: title, at: "http://a.example/b"))
+        }
+        for odd in [JSONValue.string("k3v7q2ma"), .array([.string("x")]), .array([.integer(1)])] {
+            var record = try grant([title]).record
+            record["titles"] = odd
+            #expect(try AccessGrant(id: grant([]).id, record) == nil)
+        }
+        #expect(
+            AccessGrant.LinkedResources(url: "", count: 2000, titles: Array(repeating: title, count: 2000)).titles.count
+                == 1000)
+    }
+
     @Test("A named link opens nothing for an issuer without the vault")
     func withoutVault() async throws {
         let fixture = try await fixture()
@@ -148,7 +174,15 @@ struct NamedLinkTests {
         }
         let links = try await vault.createLinks(named: "all", to: references, expires: nil)
         #expect(links.paths.map { vault.tokens.reference(ofTarget: $0, now: now) } == references)
-        #expect(links.grant.kind == .links(.init(url: references[0].url.absoluteString, count: 3)))
+        var titles: [TitleID] = []
+        for reference in references { titles.append(try await vault.titleID(of: reference)) }
+        #expect(
+            links.grant.kind == .links(.init(url: references[0].url.absoluteString, count: 3, titles: titles)))
+        // Each of the titles is named by the record, also after a restart, and no other one.
+        for reference in references {
+            #expect(try await vault.namedLinks(to: reference).map(\.id) == [links.grant.id])
+        }
+        #expect(try await vault.namedLinks(to: MediaReference(MediaURL("http://other.example/x.mp4"))) == [])
         let unusable = references + [MediaReference(fixture.url, contentID: "a\nb")]
         await #expect(throws: VaultError.self) { try await vault.createLinks(named: "bad", to: unusable, expires: nil) }
         await #expect(throws: VaultError.self) { try await vault.createLinks(named: "none", to: [], expires: nil) }

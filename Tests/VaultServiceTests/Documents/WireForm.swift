@@ -202,9 +202,9 @@ struct WireForm: Sendable, CustomTestStringConvertible {
         WireForm(
             NamedLinksDocument.self, "Links",
             #"{"damaged":1,"links":[{"count":2,"created":\#(time),"expires":\#(time),"id":"0a1b2c3d","#
-                + #""lastUsed":"2026-11-24","name":"a","url":"https://a.example/"}]}"#,
+                + #""lastUsed":"2026-11-24","name":"a","titles":["k3v7q2ma"],"url":"https://a.example/"}]}"#,
             minimal: #"{"damaged":0,"links":[{"count":2,"created":\#(time),"expires":null,"id":"0a1b2c3d","#
-                + #""lastUsed":null,"name":"a","url":"https://a.example/"}]}"#),
+                + #""lastUsed":null,"name":"a","titles":[],"url":"https://a.example/"}]}"#),
         WireForm(
             TokensDocument.self, "Tokens",
             #"{"damaged":1,"tokens":[{"created":\#(time),"expires":\#(time),"id":"0a1b2c3d","lastUsed":"2026-11-24","#
@@ -309,6 +309,9 @@ struct WireForm: Sendable, CustomTestStringConvertible {
             ModeRequest.self, "ModeOrder", #"{\#(reference),"mode":"default",\#(url)}"#,
             minimal: #"{"mode":"offline"}"#),
         WireForm(
+            RemovalRequest.self, "RemovalOrder", #"{\#(reference),"links":true,\#(url)}"#, minimal: #"{\#(url)}"#),
+        WireForm(RemovalDetails.self, "RemovalDetails", #"{"links":true}"#),
+        WireForm(
             NameRequest.self, "NameOrder", #"{\#(reference),"name":"b",\#(url)}"#, minimal: #"{"name":"b"}"#),
         WireForm(CoverDetails.self, "CoverDetails", #"{"image":"/9j/"}"#),
         WireForm(ModeDetails.self, "ModeDetails", #"{"mode":"default"}"#),
@@ -330,7 +333,7 @@ struct WireForm: Sendable, CustomTestStringConvertible {
         WireForm(
             ResealRequest.self, "ResealingOrder", #"{"limitRate":1,"resources":[{\#(url)}]}"#, minimal: "{}"),
         WireForm(
-            ShredRequest.self, "ShredOrder", #"{"quick":true,"resources":[{\#(url)}]}"#,
+            ShredRequest.self, "ShredOrder", #"{"links":true,"quick":true,"resources":[{\#(url)}]}"#,
             minimal: #"{"resources":[{\#(url)}]}"#),
         WireForm(DestructionRequest.self, "DestructionOrder", #"{"vault":"\#(vault)"}"#),
         WireForm(

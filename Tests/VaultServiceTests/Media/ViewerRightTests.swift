@@ -15,7 +15,9 @@ struct ViewerRightTests {
 
         var testDescription: String { rawValue }
 
-        fileprivate func take(_ id: TitleID, from viewer: ViewerID, _ session: BegunSession, _ vault: Vault) async throws {
+        fileprivate func take(_ id: TitleID, from viewer: ViewerID, _ session: BegunSession, _ vault: Vault)
+            async throws
+        {
             switch self {
             case .share: try await vault.viewers.share([id], with: viewer, isShared: false)
             case .viewer: try await vault.viewers.remove(viewer)
