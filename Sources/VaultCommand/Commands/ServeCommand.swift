@@ -129,11 +129,11 @@ struct ServeCommand: AsyncParsableCommand {
         let isOpen = Locked(false)
         let serve = { @Sendable (vault: Vault, isMeantToRead: Bool) in
             isOpen.withLock { $0 = true }
-            var service = service
-            service.isMeantToRead = isMeantToRead
+            var configuration = service
+            configuration.isMeantToRead = isMeantToRead
             // The key is not needed again, and keys lock must leave none.
             opener.unlock.forget()
-            let server = try VaultServer(vault: vault, configuration: service, logger: logger) { address in
+            let server = try VaultServer(vault: vault, configuration: configuration, logger: logger) { address in
                 let record = ServiceRecord(
                     address.reachable, pid: getpid(), isSecure: isSecure,
                     servesPages: isSecure || service.address.isLoopback)
