@@ -152,16 +152,13 @@ class KeysInMemory(MemoryCase):
 
     def fill(self, vault, url, made):
         vault.result("config", "set", "proxy", f"http://user:{made['proxy-password']}@127.0.0.1:9")
+        vault.result("config", "set", "header-for", "127.0.0.1", f"X-Secret: {made['header']}")
         headers = os.path.join(vault.base, "headers")
-        for name, options in (("header", ("config", "set", "header-for", "127.0.0.1")), ("queued-header", None)):
-            with open(headers, "w", encoding="utf-8") as file:
-                file.write(f"X-Secret: {made[name]}\n")
-            os.chmod(headers, 0o600)
-            shutil.chown(headers, unprivileged.USER)
-            if options:
-                vault.result(*options, headers)
-            else:
-                vault.result("fetch", "--detach", "--header-file", headers, self.origin.url("queued"))
+        with open(headers, "w", encoding="utf-8") as file:
+            file.write(f"X-Secret: {made['queued-header']}\n")
+        os.chmod(headers, 0o600)
+        shutil.chown(headers, unprivileged.USER)
+        vault.result("fetch", "--detach", "--header-file", headers, self.origin.url("queued"))
         pin = os.path.join(vault.base, "pin")
         with open(pin, "w", encoding="utf-8") as file:
             file.write("24681357")

@@ -163,7 +163,8 @@ class Contents:
         self._members(record, what, {"kind": str, "created": int, "era": str},
                       {"name": str, "expires": int, "used": int})
         kinds = {"token": {"scope": str}, "links": {"url": str, "count": int}, "session": {"expires": int}}
-        self._members(record, what, kinds.get(record.get("kind"), {}), {})
+        self._members(record, what, kinds.get(record.get("kind"), {}),
+                      {"titles": list} if record.get("kind") == "links" else {})
         if record.get("kind") not in kinds:
             self._fault(f"The kind of {what} is unknown.")
         if record.get("kind") == "session":

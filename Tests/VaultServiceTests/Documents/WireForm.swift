@@ -310,7 +310,6 @@ struct WireForm: Sendable, CustomTestStringConvertible {
             minimal: #"{"mode":"offline"}"#),
         WireForm(
             RemovalRequest.self, "RemovalOrder", #"{\#(reference),"links":true,\#(url)}"#, minimal: #"{\#(url)}"#),
-        WireForm(RemovalDetails.self, "RemovalDetails", #"{"links":true}"#),
         WireForm(
             NameRequest.self, "NameOrder", #"{\#(reference),"name":"b",\#(url)}"#, minimal: #"{"name":"b"}"#),
         WireForm(CoverDetails.self, "CoverDetails", #"{"image":"/9j/"}"#),
