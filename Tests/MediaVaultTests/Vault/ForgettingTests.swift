@@ -1,0 +1,32 @@
+import OriginTestSupport
+import Testing
+import VaultModel
+
+@testable import MediaVault
+
+@Suite("What a closed vault forgets")
+struct ForgettingTests {
+    @Test("It has forgotten viewers, shares, sessions, links, the queue and the network, and the next one has them")
+    func closed() async throws {
+        let (fixture, vault) = try await VaultFixture.filled(ScriptedResource(length: 1000))
+        let film = try await vault.titleID(of: MediaReference(fixture.url))
+        let anna = try await vault.viewers.add("Anna", pin: PIN("2468"))
+        try await vault.viewers.share([film], with: anna.id)
+        let links = try await vault.createLinks(named: "tv", to: [MediaReference(fixture.url)], expires: nil)
+        let session = try await vault.beginSession(of: anna.id, in: "Firefox", endingFormer: nil)
+        try await vault.downloads.add([(MediaReference(fixture.origin.url("/b")), DownloadOptions())])
+        _ = try vault.network.current()
+        await vault.close()
+        #expect(vault.viewers.all.isEmpty && vault.viewers.viewers(of: film).isEmpty)
+        #expect(!vault.viewers.isShared(film, with: anna.id))
+        #expect(vault.grants.grant(links.grant.id) == nil && vault.grants.grant(session.grant.id) == nil)
+        #expect(try await vault.downloads.counts() == DownloadCounts())
+        #expect(throws: OriginFailure.self) { try vault.network.current() }
+        let next = try await fixture.open()
+        #expect(next.viewers.all == [anna] && next.viewers.isShared(film, with: anna.id))
+        #expect(next.grants.grant(links.grant.id)?.name == "tv" && next.grants.grant(session.grant.id) != nil)
+        #expect(try await next.downloads.counts().waiting == 1)
+        _ = try next.network.current()
+        await next.close()
+    }
+}
