@@ -2,8 +2,6 @@
 
 import base64
 import contextlib
-import http.client
-import json
 import os
 import resource
 import shutil
@@ -120,66 +118,6 @@ class KeysInMemory(MemoryCase):
         vault.service.stop()
         vault.serve("--offline")
         self.assertEqual(len(client.get(held).body), SIZE)
-
-    def test_lock_records(self):
-        """While the service runs, the credentials and names of records are in its memory; after keys lock, none is"""
-        vault = self.vault_of_user("records", LIMITS["8 MiB"])
-        made = {name: f"{name}-{os.urandom(32).hex()}"[:48] for name in (
-            "proxy-password", "header", "queued-header", "viewer", "title", "link", "file")}
-        url = self.origin.add(made["file"], size=SIZE)
-        vault.result("fetch", url, "--title", made["title"])
-        vault.serve("--offline")
-        # What is given to the service itself, and what it reads from the vault at its next start.
-        for again in (False, True):
-            if again:
-                vault.stop()
-                vault.serve("--offline")
-            else:
-                self.fill(vault, url, made)
-            proof, cookie = self.signed_in(vault, made["viewer"])
-            secrets = {**made, "proof": proof, "cookie": cookie}
-            needles = {name: secret.encode()[-32:] for name, secret in secrets.items()}
-            for command in (("downloads", "list"), ("viewers", "list"), ("links", "list"), ("list",), ("config", "get")):
-                vault.result(*command, MEDIAVAULT_KEY_FILE=None)
-            self.assertEqual(len(client.get(vault.address(url), "bytes=0-99").body), 100)
-            before = {name: len(finds) for name, finds in self.finds(vault, needles).items()}
-            self.assertTrue(all(before[name] for name in ("proxy-password", "viewer", "link", "header")), before)
-            vault.result("keys", "lock", MEDIAVAULT_KEY_FILE=None)
-            after = {name: len(finds) for name, finds in self.finds(vault, needles).items()}
-            self.figure("copies of secrets of records in memory, after keys lock",
-                        sum(after.values()), f"{sum(before.values())} before")
-            self.assertEqual({name: count for name, count in after.items() if count}, {})
-
-    def fill(self, vault, url, made):
-        vault.result("config", "set", "proxy", f"http://user:{made['proxy-password']}@127.0.0.1:9")
-        vault.result("config", "set", "header-for", "127.0.0.1", f"X-Secret: {made['header']}")
-        headers = os.path.join(vault.base, "headers")
-        with open(headers, "w", encoding="utf-8") as file:
-            file.write(f"X-Secret: {made['queued-header']}\n")
-        os.chmod(headers, 0o600)
-        shutil.chown(headers, unprivileged.USER)
-        vault.result("fetch", "--detach", "--header-file", headers, self.origin.url("queued"))
-        pin = os.path.join(vault.base, "pin")
-        with open(pin, "w", encoding="utf-8") as file:
-            file.write("24681357")
-        os.chmod(pin, 0o600)
-        shutil.chown(pin, unprivileged.USER)
-        vault.result("viewers", "add", made["viewer"], "--pin-file", pin)
-        vault.result("url", url, "--name", made["link"])
-
-    def signed_in(self, vault, name):
-        """Returns the proof and the cookie of a session that is used once."""
-        connection = http.client.HTTPConnection(*vault.listen.split(":"), timeout=60)
-        fields = {"Content-Type": "application/json", "Origin": f"http://{vault.listen}"}
-        connection.request("POST", "/api/v1/sessions", json.dumps({"name": name, "pin": "24681357"}), fields)
-        answer = connection.getresponse()
-        self.assertEqual(answer.status, 201)
-        cookie = next(value for value in answer.headers.get_all("Set-Cookie") if "=mvs_" in value).split(";")[0]
-        proof = json.loads(answer.read())["proof"]
-        connection.request("GET", "/api/v1/resources", headers={"Cookie": cookie, "X-Session-Proof": proof})
-        self.assertEqual(connection.getresponse().status, 200)
-        connection.close()
-        return proof, cookie
 
     def assert_in_no_file(self, vault, keys):
         searched = 0

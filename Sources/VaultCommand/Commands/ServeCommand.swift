@@ -123,8 +123,7 @@ struct ServeCommand: AsyncParsableCommand {
         configuration.controlFolder = folder
         configuration.afterPeak = { MemoryTrimming.giveBack() }
         configuration.locking = LockHooks(
-            begin: { FreedMemory.overwrite() },
-            end: { try? await BlockingQueue("mediavault.memory").run { FreedMemory.wipe() } })
+            begin: { FreedMemory.overwrite() }, end: { MemoryTrimming.giveBack() })
         let (service, isSecure) = (configuration, configuration.tls != nil)
         let isOpen = Locked(false)
         let serve = { @Sendable (vault: Vault, isMeantToRead: Bool) in

@@ -69,22 +69,10 @@ enum MemoryTrimming {
 
 /// Memory that was freed, and still has what was in it.
 enum FreedMemory {
-    /// The most free memory of each thread that is overwritten.
-    private static let most = 64 << 20
-
     /// Has everything overwritten that is freed from now on; it costs too much time while media plays.
     static func overwrite() {
         #if canImport(Glibc)
         _ = cprocess_overwrite_freed_memory()
-        #endif
-    }
-
-    /// Overwrites what was freed before. Blocks for some tenths of a second.
-    ///
-    /// A few small pieces that each thread keeps for itself are out of reach: they are overwritten when it uses them.
-    static func wipe() {
-        #if canImport(Glibc)
-        cprocess_wipe_free_memory(most)
         #endif
     }
 }
