@@ -309,7 +309,7 @@ struct WireForm: Sendable, CustomTestStringConvertible {
             ModeRequest.self, "ModeOrder", #"{\#(reference),"mode":"default",\#(url)}"#,
             minimal: #"{"mode":"offline"}"#),
         WireForm(
-            RemovalRequest.self, "RemovalOrder", #"{\#(reference),"links":true,\#(url)}"#, minimal: #"{\#(url)}"#),
+            RemovalRequest.self, "RemovalOrder", #"{\#(reference),"links":true,\#(url)}"#, minimal: "{}"),
         WireForm(
             NameRequest.self, "NameOrder", #"{\#(reference),"name":"b",\#(url)}"#, minimal: #"{"name":"b"}"#),
         WireForm(CoverDetails.self, "CoverDetails", #"{"image":"/9j/"}"#),
