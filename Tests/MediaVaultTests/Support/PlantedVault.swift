@@ -169,7 +169,7 @@ final class PlantedVault: Sendable {
     }
 
     /// Runs a change while the tables accept NULL, which a single flipped bit of a row can produce.
-    private static func takingNulls(_ isWanted: Bool, _ db: Database, _ body: () throws -> Bool) throws -> Bool {
+    static func takingNulls(_ isWanted: Bool, _ db: Database, _ body: () throws -> Bool) throws -> Bool {
         guard isWanted else { return try body() }
         let tables = try Row.fetchAll(db, sql: "SELECT name, sql FROM sqlite_master WHERE type = 'table'")
         func write(_ change: (String) -> String) throws {

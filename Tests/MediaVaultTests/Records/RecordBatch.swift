@@ -1,0 +1,128 @@
+import Testing
+import VaultModel
+
+@testable import MediaVault
+@testable import VaultStorage
+
+/// Cells with one act, of which none damages what another does: they are tried in one copy of a vault.
+struct RecordBatch: Sendable {
+    /// What was wrong.
+    struct Complaint: Sendable, CustomStringConvertible {
+        let cells: [RecordCell]
+        let text: String
+        /// What it is about.
+        let item: RecordContents.Item?
+
+        var description: String {
+            let cells = cells.map { "\($0)" }.joined(separator: " + ")
+            return "\(cells): \(text)\(item.map { ", \($0)" } ?? "")"
+        }
+    }
+
+    let act: RecordAct
+    private(set) var cells: [RecordCell]
+    private var parts: Set<String>
+
+    private init(_ cell: RecordCell) { (act, cells, parts) = (cell.act, [cell], cell.parts ?? []) }
+
+    /// Puts cells together, in their order.
+    static func make(of cells: some Sequence<RecordCell>) -> [RecordBatch] {
+        var (done, growing): ([RecordBatch], [String: [RecordBatch]]) = ([], [:])
+        for cell in cells {
+            guard let parts = cell.parts else {
+                done.append(RecordBatch(cell))
+                continue
+            }
+            var batches = growing.removeValue(forKey: cell.act.name) ?? []
+            if let place = batches.firstIndex(where: { $0.parts.isDisjoint(with: parts) }) {
+                batches[place].cells.append(cell)
+                batches[place].parts.formUnion(parts)
+            } else {
+                batches.append(RecordBatch(cell))
+            }
+            growing[cell.act.name] = batches
+        }
+        return done + growing.sorted { $0.key < $1.key }.flatMap(\.value)
+    }
+
+    /// Damages a copy of a vault, does what is to be done, and compares. If something is wrong, each cell is tried again
+    /// by itself, to find the one.
+    ///
+    /// - Returns: the number of cells that are possible, and what was wrong.
+    func run(on template: RecordVault) async throws -> (count: Int, complaints: [Complaint]) {
+        let copy = try template.copy()
+        let possible = try cells.filter { try $0.inflict(on: copy) }
+        guard !possible.isEmpty else { return (0, []) }
+        let complaints = try await compare(copy, possible)
+        guard !complaints.isEmpty, cells.count > 1 else { return (possible.count, complaints) }
+        var alone: [Complaint] = []
+        for cell in possible { alone += try await RecordBatch(cell).run(on: template).complaints }
+        return (possible.count, alone.isEmpty ? complaints : alone)
+    }
+
+    private func compare(_ copy: RecordVault, _ cells: [RecordCell]) async throws -> [Complaint] {
+        let before = try copy.contents()
+        let good = before.index.opened.merging(before.backup.opened) { first, _ in first }
+        var complaints: [Complaint] = []
+        func complain(_ text: String, _ item: RecordContents.Item? = nil) {
+            complaints.append(Complaint(cells: cells, text: text, item: item))
+        }
+        // Where both open, that of the index is the newer one; a rebuild may take either.
+        func isGood(_ item: RecordContents.Item, in contents: RecordContents) -> Bool {
+            guard let value = contents.opened[item] else { return false }
+            return value == good[item] || (act.isRebuild && value == before.backup.opened[item])
+        }
+        func compare(_ text: String, _ isThere: (RecordContents.Item) -> Bool) {
+            for item in good.keys where !act.removes(item, copy) && !isThere(item) { complain(text, item) }
+        }
+
+        let refusal = try await act.perform(on: copy)
+        let after = try copy.contents()
+        compare("lost at once\(refusal.map { " (refused: \($0.code))" } ?? "")") {
+            isGood($0, in: after.index) || isGood($0, in: after.backup)
+        }
+        // What opens in the index needs no repair.
+        let isDone =
+            after.index.unopened.isEmpty
+            && good.keys.allSatisfy { act.removes($0, copy) || isGood($0, in: after.index) }
+        guard !isDone else { return complaints }
+        try await settle(copy, after.index, complain)
+        let end = try copy.contents()
+        compare("lost in the end") { isGood($0, in: end.index) }
+        for (table, count) in end.index.unopened { complain("\(count) of \(table) not open in the end") }
+        return complaints
+    }
+
+    /// Verifies and repairs the vault as a person would who is told what is wrong.
+    private func settle(
+        _ copy: RecordVault, _ contents: RecordContents, _ complain: (String, RecordContents.Item?) -> Void
+    ) async throws {
+        var contents = contents
+        var vault: Vault
+        do {
+            vault = try await copy.open()
+        } catch let error as VaultError {
+            do {
+                // By force, because an index that is not this keyring's is not rebuilt otherwise.
+                _ = try await Vault.rebuildIndex(copy.place, unlock: copy.unlock, evenIfSound: true)
+                contents = try copy.contents().index
+                vault = try await copy.open()
+            } catch let failure as VaultError {
+                return complain("does not open (\(error.code)), nor is rebuilt (\(failure.code))", nil)
+            }
+        }
+        do {
+            if !contents.unopened.isEmpty {
+                let report = try await VaultFixture.report(of: vault.verify())
+                if report.isSound {
+                    complain("called sound with \(contents.unopened.sorted { $0.key < $1.key })", nil)
+                }
+            }
+            let report = try await VaultFixture.report(of: vault.verify(VerifyOptions(repairs: true)))
+            if !report.isSound { complain("not sound after a repair: \(report.damage)", nil) }
+        } catch let error as VaultError {
+            complain("verify ended with \(error.code): \(error.message)", nil)
+        }
+        await vault.close()
+    }
+}

@@ -1,0 +1,70 @@
+import Testing
+import VaultModel
+
+@testable import MediaVault
+@testable import VaultStorage
+
+/// One cell of the matrix: a damage to a value, where, and what is done then.
+struct RecordCell: Sendable, CustomStringConvertible {
+    enum Place: String, CaseIterable, Sendable {
+        case index, backup
+        /// A row of the index is damaged, and another row of the same kind in the backup.
+        case both
+    }
+
+    let kind: RecordKind
+    let column: RecordKind.Column?
+    let damage: RecordDamage
+    let row: Int
+    let place: Place
+    let act: RecordAct
+
+    var description: String {
+        let name = [kind.name, column?.name].compactMap(\.self).joined(separator: ".")
+        return "\(name) \(row) \(damage) in \(place), \(act.name)"
+    }
+
+    /// Returns all cells, also those that no database accepts.
+    static func all(of template: RecordVault) throws -> [RecordCell] {
+        try RecordKind.all.flatMap { kind -> [RecordCell] in
+            let count = try template.rowCount(of: kind)
+            let columns = kind.columns.map(Optional.some)
+            let damages = RecordDamage.allCases.flatMap { damage in
+                (damage.isOfRow ? [nil] : columns).map { (damage, $0) }
+            }
+            return damages.flatMap { damage, column in
+                Place.allCases.flatMap { place in
+                    (0..<max(0, place == .both ? count - 1 : count)).flatMap { row in
+                        RecordAct.all.map {
+                            RecordCell(kind: kind, column: column, damage: damage, row: row, place: place, act: $0)
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Damages a copy of a vault.
+    ///
+    /// - Returns: whether the files can be damaged like this.
+    func inflict(on copy: RecordVault) throws -> Bool {
+        if place != .backup {
+            guard try copy.inflict(damage, on: row, column, of: kind, in: "index.sqlite") else { return false }
+        }
+        guard place != .index else { return true }
+        let row = place == .both ? row + 1 : row
+        return try copy.inflict(damage, on: row, column, of: kind, in: "catalog.backup")
+    }
+
+    /// What is damaged, so that cells without a common part can be tried in one copy; nil if the whole vault depends on
+    /// it.
+    var parts: Set<String>? {
+        switch kind.name {
+        case "vault", "generation": nil
+        // The rows of one title, or of one pack, open together or not at all.
+        case "resource", "resourceKey", "representation":
+            place == .both ? ["resource \(row)", "resource \(row + 1)"] : ["resource \(row)"]
+        default: [kind.name]
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import Foundation
+import SeededRandom
+import Testing
+import VaultModel
+
+@testable import MediaVault
+@testable import VaultStorage
+
+/// Every kind of row, every column, every damage, in the index and in its backup, before every act.
+///
+/// By day a sample of the cells, by night all of them: `MEDIAVAULT_MATRIX` is their number, or `all`. A sample is repeated
+/// with its seed in `MEDIAVAULT_MATRIX_SEED`, and cells with a part of their name in `MEDIAVAULT_MATRIX_ONLY`.
+@Suite("Whatever was good in the index or in its backup outlives every act", .timeLimit(.minutes(120)))
+struct RecordMatrixTests {
+    /// What no promise covers: a value that no one can tell from a right one.
+    private struct Unpromised {
+        let name: String
+        let reason: String
+        let covers: @Sendable (RecordBatch.Complaint) -> Bool
+
+        static let all: [Unpromised] = [
+            Unpromised(
+                name: "vault.keyringRevision",
+                reason: "a revision that is too high says that the keyring is an older one, which is refused by design"
+            ) { $0.cells.contains { $0.column?.name == "keyringRevision" } && $0.text.contains("olderKeyring") }
+        ]
+    }
+
+    @Test("Every kind has rows, and every column of it is damaged")
+    func kinds() async throws {
+        let template = try await RecordVault.make()
+        for kind in RecordKind.all {
+            #expect(try template.rowCount(of: kind) > 0, "no row of \(kind.name) was written")
+            #expect(!kind.columns.isEmpty)
+        }
+        for table in SealedTable.all { #expect(RecordKind.all.contains { $0.name == table.name }) }
+    }
+
+    @Test("No damage to a row costs what opened before, and nothing is called sound that is not")
+    func matrix() async throws {
+        let environment = ProcessInfo.processInfo.environment
+        let isAll = environment["MEDIAVAULT_MATRIX"] == "all"
+        let wanted = environment["MEDIAVAULT_MATRIX"].flatMap { Int($0) } ?? 2000
+        let only = environment["MEDIAVAULT_MATRIX_ONLY"]
+        let seed = environment["MEDIAVAULT_MATRIX_SEED"].flatMap { UInt64($0) } ?? .random(in: 0 ... .max)
+        var random = SeededGenerator(seed: seed)
+        let template = try await RecordVault.make()
+        let cells = try RecordCell.all(of: template).filter { only.map("\($0)".contains) ?? true }
+            .shuffled(using: &random)
+        let begin = clock()
+        // Some cells are impossible: of a sample there are a few more than it needs.
+        let batches = RecordBatch.make(of: cells.prefix(isAll ? cells.count : wanted * 3 / 2)).shuffled(using: &random)
+        let (count, complaints) = try await Self.run(batches, on: template, wanted: isAll ? cells.count : wanted)
+        let seconds = Double(clock() - begin) / Double(CLOCKS_PER_SEC)
+        print("RecordMatrixTests.matrix: seed \(seed), \(count) cells, \(Int(seconds)) s of processor time")
+        if only == nil { #expect(count >= (isAll ? 20_000 : wanted), "enough cells are possible") }
+
+        let unpromised = Unpromised.all.filter { known in complaints.contains { known.covers($0) } }
+        for known in unpromised {
+            print("RecordMatrixTests.matrix: not promised: \(known.name), because \(known.reason)")
+        }
+        if isAll, only == nil { #expect(unpromised.count == Unpromised.all.count, "each is still needed") }
+        let broken = complaints.filter { complaint in !Unpromised.all.contains { $0.covers(complaint) } }
+        for complaint in broken.prefix(5000) { print("RecordMatrixTests.matrix: \(complaint)") }
+        #expect(broken.count == 0, "seed \(seed): what was good was lost, or called sound")
+    }
+
+    /// Runs batches, a few at a time, until so many cells were possible.
+    private static func run(
+        _ batches: [RecordBatch], on template: RecordVault, wanted: Int
+    ) async throws -> (count: Int, complaints: [RecordBatch.Complaint]) {
+        var (count, complaints): (Int, [RecordBatch.Complaint]) = (0, [])
+        try await withThrowingTaskGroup(of: (count: Int, complaints: [RecordBatch.Complaint]).self) { group in
+            var waiting = batches[...]
+            func add() {
+                guard count < wanted, let batch = waiting.popFirst() else { return }
+                // On a thread of the pool, so that calls that block do not change it.
+                group.addTask(executorPreference: BlockingPool.shared) { try await batch.run(on: template) }
+            }
+            for _ in 0..<4 { add() }
+            while let result = try await group.next() {
+                count += result.count
+                complaints += result.complaints
+                add()
+            }
+        }
+        return (count, complaints)
+    }
+}
