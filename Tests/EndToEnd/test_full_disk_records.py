@@ -59,8 +59,7 @@ class FullDiskRecords(VaultCase):
                 self.place.stop()
             self.place.start(served)
             self.check(act, before, where)
-            self.finish(act, before, where)
-            self.place.admit_again()
+            self.place.admit_again(self.finish(act, before, where))
         self.place.stop()
         self.assertEqual(self.vault.run("verify").returncode, 0)
         self.figure("acts on records on a full disk", ROUNDS, "0 lost, a copy of the catalog each time")
@@ -82,9 +81,13 @@ class FullDiskRecords(VaultCase):
         self.assertEqual(eventually(wrong, lambda told: not told), [], where)
 
     def finish(self, act, before, where):
-        """Runs the act to its end, and checks the vault."""
+        """Runs the act to its end, and checks the vault; returns all records."""
         done = eventually(lambda: self.vault.run(*act.line), lambda done: done.returncode in act.codes)
         self.assertIn(done.returncode, act.codes, f"{where}: {done.stderr.decode()}")
         found, differing, records = self.place.differing(before, act)
         self.assertEqual((found, differing), ([], []), where)
         self.assertTrue(act.done(records), f"{where}: the act is not done, but said {done.stdout + done.stderr}")
+        if act.former:
+            self.place.stop()
+            self.assertEqual(self.place.remaining(act.former), set(), f"{where}: what it destroys is still there")
+        return records

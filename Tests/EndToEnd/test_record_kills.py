@@ -76,7 +76,7 @@ class RecordKills(VaultCase):
         self.assertEqual(eventually(wrong, lambda told: not told), [], where)
 
     def finish(self, act, before, where):
-        """Runs the act again, to its end, and checks the vault."""
+        """Runs the act again, to its end, and checks the vault; returns all records."""
         started = time.monotonic()
         done = eventually(lambda: self.vault.run(*act.line), lambda done: done.returncode in act.codes)
         self.assertIn(done.returncode, act.codes, f"{where}: {done.stderr.decode()}")
@@ -84,6 +84,10 @@ class RecordKills(VaultCase):
         found, differing, records = self.place.differing(before, act)
         self.assertEqual((found, differing), ([], []), where)
         self.assertTrue(act.done(records), f"{where}: the act is not done, but said {done.stdout + done.stderr}")
+        if act.former:
+            self.place.stop()
+            self.assertEqual(self.place.remaining(act.former), set(), f"{where}: what it destroys is still there")
+        return records
 
     def test_killed(self):
         """After a kill in the middle of any act on records the vault opens by itself, and has every record and title
@@ -100,9 +104,8 @@ class RecordKills(VaultCase):
                 was_running, has_written = self.strike(act, attempt)
                 self.restart(served)
                 self.check(act, before, where)
-                self.finish(act, before, where)
+                self.place.admit_again(self.finish(act, before, where))
                 kills, written, late = kills + was_running, written + has_written, late + (not was_running)
-                self.place.admit_again()
                 self.place.start(served)
                 if was_running:
                     break

@@ -27,7 +27,7 @@ KINDS = GRANTS | {"title", "part", "cover", "settings", "network", "download", "
 CATALOGS = ("catalog.backup", "catalog.backup.1")
 # Members that change when something is used, and those that count changes.
 _PASSING = {"used", "bytesFetched", "verified", "networkRevision", "networkID", "revision", "id", "tries", "lastRun",
-            "nextRun", "failures", "attempts", "notBefore", "resealRun", "removals"}
+            "nextRun", "failures", "attempts", "notBefore", "reseal", "resealRun", "removals", "shreds"}
 _OF_A_TITLE = ("url", "title", "size", "bytes", "complete", "sha256", "cover", "class")
 
 
@@ -136,7 +136,8 @@ def listed(vault):
     names = {resource.id.hex(): resource.metadata.get("name") for resource in contents.resources}
     titles = {("title", item["titleID"]) if item["titleID"] else ("part", item["url"]): json.dumps(
         [names[item["id"]], *(item[name] for name in _OF_A_TITLE)]) for item in resources}
-    records = {("settings", ""): _lasting(contents.settings or {}), ("network", ""): _lasting(contents.network or {})}
+    network = contents.network if contents.settings else {}  # the reader looks for none without settings
+    records = {("settings", ""): _lasting(contents.settings or {}), ("network", ""): _lasting(network)}
     records |= {("viewer", id.hex()): _lasting(record) for id, record in contents.viewers.items()}
     records |= {(record["kind"], id.hex()): _lasting(record) for id, record in contents.grants.items()
                 if record["era"] == era}  # one of another era is void

@@ -13,9 +13,9 @@ DAMAGES = (("viewer", "record"), ("share", "record"), ("position", "record"), ("
 class Act:
     """An act on a vault. `prepare` lets there be something to do; `line` is the command; `is_target` says which
     records it may change; `done` says, from all records, whether it did what it should. It may exit with `codes` if it
-    has been done before."""
+    has been done before. Once it is done, none of the sealed values in `former` is in a file of the vault."""
 
-    codes = (0,)
+    codes, former = (0,), ()
     before = None  # what there was before `prepare` damaged it; None if it damages nothing
 
     def __init__(self, place):
@@ -44,6 +44,7 @@ class Rewrap(Act):
 
 class Retire(Rewrap):
     def prepare(self):
+        self.former = self.place.sealed("resourceKey", "wrapped") + self.place.sealed("viewer", "record")
         super().prepare()
         self.vault.result("keys", "rewrap")
         self.line = ("keys", "retire", str(self.generations("active")[0]))
@@ -95,6 +96,10 @@ class Remove(Act):
 class Shred(Remove):
     word = "shred"
 
+    def prepare(self):
+        super().prepare()
+        self.former = self.place.sealed("resourceKey", "wrapped", resource=self.place.resource(self.title))
+
 
 class Repair(Act):
     """Repairs damage to one record, and to one block of a small title."""
@@ -145,6 +150,7 @@ class UnsetCredential(SetCredential):
     def prepare(self):
         super().prepare()
         self.vault.result(*self.line)
+        self.former = self.place.sealed("network", "record")
         self.line = ("config", "unset", "header-for", full_vault.HOST)
 
     def done(self, found):
@@ -156,6 +162,7 @@ class TakePIN(Act):
         path = full_vault.secret_file(self.vault, "other", "9753124")
         self.vault.result("viewers", "pin", "Berta", "--pin-file", path)
         self.viewer = self.place.viewer("Berta")
+        self.former = self.place.sealed("viewer", "record", id=bytes.fromhex(self.viewer))
         self.line = ("viewers", "pin", "Berta", "--none")
 
     def is_target(self, kind, name):
