@@ -87,6 +87,7 @@ class FullDiskRecords(VaultCase):
         found, differing, records = self.place.differing(before, act)
         self.assertEqual((found, differing), ([], []), where)
         self.assertTrue(act.done(records), f"{where}: the act is not done, but said {done.stdout + done.stderr}")
+        self.assertEqual(eventually(self.place.unfinished, lambda left: not left), {}, where)
         if act.former:
             self.place.stop()
             self.assertEqual(self.place.remaining(act.former), set(), f"{where}: what it destroys is still there")

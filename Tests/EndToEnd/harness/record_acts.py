@@ -1,6 +1,5 @@
 """The acts that write, move, or destroy records: how each is prepared, what it may change, and when it is done."""
 
-import json
 import os
 
 from . import full_vault, written_index
@@ -31,8 +30,7 @@ class Act:
         return True
 
     def generations(self, state):
-        told = json.loads(self.vault.result("keys", "list", "--json"))["generations"]
-        return [item["number"] for item in told if item["state"] == state]
+        return [item["number"] for item in self.place.generations() if item["state"] == state]
 
 
 class Rewrap(Act):
@@ -40,6 +38,10 @@ class Rewrap(Act):
 
     def prepare(self):
         self.vault.result("keys", "rotate")
+
+    def done(self, found):
+        return not any(item["resources"] or item["records"] for item in self.place.generations()
+                       if item["state"] == "active")
 
 
 class Retire(Rewrap):
@@ -62,6 +64,13 @@ class Renew(Act):
 
 class Locator(Act):
     line = ("keys", "rotate", "--locator")
+
+    def prepare(self):
+        _, self.title = self.place.small()
+        self.resource = self.place.resource(self.title)
+
+    def done(self, found):
+        return self.place.resource(self.title) != self.resource
 
 
 class RevokeRoot(Act):

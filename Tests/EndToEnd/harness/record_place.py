@@ -84,6 +84,18 @@ class Place:
             self.start(True)
             full_vault.admit(self.vault, self.origin.url("small-1.mp4"))
 
+    def generations(self):
+        """Returns the generations of keys, and what needs each."""
+        return self._keys()["generations"]
+
+    def unfinished(self):
+        """Returns what key operations have still to do."""
+        return {name: what for name, what in self._keys().items()
+                if name in ("act", "locatorChanging", "reseal", "shreds") and what}
+
+    def _keys(self):
+        return json.loads(self.vault.result("keys", "list", "--json"))
+
     def resource(self, title):
         """Returns the id of the resource of a title."""
         _, _, resources = full_vault.faults(self.vault)
