@@ -36,7 +36,10 @@ extension Viewers {
         let name = Viewer.comparable(String(name.unicodeScalars.prefix(AccessGrant.maxNameLength)))
         let address = address.count == 4 ? address : address.count < 8 ? [] : Array(address.prefix(8))
         let place: @Sendable (Viewer?) -> SignInPlace = { $0.flatMap(device).map { .device($0) } ?? .address(address) }
-        return try await signIns.run(from: place(viewer(named: name))) { [self] in
+        let known = viewer(named: name)
+        // The devices of a viewer wait together, because one who has the PIN can get any number of them.
+        let line = known.flatMap { viewer in device(viewer).map { _ in SignInLine.viewer(viewer.id) } }
+        return try await signIns.run(from: line ?? .address(address)) { [self] in
             try await pool.run { [self] in
                 let viewer = viewer(named: name)
                 let place = place(viewer)

@@ -191,8 +191,8 @@ struct SignInTests {
             }
             return await group.reduce(into: []) { $0.append($1) }
         }
-        #expect(codes.count { $0 == .busy } == 40 - 1 - Turns<Int>.maxOfPlace)
-        #expect(codes.count { $0 == .wrongKey } == 1 + Turns<Int>.maxOfPlace)
+        #expect(codes.count { $0 == .busy } == 40 - 1 - Turns<Int>.maxOfLine)
+        #expect(codes.count { $0 == .wrongKey } == 1 + Turns<Int>.maxOfLine)
         await vault.close()
     }
 
@@ -215,7 +215,7 @@ struct SignInTests {
     )
     func bounds() {
         var turns = Turns<Int>()
-        let (most, count) = (Turns<Int>.maxOfPlace, Turns<Int>.maxCount)
+        let (most, count) = (Turns<Int>.maxOfLine, Turns<Int>.maxCount)
         let own = (0...most).map { turns.add($0, from: .address([0])) }
         #expect(own == Array(repeating: nil, count: most) + [most])
         let others = (most..<count).map { turns.add($0, from: .address([1, UInt8($0 / most)])) }
@@ -235,10 +235,65 @@ struct SignInTests {
         let refused = turns.add(-1, from: .address([2]))
         #expect(refused == -1 && turns.count == Turns<Int>.maxCount)
         // One of them makes way for a device on which the viewer has signed in before.
-        let device = DeviceID(bytes: Array(repeating: 7, count: 16)).map { SignInPlace.device($0) }
-        let displaced = turns.add(-2, from: device)
+        let displaced = turns.add(-2, from: Self.viewer(1))
         let next = [turns.next(), turns.next()]
         #expect(displaced != nil && displaced != -2 && next.first == -2 && next.last != displaced)
+    }
+
+    private static func viewer(_ number: UInt8) -> SignInLine? {
+        ViewerID(bytes: Array(repeating: number, count: ViewerKind.byteCount)).map { .viewer($0) }
+    }
+
+    @Test("Viewers on devices that they know take turns with each other, and alternate with the addresses")
+    func alternating() {
+        var turns = Turns<String>()
+        for name in ["v1", "v2", "v3"] { _ = turns.add(name, from: Self.viewer(1)) }
+        for name in ["a1", "a2"] { _ = turns.add(name, from: .address([1])) }
+        _ = turns.add("w1", from: Self.viewer(2))
+        _ = turns.add("b1", from: .address([2]))
+        var taken = [turns.next()]
+        // One who asks again as soon as they are answered gets no other turn for it.
+        _ = turns.add("v4", from: Self.viewer(1))
+        for _ in 0..<3 { taken.append(turns.next()) }
+        _ = turns.add("owner", from: nil)
+        for _ in 0..<6 { taken.append(turns.next()) }
+        #expect(taken == ["v1", "a1", "w1", "b1", "owner", "v2", "a2", "v3", "v4", nil])
+    }
+
+    @Test("If viewers on devices that they know fill the queue, their last ones make way for an address and a viewer")
+    func full() {
+        var turns = Turns<Int>()
+        let most = Turns<Int>.maxOfLine
+        for number in 0..<Turns<Int>.maxCount { _ = turns.add(number, from: Self.viewer(UInt8(number / most))) }
+        let ninth = turns.add(-1, from: Self.viewer(0))
+        let displaced = [turns.add(-2, from: .address([1])), turns.add(-3, from: Self.viewer(100))]
+        #expect(ninth == -1 && turns.count == Turns<Int>.maxCount)
+        #expect(displaced.allSatisfy { ($0 ?? 0) % most == most - 1 }, "\(displaced)")
+        let next = [turns.next(), turns.next()]
+        #expect(next == [0, -2])
+    }
+
+    @Test("All devices of a viewer wait in one line, however many they have got")
+    func devices() async throws {
+        let vault = try await open()
+        let (viewers, pin) = (vault.viewers, try PIN("0000"))
+        try await viewers.add("Anna", pin: PIN("2468"))
+        let devices = try (1...40).map { try #require(DeviceID(bytes: Array(repeating: $0, count: 16))) }
+        let codes = await withTaskGroup(of: VaultError.Code?.self) { group in
+            for device in devices {
+                group.addTask {
+                    do {
+                        _ = try await viewers.signIn(name: "Anna", pin: pin, from: [192, 0, 2, 1]) { _ in device }
+                        return nil
+                    } catch {
+                        return (error as? VaultError)?.code
+                    }
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(codes.count { $0 == .busy } == 40 - 1 - Turns<Int>.maxOfLine)
+        await vault.close()
     }
 
     @Test("The owner sets a PIN before strangers who wait to sign in")
