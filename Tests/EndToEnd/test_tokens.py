@@ -145,7 +145,8 @@ class Tokens(VaultCase):
     def test_links_to_removed_titles(self):
         """remove and shred list the named links to a title before, and revoke them with --links, through the service
         and without it"""
-        urls = [self.origin.add(f"linked-{number}.mp4", size=50_000, seed=number) for number in range(3)]
+        origin = self.new_scripted_origin()
+        urls = [origin.add(f"linked-{number}.mp4", size=50_000, seed=number) for number in range(3)]
         for has_service in (True, False):
             vault = self.served_vault() if has_service else self.new_vault()
             options = KEYLESS if has_service else {}
@@ -169,7 +170,7 @@ class Tokens(VaultCase):
                 self.assertIn(name, done.stderr)
             self.assertEqual(left(), ["other"])
             done = vault.run("remove", "--links", urls[2], **options)
-            self.assertEqual((done.returncode, b"is revoked" in done.stderr), (0, True), done.stderr)
+            self.assertEqual((done.returncode, b"is revoked once" in done.stderr), (0, True), done.stderr)
             self.assertEqual(left(), [])
             vault.stop()
 
