@@ -17,8 +17,13 @@ final class LinkNotice: Sendable {
     private let areTaken: Bool
     /// Nil until they are asked for.
     private let known = Locked<[NamedLinkDocument]?>(nil)
-    /// The ids of the links that were told of, for titles that are held and for others.
-    private let told = Locked<[Bool: Set<String>]>([:])
+    /// The ids of the links that were told of, by what was said.
+    private let told = Locked<[Matter: Set<String>]>([:])
+
+    private struct Matter: Hashable {
+        let isHeld: Bool
+        let mayLead: Bool
+    }
 
     init(areTaken: Bool) { self.areTaken = areTaken }
 
@@ -40,9 +45,14 @@ final class LinkNotice: Sendable {
     ) -> [String] {
         let shown = Terminal.printable(id.map { "\($0)" } ?? url)
         return links.compactMap { link in
-            guard link.lead(to: id, at: url),
-                told.withLock({ $0[isHeld, default: []].insert(link.id).inserted })
-            else { return nil }
+            let mayLead = link.mayLead(to: id, at: url)
+            guard mayLead || link.lead(to: id, at: url) else { return nil }
+            let matter = Matter(isHeld: isHeld, mayLead: mayLead)
+            guard told.withLock({ $0[matter, default: []].insert(link.id).inserted }) else { return nil }
+            guard !mayLead else {
+                return "the named link \(Terminal.printable(link.name)) may lead to \(shown), because not all of its "
+                    + "\(Count.of(link.count, "title")) are known; it stays"
+            }
             let name = "the named link \(Terminal.printable(link.name)) to \(shown)"
             let others = link.count > 1 ? " and \(Count.of(link.count - 1, "other link")) with it" : ""
             guard isHeld else { return "\(name) stays, and names its URL, which the vault does not have" }

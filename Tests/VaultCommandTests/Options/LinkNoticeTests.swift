@@ -30,6 +30,19 @@ struct LinkNoticeTests {
         #expect(notice.sentences(of: links, to: second, at: "http://a.example/c", isHeld: true).isEmpty)
     }
 
+    @Test("Links of an earlier version, which has noted their first URL alone, may be said to lead to other titles")
+    func earlier() throws {
+        let links = [
+            try Self.link("l1", count: 3, titles: []), try Self.link("l2", count: 1, titles: []),
+            try Self.link("l3", count: 1, titles: ["k3v7q2mb"]),
+        ]
+        let notice = LinkNotice(areTaken: true)
+        let told = notice.sentences(of: links, to: TitleID("k3v7q2ma"), at: "http://a.example/c", isHeld: true)
+        #expect(told.count == 1 && told.first?.contains("name of l1 may lead to") ?? false, "\(told)")
+        let first = notice.sentences(of: links, to: TitleID("k3v7q2ma"), at: Self.url, isHeld: true)
+        #expect(first.count == 3 && first.allSatisfy { $0.contains("revoked once") }, "\(first)")
+    }
+
     @Test("A link to a title that the vault does not have is told of, and stays also with --links")
     func notHeld() throws {
         let notice = LinkNotice(areTaken: true)
