@@ -46,8 +46,12 @@ struct cprocess_block {
 
 struct cprocess_filling {
     sem_t ready, go;
-    size_t most;
+    /// The bytes that all threads together may still fill, and those that they have filled. They change atomically.
+    long left, filled;
 };
+
+/// How many blocks a thread takes from what all of them may fill at a time: a page of memory.
+enum { cprocess_taken_blocks = 128 };
 
 /// Fills the free memory of the calling thread's arena with blocks, and frees them.
 static inline void *cprocess_fill_free_memory(void *argument) {
@@ -57,13 +61,21 @@ static inline void *cprocess_fill_free_memory(void *argument) {
     if (last != NULL) last->next = NULL;
     sem_post(&filling->ready);
     while (sem_wait(&filling->go) != 0) {}
-    for (size_t count = 0; count < filling->most; count += 1) {
-        struct cprocess_block *block = (struct cprocess_block *)malloc(sizeof(struct cprocess_block));
-        if (block == NULL) break;
-        memset(block, 0, sizeof(struct cprocess_block));
-        block->next = last;
-        last = block;
+    long taken = cprocess_taken_blocks * 32, filled = 0;
+    // The smallest pieces come first; malloc_trim has emptied the pages in the largest ones.
+    while (__atomic_sub_fetch(&filling->left, taken, __ATOMIC_RELAXED) >= 0) {
+        int count = 0;
+        for (; count < cprocess_taken_blocks; count += 1) {
+            struct cprocess_block *block = (struct cprocess_block *)malloc(sizeof(struct cprocess_block));
+            if (block == NULL) break;
+            memset(block, 0, sizeof(struct cprocess_block));
+            block->next = last;
+            last = block;
+        }
+        filled += count * 32;
+        if (count < cprocess_taken_blocks) break;
     }
+    __atomic_add_fetch(&filling->filled, filled, __ATOMIC_RELAXED);
     while (last != NULL) {
         struct cprocess_block *next = last->next;
         free(last);
@@ -72,10 +84,11 @@ static inline void *cprocess_fill_free_memory(void *argument) {
     return NULL;
 }
 
-/// Overwrites up to `most` bytes of free memory in each arena of the allocator, with one thread in each.
+/// Overwrites up to `most` bytes of free memory in all arenas of the allocator together, with one thread in each.
+/// Returns how many bytes that were; meanwhile it needs no more than these.
 ///
 /// glibc gives a new thread an arena that no thread has, or else, with a limit on their number, the next of all in turn.
-static inline void cprocess_wipe_free_memory(size_t most) {
+static inline size_t cprocess_wipe_free_memory(size_t most) {
     enum { most_threads = 128 };
     pthread_t threads[most_threads];
     pthread_attr_t attributes;
@@ -88,9 +101,10 @@ static inline void cprocess_wipe_free_memory(size_t most) {
 #if __GLIBC_PREREQ(2, 33)
     unused = mallinfo2().fordblks;
 #endif
-    filling.most = (unused < most ? unused : most) / 32;
-    if (sem_init(&filling.ready, 0, 0) != 0 || sem_init(&filling.go, 0, 0) != 0) return;
-    if (pthread_attr_init(&attributes) != 0) return;
+    filling.left = (long)(unused < most ? unused : most);
+    filling.filled = 0;
+    if (sem_init(&filling.ready, 0, 0) != 0 || sem_init(&filling.go, 0, 0) != 0) return 0;
+    if (pthread_attr_init(&attributes) != 0) return 0;
     pthread_attr_setstacksize(&attributes, 64 << 10);
     int begun = 0;
     while (begun < wanted && begun < most_threads &&
@@ -104,6 +118,7 @@ static inline void cprocess_wipe_free_memory(size_t most) {
     for (int number = 0; number < begun; number += 1) pthread_join(threads[number], NULL);
     pthread_attr_destroy(&attributes);
     malloc_trim(0);
+    return (size_t)filling.filled;
 }
 #endif
 

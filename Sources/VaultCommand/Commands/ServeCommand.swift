@@ -124,7 +124,7 @@ struct ServeCommand: AsyncParsableCommand {
         configuration.afterPeak = { MemoryTrimming.giveBack() }
         configuration.locking = LockHooks(
             begin: { FreedMemory.overwrite() },
-            end: { try? await BlockingQueue("mediavault.memory").run { FreedMemory.wipe() } })
+            end: { try? await BlockingQueue("mediavault.memory").run { _ = FreedMemory.wipe() } })
         let (service, isSecure) = (configuration, configuration.tls != nil)
         let isOpen = Locked(false)
         let serve = { @Sendable (vault: Vault, isMeantToRead: Bool) in

@@ -69,7 +69,7 @@ enum MemoryTrimming {
 
 /// Memory that was freed, and still has what was in it.
 enum FreedMemory {
-    /// The most free memory of each thread that is overwritten.
+    /// The most free memory that is overwritten, of all threads together: so much is in use meanwhile.
     private static let most = 64 << 20
 
     /// Has everything overwritten that is freed from now on; it costs too much time while media plays.
@@ -82,9 +82,15 @@ enum FreedMemory {
     /// Overwrites what was freed before. Blocks for some tenths of a second.
     ///
     /// A few small pieces that each thread keeps for itself are out of reach: they are overwritten when it uses them.
-    static func wipe() {
+    ///
+    /// - Parameter most: the most bytes.
+    /// - Returns: how many bytes that were.
+    @discardableResult
+    static func wipe(atMost most: Int = most) -> Int {
         #if canImport(Glibc)
-        cprocess_wipe_free_memory(most)
+        Int(cprocess_wipe_free_memory(most))
+        #else
+        0
         #endif
     }
 }
