@@ -145,6 +145,9 @@ struct UnknownNames {
     /// Returns the wrong tries with a name.
     subscript(name: String) -> SignInTries { tries[name] ?? SignInTries() }
 
+    /// Ends the waits that a clock that was ahead has left.
+    mutating func heal(_ name: String, at now: Int64) { _ = tries[name]?.heal(at: now) }
+
     /// Counts a wrong try from an address.
     mutating func noteWrong(_ name: String, from place: SignInPlace, at now: Int64) {
         if tries[name] == nil {

@@ -41,10 +41,12 @@ extension Viewers {
         let line = known.flatMap { viewer in device(viewer).map { _ in SignInLine.viewer(viewer.id) } }
         return try await signIns.run(from: line ?? .address(address)) { [self] in
             try await pool.run { [self] in
+                let now = store.now()
+                heal(name, at: now)
                 let viewer = viewer(named: name)
                 let place = place(viewer)
                 let tries = viewer?.tries ?? state.withLock { $0.unknownNames[name] }
-                let wait = tries.wait(from: place, at: store.now())
+                let wait = tries.wait(from: place, at: now)
                 guard wait == 0 else { throw Self.mustWait(wait) }
                 let isRight: Bool
                 if let verifier = viewer?.pin {
@@ -80,6 +82,19 @@ extension Viewers {
             .busy, "there were too many wrong tries with this name; try again in \(seconds) seconds")
         error.retryAfter = Int(seconds)
         return error
+    }
+
+    /// Ends the waits that a clock that was ahead has left, before anyone waits for them.
+    private func heal(_ name: String, at now: Int64) {
+        changing.withLock { _ in
+            guard var viewer = viewer(named: name) else {
+                return state.withLock { $0.unknownNames.heal(name, at: now) }
+            }
+            guard viewer.tries.heal(at: now) else { return }
+            let changed = viewer
+            state.withLock { $0.viewers[changed.id] = changed }
+            if store.isOwner { try? store.write(changed) }
+        }
     }
 
     /// Counts a wrong try, and writes it down before it is answered.
