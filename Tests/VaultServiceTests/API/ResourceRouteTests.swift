@@ -68,6 +68,21 @@ struct ResourceRouteTests {
         }
     }
 
+    @Test("A removal by id whose links are neither true nor false is refused, and removes nothing")
+    func strangeLinks() async throws {
+        try await serving { service, origin in
+            try await fetch("film.mp4", 1000, from: origin, into: service.vault)
+            let id = try #require(try await list(service, "").resources.first?.id)
+            let path = "/api/v1/resources/\(id)?links="
+            for odd in ["1", "", "yes", "TRUE"] {
+                #expect(try await service.control("DELETE", path + odd).head.status == 400, "\(odd)")
+            }
+            #expect(try await list(service, "").resources.count == 1)
+            #expect(try await service.control("DELETE", path + "false").head.status == 200)
+            #expect(try await list(service, "").resources.isEmpty)
+        }
+    }
+
     @Test("A resource is read, pinned, named, set and removed by its id in the path")
     func byID() async throws {
         try await serving { service, origin in
