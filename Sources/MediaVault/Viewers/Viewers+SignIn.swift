@@ -22,16 +22,17 @@ extension Viewers {
     /// - Throws: ``VaultError`` with code `wrongKey` if no viewer has this name and PIN; `busy` if the next try must
     ///   wait, with ``VaultError/retryAfter``, or too many are signing in; `storage` if there is not enough memory.
     public func signIn(name: String, pin: PIN, from address: [UInt8] = []) async throws -> ViewerID {
-        try await signIn(name: name, pin: pin, from: address) { _ in nil }
+        try await signIn(name: name, pin: pin, from: address) { _ in nil }.id
     }
 
     /// Does the same for a browser on which the viewer may have signed in before: then it waits for its own wrong tries
     /// alone, whatever others have tried.
     ///
     /// - Parameter device: returns the device on which a viewer has signed in before; nil if that is not proved.
+    /// - Returns: the viewer as they were when the PIN was compared: it may be changed at any moment.
     package func signIn(
         name: String, pin: PIN, from address: [UInt8], knownAs device: @escaping @Sendable (Viewer) -> DeviceID?
-    ) async throws -> ViewerID {
+    ) async throws -> Viewer {
         // By scalars: one character may have any number of them.
         let name = Viewer.comparable(String(name.unicodeScalars.prefix(AccessGrant.maxNameLength)))
         let address = address.count == 4 ? address : address.count < 8 ? [] : Array(address.prefix(8))
@@ -119,7 +120,7 @@ extension Viewers {
     /// Forgets the wrong tries from the place from which a viewer has signed in.
     ///
     /// - Throws: ``wrongNameOrPIN`` if the PIN was changed meanwhile, or the viewer removed.
-    private func noteRight(_ known: Viewer, from place: SignInPlace) throws -> ViewerID {
+    private func noteRight(_ known: Viewer, from place: SignInPlace) throws -> Viewer {
         try changing.withLock { _ in
             guard var viewer = viewer(known.id), viewer.pin == known.pin else { throw Self.wrongNameOrPIN }
             let before = viewer.tries
@@ -130,7 +131,7 @@ extension Viewers {
                 // Wrong tries that cannot be forgotten on a full disk only slow a viewer down.
                 if store.isOwner { try? store.write(changed) }
             }
-            return viewer.id
+            return viewer
         }
     }
 }

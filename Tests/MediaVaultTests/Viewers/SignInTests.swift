@@ -90,7 +90,8 @@ struct SignInTests {
         #expect(try await error(viewers, "Anna", "2468", from: [192, 0, 2, 1])?.code == .busy)
         #expect(try await viewers.signIn(name: "Anna", pin: PIN("2468"), from: [192, 0, 2, 2]) == anna.id)
         #expect(
-            try await viewers.signIn(name: "Anna", pin: PIN("2468"), from: [192, 0, 2, 1], knownAs: known) == anna.id)
+            try await viewers.signIn(name: "Anna", pin: PIN("2468"), from: [192, 0, 2, 1], knownAs: known).id
+                == anna.id)
         // The address still waits: nothing that the viewer does elsewhere gives it more tries.
         #expect(try await error(viewers, "Anna", "2468", from: [192, 0, 2, 1])?.code == .busy)
         // On the device only its own wrong tries count.
@@ -143,6 +144,17 @@ struct SignInTests {
         #expect(tokens.device(last, of: changed) == nil)
         try await vault.keys.revokeLinks()
         #expect(tokens.device(last, of: all[2]) == nil)
+        await vault.close()
+    }
+
+    @Test("Who signs in is returned as they were, so that no device is known by a PIN that was set since")
+    func asTheyWere() async throws {
+        let vault = try await open()
+        let anna = try await vault.viewers.add("Anna", pin: PIN("2468"))
+        let known = try await vault.viewers.signIn(name: "Anna", pin: PIN("2468"), from: []) { _ in nil }
+        let changed = try await vault.viewers.setPIN(PIN("1357"), of: anna.id)
+        let mark = try vault.tokens.mark(of: known, addedTo: nil)
+        #expect(known == anna && vault.tokens.device(mark, of: changed) == nil)
         await vault.close()
     }
 
