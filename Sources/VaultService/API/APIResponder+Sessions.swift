@@ -54,7 +54,7 @@ extension APIResponder {
         let viewer: ViewerID?
         // As they were when they were let in: one who knew a former PIN gets no mark for the new one.
         let known: Viewer?
-        let mark = cookie.mark(in: request.headers)
+        let marks = cookie.marks(in: request.headers)
         var holder: TokenAccess?
         // A PIN takes its time, and all may be revoked before it is found right.
         var era = vault.vault.tokens.signInEra
@@ -70,7 +70,7 @@ extension APIResponder {
             do {
                 known = try await vault.vault.viewers.signIn(
                     name: name, pin: pin, from: PeerAddress(context.channel.remoteAddress)?.bytes ?? []
-                ) { [tokens = vault.vault.tokens] in tokens.device(mark, of: $0) }
+                ) { [tokens = vault.vault.tokens] in tokens.device(marks, of: $0) }
                 viewer = known?.id
             } catch let error as VaultError where error.code == .wrongKey || error.code == .busy {
                 context.logger.notice("a viewer failed to sign in", metadata: ["reason": "\(error.code)"])
@@ -89,7 +89,9 @@ extension APIResponder {
         let answer = try Answer.json(BegunSessionDocument(session: document, proof: begun.secret.proof), status: 201)
         let lifetime = viewer == nil ? AccessGrant.maxSession : AccessGrant.maxViewing
         // Without it the viewer would be a stranger here next time, which is no reason to turn them away now.
-        let device = known.flatMap { try? vault.vault.tokens.mark(of: $0, addedTo: mark) }
+        let device = known.flatMap {
+            try? vault.vault.tokens.mark(of: $0, addedTo: marks, among: vault.vault.viewers.all)
+        }
         return Response(
             answer,
             settingCookies: [device.map(cookie.marked), cookie.begun(begun.secret.cookie, lifetime: lifetime)]

@@ -84,8 +84,8 @@ struct SignInTests {
         let vault = try await open()
         let viewers = vault.viewers
         let anna = try await viewers.add("Anna", pin: PIN("2468"))
-        let device = try vault.tokens.mark(of: anna, addedTo: nil)
-        let known: @Sendable (Viewer) -> DeviceID? = { [tokens = vault.tokens] in tokens.device(device, of: $0) }
+        let device = try vault.tokens.mark(of: anna, addedTo: [], among: [])
+        let known: @Sendable (Viewer) -> DeviceID? = { [tokens = vault.tokens] in tokens.device([device], of: $0) }
         for _ in 0..<5 { _ = try await error(viewers, "Anna", "0000", from: [192, 0, 2, 1]) }
         #expect(try await error(viewers, "Anna", "2468", from: [192, 0, 2, 1])?.code == .busy)
         #expect(try await viewers.signIn(name: "Anna", pin: PIN("2468"), from: [192, 0, 2, 2]) == anna.id)
@@ -130,20 +130,20 @@ struct SignInTests {
         var all: [Viewer] = []
         for number in 0...DeviceMark.maxTags {
             all.append(try await viewers.add("Viewer \(number)"))
-            mark = try tokens.mark(of: all[number], addedTo: mark)
+            mark = try tokens.mark(of: all[number], addedTo: mark.map { [$0] } ?? [], among: all)
         }
         let last = try #require(mark)
         #expect(DeviceMark(last.text) == last)
-        #expect(all.map { tokens.device(last, of: $0) == last.id } == all.indices.map { $0 != 0 })
-        #expect(tokens.device(nil, of: all[1]) == nil)
-        #expect(try tokens.mark(of: all[1], addedTo: last).text.utf8.count == last.text.utf8.count)
+        #expect(all.map { tokens.device([last], of: $0) == last.id } == all.indices.map { $0 != 0 })
+        #expect(tokens.device([], of: all[1]) == nil)
+        #expect(try tokens.mark(of: all[1], addedTo: [last], among: all).text.utf8.count == last.text.utf8.count)
         for odd in ["", "mvd_", last.text + "A", String(last.text.dropLast()), "mvs_" + last.text.dropFirst(4)] {
             #expect(DeviceMark(odd) == nil, "\(odd)")
         }
         let changed = try await viewers.setPIN(PIN("2468"), of: all[1].id)
-        #expect(tokens.device(last, of: changed) == nil)
+        #expect(tokens.device([last], of: changed) == nil)
         try await vault.keys.revokeLinks()
-        #expect(tokens.device(last, of: all[2]) == nil)
+        #expect(tokens.device([last], of: all[2]) == nil)
         await vault.close()
     }
 
@@ -153,8 +153,25 @@ struct SignInTests {
         let anna = try await vault.viewers.add("Anna", pin: PIN("2468"))
         let known = try await vault.viewers.signIn(name: "Anna", pin: PIN("2468"), from: []) { _ in nil }
         let changed = try await vault.viewers.setPIN(PIN("1357"), of: anna.id)
-        let mark = try vault.tokens.mark(of: known, addedTo: nil)
-        #expect(known == anna && vault.tokens.device(mark, of: changed) == nil)
+        let mark = try vault.tokens.mark(of: known, addedTo: [], among: [])
+        #expect(known == anna && vault.tokens.device([mark], of: changed) == nil)
+        await vault.close()
+    }
+
+    @Test("Of several marks the proved one counts, wherever it is, and the id of one that nobody proves is not kept")
+    func tossed() async throws {
+        let vault = try await open()
+        let (tokens, other) = (vault.tokens, try await VaultFixture(ScriptedResource(length: 0)).open())
+        let (anna, berta) = (try await vault.viewers.add("Anna"), try await vault.viewers.add("Berta"))
+        let strange = try other.tokens.mark(of: try await other.viewers.add("Mallory"), addedTo: [], among: [])
+        let known = try tokens.mark(of: anna, addedTo: [], among: [])
+        #expect(tokens.device([strange, known], of: anna) == known.id && tokens.device([strange], of: anna) == nil)
+        let all = vault.viewers.all
+        #expect(try tokens.mark(of: anna, addedTo: [strange], among: all).id != strange.id)
+        // A browser that two viewers use keeps its id, and knows both.
+        let both = try tokens.mark(of: berta, addedTo: [strange, known], among: all)
+        #expect(both.id == known.id && [anna, berta].allSatisfy { tokens.device([both], of: $0) == known.id })
+        await other.close()
         await vault.close()
     }
 
