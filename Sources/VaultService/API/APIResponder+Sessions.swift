@@ -50,7 +50,11 @@ extension APIResponder {
         }
         let order: SignInOrder = try await asked.body(upTo: SignInOrder.maxBytes)
         // Before a PIN is looked at, or a ticket spent.
-        try vault.vault.requireSessions()
+        do {
+            try vault.vault.requireSessions()
+        } catch let error as VaultError where error.code == .owned {
+            return Response(ErrorAnswer.noSessions(error), context: context)
+        }
         let viewer: ViewerID?
         // As they were when they were let in: one who knew a former PIN gets no mark for the new one.
         let known: Viewer?
