@@ -68,10 +68,16 @@ public struct AccessGrant: Hashable, Sendable {
             (self.url, self.count, self.titles) = (url, count, Array(titles.prefix(Self.maxTitles)))
         }
 
-        /// Returns whether one of the links leads to a title.
-        package func lead(to title: TitleID, at url: String) -> Bool {
-            titles.isEmpty ? self.url == url : titles.contains(title)
+        /// Returns whether one of the links leads to a title: the record has its id, or its URL.
+        ///
+        /// - Parameter title: nil if the title is known by its URL alone.
+        package func lead(to title: TitleID?, at url: String) -> Bool {
+            self.url == url || title.map(titles.contains) ?? false
         }
+
+        /// Whether the record leaves out titles to which links lead: those of links that an earlier version created, but
+        /// for the first one, and those beyond the first thousand.
+        package var leaveOutTitles: Bool { count > max(titles.count, 1) }
     }
 
     package let id: GrantID

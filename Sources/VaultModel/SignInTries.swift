@@ -75,10 +75,29 @@ package struct SignInTries: Hashable, Sendable {
         return max(own, spent - (Self.budget - 1) * Self.refill)
     }
 
+    /// Takes back what a clock that was ahead has left: then no wait that has begun is longer than it was meant to be.
+    ///
+    /// It must be stored, because ``wait(from:at:)`` alone would begin the longest wait again at each try.
+    ///
+    /// - Returns: whether there was anything.
+    package mutating func heal(at now: Int64) -> Bool {
+        let before = self
+        let latest = places.filter { $0.device == nil }.map(\.last).max() ?? 0
+        // Without an address that tells how far ahead the clock was, the budget is used up, and fills again.
+        whole = min(max(0, whole - max(0, latest - now)), now + Self.budget * Self.refill)
+        for index in places.indices {
+            let ahead = max(0, places[index].last - now)
+            places[index].last -= ahead
+            places[index].until = places[index].until.map { min(max(0, $0 - ahead), now + Self.longestWait) }
+        }
+        return self != before
+    }
+
     /// Counts a wrong try: from the fifth of a place on, each wait is twice as long as the one before.
     ///
     /// - Parameter address: the address of a device.
     package mutating func noteWrong(from place: SignInPlace, address: [UInt8] = [], at now: Int64) {
+        _ = heal(at: now)
         places.removeAll { $0.last < now - Self.memory }
         var noted = Place(place, address: address)
         if let known = places.firstIndex(where: { $0.isAt(place) }) { noted.wrong = places.remove(at: known).wrong }

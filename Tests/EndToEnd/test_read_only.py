@@ -71,7 +71,7 @@ class ReadOnly(VaultCase):
         self.assertEqual(len(self.origin.exchanges), asked, "an origin was asked")
         for order in ({"name": "Anna", "pin": "24681357"}, {"name": "Anna", "pin": "0000"}, {"ticket": "x"}):
             status, problem = self.sign_in(vault, order)
-            self.assertEqual(status, 500)
+            self.assertEqual(status, 503)
             self.assertIn("the vault is read-only here", problem["detail"])
         self.assertIn("nothing is changed", service.log())
         self.assertFalse(os.path.exists(self.notices), "the operator was told that the disk was full")

@@ -30,6 +30,38 @@ struct SignInTriesTests {
         }
     }
 
+    @Test(
+        "What a clock that was ahead has left heals once it is right: the waits are as long as they were, and end",
+        arguments: [(1, 0), (4, 0), (5, 30), (7, 120), (12, 3600), (30, 3600)] as [(Int, Int64)])
+    func ahead(wrong: Int, seconds: Int64) throws {
+        for ahead: Int64 in [1, 3600, 31_536_000] {
+            for place in [Self.here, try Self.device(1)] {
+                var tries = SignInTries()
+                for _ in 0..<wrong { tries.noteWrong(from: place, at: Self.now + ahead) }
+                let healed = [tries.heal(at: Self.now), tries.heal(at: Self.now), tries.heal(at: Self.now + 1)]
+                #expect(healed == [true, false, false])
+                #expect(tries.wait(from: place, at: Self.now) == seconds, "\(ahead)")
+                #expect(tries.wait(from: place, at: Self.now + seconds) == 0, "\(ahead)")
+                #expect(tries.failures.map(\.count) == [wrong])
+                #expect(tries.failures.allSatisfy { $0.last == Self.now })
+            }
+        }
+    }
+
+    @Test("The budget of all addresses that a clock that was ahead has left is used up, and no more")
+    func budgetAhead() {
+        var tries = SignInTries()
+        for number in 0..<40 {
+            tries.noteWrong(from: .address([10, 0, 0, UInt8(number)]), at: Self.now + 31_536_000)
+        }
+        // No place is left that tells how far ahead the clock was.
+        for number in 0..<40 { tries.noteRight(from: .address([10, 0, 0, UInt8(number)])) }
+        let isHealed = tries.heal(at: Self.now)
+        #expect(isHealed)
+        #expect(tries.wait(from: Self.here, at: Self.now) == SignInTries.refill)
+        #expect(tries.wait(from: Self.here, at: Self.now + SignInTries.refill) == 0)
+    }
+
     @Test("One address that tries for a year keeps nobody out at another one, nor on a device that signed in before")
     func oneAddress() throws {
         var (tries, now) = (SignInTries(), Self.now)

@@ -51,16 +51,30 @@ extension TokenIssuer {
     /// and since all links were revoked.
     ///
     /// Who knew a former PIN may have signed in on any number of devices, each of which had tries of its own.
-    package func device(_ mark: DeviceMark?, of viewer: Viewer) -> DeviceID? {
-        guard let mark, mark.has(tag(mark.id, viewer)) else { return nil }
-        return mark.id
+    ///
+    /// - Parameter marks: all that the browser shows: another service on the same host may have set more.
+    package func device(_ marks: [DeviceMark], of viewer: Viewer) -> DeviceID? {
+        marks.first { isProved($0, by: viewer) }?.id
     }
+
+    private func isProved(_ mark: DeviceMark, by viewer: Viewer) -> Bool { mark.has(tag(mark.id, viewer)) }
 
     /// Returns the mark of a browser in which a viewer has just signed in.
     ///
+    /// It keeps the id and the tags of the mark that the browser had, if that is proved to be of a viewer, of this one
+    /// before others. No one else can give a browser an id that they know.
+    ///
+    /// - Parameters:
+    ///   - former: all marks that the browser shows.
+    ///   - viewers: the viewers of the vault.
     /// - Throws: ``VaultError`` with code `storage` if there are no random bytes.
-    package func mark(of viewer: Viewer, addedTo former: DeviceMark?) throws -> DeviceMark {
-        try DeviceMark(adding: { tag($0, viewer) }, to: former)
+    package func mark(
+        of viewer: Viewer, addedTo former: [DeviceMark], among viewers: [Viewer]
+    ) throws -> DeviceMark {
+        let proved =
+            former.first { isProved($0, by: viewer) }
+            ?? former.first { mark in viewers.contains { isProved(mark, by: $0) } }
+        return try DeviceMark(adding: { tag($0, viewer) }, to: proved)
     }
 
     private func tag(_ device: DeviceID, _ viewer: Viewer) -> [UInt8] {

@@ -131,7 +131,8 @@ extension Vault {
     public var unreadableGrants: Int { grants.unreadableCount }
 
     /// Revokes tokens, named links or sessions: from now on they open nothing, also after a restart. Responses that have
-    /// begun continue, except for feeds of events.
+    /// begun continue, except for feeds of events, and for media that a viewer is being sent through a link that ends
+    /// with them: the service ends that, unless it lets it finish.
     ///
     /// - Parameters:
     ///   - revoked: the tokens, links or sessions.

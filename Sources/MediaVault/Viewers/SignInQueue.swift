@@ -2,8 +2,8 @@ import VaultModel
 
 /// Derives one PIN at a time: each takes much memory and a thread, and anyone who reaches the service can ask for it.
 ///
-/// The addresses of clients take turns, so that one that asks again and again delays the others by one PIN. Devices on
-/// which a viewer has signed in before go before all addresses.
+/// The addresses of clients take turns, so that one that asks again and again delays each of the others by one PIN. So do
+/// the viewers who use a device on which they have signed in before, and those turns alternate with these.
 final class SignInQueue: Sendable {
     private struct State {
         var isTaken = false
@@ -17,12 +17,12 @@ final class SignInQueue: Sendable {
 
     /// Runs `body` when it is the caller's turn.
     ///
-    /// - Parameter place: from where the caller signs in; nil for the owner, who goes before all others.
+    /// - Parameter line: among whom the caller waits; nil for the owner, who goes before all others.
     /// - Throws: ``VaultError`` with code `busy` if too many wait.
     func run<Result: Sendable>(
-        from place: SignInPlace?, _ body: @Sendable () async throws -> Result
+        from line: SignInLine?, _ body: @Sendable () async throws -> Result
     ) async throws -> Result {
-        guard await enter(from: place) else {
+        guard await enter(from: line) else {
             throw VaultError(.busy, "too many people are signing in at the moment; try again in a few seconds")
         }
         defer { leave() }
@@ -30,14 +30,14 @@ final class SignInQueue: Sendable {
     }
 
     /// Waits for a turn; returns false if too many wait.
-    private func enter(from place: SignInPlace?) async -> Bool {
+    private func enter(from line: SignInLine?) async -> Bool {
         await withCheckedContinuation { waiter in
             let (isAdmitted, refused): (Bool, CheckedContinuation<Bool, Never>?) = state.withLock { state in
                 guard state.isTaken else {
                     state.isTaken = true
                     return (true, nil)
                 }
-                return (false, state.turns.add(waiter, from: place))
+                return (false, state.turns.add(waiter, from: line))
             }
             if isAdmitted { waiter.resume(returning: true) }
             refused?.resume(returning: false)
@@ -54,70 +54,80 @@ final class SignInQueue: Sendable {
     }
 }
 
-/// Those who wait, of several places that take turns.
-struct Turns<Waiter> {
-    private var waiting: [SignInPlace?: [Waiter]] = [:]
-    /// The places from which callers wait; the first one is next.
-    private var order: [SignInPlace?] = []
+/// Those who have one turn together.
+enum SignInLine: Hashable, Sendable {
+    /// All devices on which a viewer has signed in before: they may have got any number of them.
+    case viewer(ViewerID)
+    /// A network address: 4 bytes of IPv4, 8 of the network of an IPv6 address, none for this machine.
+    case address([UInt8])
+}
 
-    /// The most that wait from one place, and in all.
-    static var maxOfPlace: Int { 8 }
+/// Those who wait, in several lines that take turns.
+struct Turns<Waiter> {
+    private var waiting: [SignInLine?: [Waiter]] = [:]
+    /// The lines in which callers wait, the one whose turn is longest ago first.
+    private var order: [SignInLine?] = []
+    /// Whether the last turn was a viewer's: then the next one is an address's.
+    private var wasViewer = false
+
+    /// The most that wait in one line, and in all.
+    static var maxOfLine: Int { 8 }
     static var maxCount: Int { 64 }
 
     /// How many wait.
     var count: Int { waiting.values.reduce(0) { $0 + $1.count } }
 
-    /// Adds one who waits from a place, or the owner if it is nil.
+    /// Adds one who waits in a line, or the owner if it is nil.
     ///
     /// - Returns: the one who is refused for it; nil if there is space. If too many wait in all, that is the last one of
-    ///   the address from which the most wait, so that a few addresses do not shut out the others.
-    mutating func add(_ waiter: Waiter, from place: SignInPlace?) -> Waiter? {
-        let own = waiting[place]?.count ?? 0
-        guard own < Self.maxOfPlace else { return waiter }
+    ///   the longest line, so that a few lines do not shut out the others. If no line is longer, an address makes way
+    ///   for the first of a viewer.
+    mutating func add(_ waiter: Waiter, from line: SignInLine?) -> Waiter? {
+        let own = waiting[line]?.count ?? 0
+        guard own < Self.maxOfLine else { return waiter }
         var refused: Waiter?
         // The owner can always set a PIN.
-        if place != nil, count >= Self.maxCount {
-            let addresses = waiting.filter { Self.rank($0.key) == Self.rank(.address([])) }
-            let fullest = addresses.max { $0.value.count < $1.value.count }
-            // A device gets the place of any address.
-            let least = Self.rank(place) < Self.rank(.address([])) ? 0 : own + 1
-            guard let fullest, fullest.value.count > least else { return waiter }
-            refused = waiting[fullest.key]?.popLast()
-            if waiting[fullest.key]?.isEmpty ?? true { drop(fullest.key) }
+        if line != nil, count >= Self.maxCount {
+            guard let longest = displaced(for: line, own) else { return waiter }
+            refused = waiting[longest]?.popLast()
+            if waiting[longest]?.isEmpty ?? true { drop(longest) }
         }
-        if own == 0 { append(place) }
-        waiting[place, default: []].append(waiter)
+        if own == 0 { order.append(line) }
+        waiting[line, default: []].append(waiter)
         return refused
     }
 
-    /// Takes the next one: the longest waiting of the place whose turn it is; nil if there is none.
+    /// Takes the next one: the longest waiting of the line whose turn it is; nil if there is none.
     mutating func next() -> Waiter? {
-        guard let place = order.first, let waiter = waiting[place]?.first else { return nil }
-        waiting[place]?.removeFirst()
-        let isLast = waiting[place]?.isEmpty ?? true
-        drop(place, withWaiting: isLast)
-        if !isLast { append(place) }
+        guard let index = nextIndex, let waiter = waiting[order[index]]?.first else { return nil }
+        let line = order.remove(at: index)
+        waiting[line]?.removeFirst()
+        if waiting[line]?.isEmpty ?? true { waiting[line] = nil } else { order.append(line) }
+        if line != nil { wasViewer = Self.isViewer(line) }
         return waiter
     }
 
-    /// The owner goes first, then come devices, then addresses.
-    private static func rank(_ place: SignInPlace?) -> Int {
-        switch place {
-        case nil: 0
-        case .device: 1
-        case .address: 2
+    /// The owner goes first; the others alternate.
+    private var nextIndex: Int? {
+        order.firstIndex { $0 == nil } ?? order.firstIndex { Self.isViewer($0) != wasViewer } ?? order.indices.first
+    }
+
+    /// Returns the line whose last one makes way for another one of a line; nil if none does.
+    private func displaced(for line: SignInLine?, _ own: Int) -> SignInLine? {
+        let others = waiting.filter { $0.key != nil }
+        if let longest = others.max(by: { $0.value.count < $1.value.count }), longest.value.count > own + 1 {
+            return longest.key
         }
+        // Any number of addresses with one caller each must not keep a viewer from the device that they know.
+        guard Self.isViewer(line), own == 0 else { return nil }
+        return others.keys.first { !Self.isViewer($0) } ?? nil
     }
 
-    /// Gives a place its turn after all others of its rank.
-    private mutating func append(_ place: SignInPlace?) {
-        let index = order.firstIndex { Self.rank($0) > Self.rank(place) } ?? order.endIndex
-        order.insert(place, at: index)
-    }
+    private static func isViewer(_ line: SignInLine?) -> Bool { if case .viewer = line { true } else { false } }
 
-    private mutating func drop(_ place: SignInPlace?, withWaiting: Bool = true) {
-        order.removeAll { $0 == place }
-        if withWaiting { waiting[place] = nil }
+    private mutating func drop(_ line: SignInLine) {
+        order.removeAll { $0 == line }
+        waiting[line] = nil
     }
 }
 
@@ -134,6 +144,9 @@ struct UnknownNames {
 
     /// Returns the wrong tries with a name.
     subscript(name: String) -> SignInTries { tries[name] ?? SignInTries() }
+
+    /// Ends the waits that a clock that was ahead has left.
+    mutating func heal(_ name: String, at now: Int64) { _ = tries[name]?.heal(at: now) }
 
     /// Counts a wrong try from an address.
     mutating func noteWrong(_ name: String, from place: SignInPlace, at now: Int64) {

@@ -22,26 +22,32 @@ extension Viewers {
     /// - Throws: ``VaultError`` with code `wrongKey` if no viewer has this name and PIN; `busy` if the next try must
     ///   wait, with ``VaultError/retryAfter``, or too many are signing in; `storage` if there is not enough memory.
     public func signIn(name: String, pin: PIN, from address: [UInt8] = []) async throws -> ViewerID {
-        try await signIn(name: name, pin: pin, from: address) { _ in nil }
+        try await signIn(name: name, pin: pin, from: address) { _ in nil }.id
     }
 
     /// Does the same for a browser on which the viewer may have signed in before: then it waits for its own wrong tries
     /// alone, whatever others have tried.
     ///
     /// - Parameter device: returns the device on which a viewer has signed in before; nil if that is not proved.
+    /// - Returns: the viewer as they were when the PIN was compared: it may be changed at any moment.
     package func signIn(
         name: String, pin: PIN, from address: [UInt8], knownAs device: @escaping @Sendable (Viewer) -> DeviceID?
-    ) async throws -> ViewerID {
+    ) async throws -> Viewer {
         // By scalars: one character may have any number of them.
         let name = Viewer.comparable(String(name.unicodeScalars.prefix(AccessGrant.maxNameLength)))
         let address = address.count == 4 ? address : address.count < 8 ? [] : Array(address.prefix(8))
         let place: @Sendable (Viewer?) -> SignInPlace = { $0.flatMap(device).map { .device($0) } ?? .address(address) }
-        return try await signIns.run(from: place(viewer(named: name))) { [self] in
+        let known = viewer(named: name)
+        // The devices of a viewer wait together, because one who has the PIN can get any number of them.
+        let line = known.flatMap { viewer in device(viewer).map { _ in SignInLine.viewer(viewer.id) } }
+        return try await signIns.run(from: line ?? .address(address)) { [self] in
             try await pool.run { [self] in
+                let now = store.now()
+                heal(name, at: now)
                 let viewer = viewer(named: name)
                 let place = place(viewer)
                 let tries = viewer?.tries ?? state.withLock { $0.unknownNames[name] }
-                let wait = tries.wait(from: place, at: store.now())
+                let wait = tries.wait(from: place, at: now)
                 guard wait == 0 else { throw Self.mustWait(wait) }
                 let isRight: Bool
                 if let verifier = viewer?.pin {
@@ -79,6 +85,19 @@ extension Viewers {
         return error
     }
 
+    /// Ends the waits that a clock that was ahead has left, before anyone waits for them.
+    private func heal(_ name: String, at now: Int64) {
+        changing.withLock { _ in
+            guard var viewer = viewer(named: name) else {
+                return state.withLock { $0.unknownNames.heal(name, at: now) }
+            }
+            guard viewer.tries.heal(at: now) else { return }
+            let changed = viewer
+            state.withLock { $0.viewers[changed.id] = changed }
+            if store.isOwner { try? store.write(changed) }
+        }
+    }
+
     /// Counts a wrong try, and writes it down before it is answered.
     private func noteWrong(
         _ id: ViewerID?, _ name: String, from place: SignInPlace, _ address: [UInt8], at now: Int64
@@ -101,7 +120,7 @@ extension Viewers {
     /// Forgets the wrong tries from the place from which a viewer has signed in.
     ///
     /// - Throws: ``wrongNameOrPIN`` if the PIN was changed meanwhile, or the viewer removed.
-    private func noteRight(_ known: Viewer, from place: SignInPlace) throws -> ViewerID {
+    private func noteRight(_ known: Viewer, from place: SignInPlace) throws -> Viewer {
         try changing.withLock { _ in
             guard var viewer = viewer(known.id), viewer.pin == known.pin else { throw Self.wrongNameOrPIN }
             let before = viewer.tries
@@ -112,7 +131,7 @@ extension Viewers {
                 // Wrong tries that cannot be forgotten on a full disk only slow a viewer down.
                 if store.isOwner { try? store.write(changed) }
             }
-            return viewer.id
+            return viewer
         }
     }
 }

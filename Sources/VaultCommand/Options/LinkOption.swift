@@ -17,20 +17,48 @@ final class LinkNotice: Sendable {
     private let areTaken: Bool
     /// Nil until they are asked for.
     private let known = Locked<[NamedLinkDocument]?>(nil)
+    /// The ids of the links that were told of, by what was said.
+    private let told = Locked<[Matter: Set<String>]>([:])
+
+    private struct Matter: Hashable {
+        let isHeld: Bool
+        let mayLead: Bool
+    }
 
     init(areTaken: Bool) { self.areTaken = areTaken }
 
     func tell(of reference: MediaReference, in vault: any VaultClient) async throws {
         let links = try await links(in: vault)
-        guard !links.isEmpty, let title = try await vault.resource(reference) else { return }
-        for link in links where link.lead(to: title.id, at: title.url) {
-            let shown = Terminal.printable(title.id.map { "\($0)" } ?? title.url)
-            let name = Terminal.printable(link.name)
+        guard !links.isEmpty else { return }
+        let title = try await vault.resource(reference)
+        let url = title?.url ?? "\(reference.url)"
+        for sentence in sentences(of: links, to: title?.id, at: url, isHeld: title != nil) {
+            await Terminal.shared.say(sentence)
+        }
+    }
+
+    /// Returns what is said of the links that lead to a title, of each link once.
+    ///
+    /// - Parameter isHeld: whether the vault has the title: nothing is revoked for one that it does not have.
+    func sentences(
+        of links: [NamedLinkDocument], to id: TitleID?, at url: String, isHeld: Bool
+    ) -> [String] {
+        let shown = Terminal.printable(id.map { "\($0)" } ?? url)
+        return links.compactMap { link in
+            let mayLead = link.mayLead(to: id, at: url)
+            guard mayLead || link.lead(to: id, at: url) else { return nil }
+            let matter = Matter(isHeld: isHeld, mayLead: mayLead)
+            guard told.withLock({ $0[matter, default: []].insert(link.id).inserted }) else { return nil }
+            guard !mayLead else {
+                return "the named link \(Terminal.printable(link.name)) may lead to \(shown), because not all of its "
+                    + "\(Count.of(link.count, "title")) are known; it stays"
+            }
+            let name = "the named link \(Terminal.printable(link.name)) to \(shown)"
             let others = link.count > 1 ? " and \(Count.of(link.count - 1, "other link")) with it" : ""
-            await Terminal.shared.say(
-                areTaken
-                    ? "the named link \(name) to \(shown)\(others) is revoked"
-                    : "the named link \(name) to \(shown) stays, and names its URL; --links revokes it as well")
+            guard isHeld else { return "\(name) stays, and names its URL, which the vault does not have" }
+            return areTaken
+                ? "\(name)\(others) is revoked once that is gone"
+                : "\(name) stays, and names its URL; --links revokes it as well"
         }
     }
 

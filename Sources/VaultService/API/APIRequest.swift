@@ -54,6 +54,12 @@ struct APIRequest: Sendable {
         }
     }
 
+    /// Returns whether a query parameter is true; false if it is absent.
+    func flag(_ name: String) throws -> Bool { try choice(name) as Flag? == .true }
+
+    /// The values of a query parameter that is true or false.
+    private enum Flag: String, CaseIterable { case `true`, `false` }
+
     /// Returns a query parameter that has one of a few values; nil if it is absent.
     func choice<Choice: RawRepresentable & CaseIterable>(_ name: String) throws -> Choice?
     where Choice.RawValue == String {

@@ -50,9 +50,15 @@ extension APIResponder {
         }
         let order: SignInOrder = try await asked.body(upTo: SignInOrder.maxBytes)
         // Before a PIN is looked at, or a ticket spent.
-        try vault.vault.requireSessions()
+        do {
+            try vault.vault.requireSessions()
+        } catch let error as VaultError where error.code == .owned {
+            return Response(ErrorAnswer.noSessions(error), context: context)
+        }
         let viewer: ViewerID?
-        let mark = cookie.mark(in: request.headers)
+        // As they were when they were let in: one who knew a former PIN gets no mark for the new one.
+        let known: Viewer?
+        let marks = cookie.marks(in: request.headers)
         var holder: TokenAccess?
         // A PIN takes its time, and all may be revoked before it is found right.
         var era = vault.vault.tokens.signInEra
@@ -63,11 +69,13 @@ extension APIResponder {
                 return Response(ErrorAnswer.spentTicket, context: context)
             }
             (viewer, holder, era) = (passed.viewer, passed.access, passed.era)
+            known = viewer.flatMap { vault.vault.viewers.viewer($0) }
         case (nil, let name?, let pin?):
             do {
-                viewer = try await vault.vault.viewers.signIn(
+                known = try await vault.vault.viewers.signIn(
                     name: name, pin: pin, from: PeerAddress(context.channel.remoteAddress)?.bytes ?? []
-                ) { [tokens = vault.vault.tokens] in tokens.device(mark, of: $0) }
+                ) { [tokens = vault.vault.tokens] in tokens.device(marks, of: $0) }
+                viewer = known?.id
             } catch let error as VaultError where error.code == .wrongKey || error.code == .busy {
                 context.logger.notice("a viewer failed to sign in", metadata: ["reason": "\(error.code)"])
                 return Response(ErrorAnswer.refusedSignIn(error), context: context)
@@ -85,8 +93,9 @@ extension APIResponder {
         let answer = try Answer.json(BegunSessionDocument(session: document, proof: begun.secret.proof), status: 201)
         let lifetime = viewer == nil ? AccessGrant.maxSession : AccessGrant.maxViewing
         // Without it the viewer would be a stranger here next time, which is no reason to turn them away now.
-        let known = viewer.flatMap { vault.vault.viewers.viewer($0) }
-        let device = known.flatMap { try? vault.vault.tokens.mark(of: $0, addedTo: mark) }
+        let device = known.flatMap {
+            try? vault.vault.tokens.mark(of: $0, addedTo: marks, among: vault.vault.viewers.all)
+        }
         return Response(
             answer,
             settingCookies: [device.map(cookie.marked), cookie.begun(begun.secret.cookie, lifetime: lifetime)]

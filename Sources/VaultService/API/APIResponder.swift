@@ -68,8 +68,8 @@ struct APIResponder: Sendable {
             return try json(
                 try await vault.resources(after: asked["after"], limit: asked.number("limit"), asked.selection))
         case .resourceByID where request.method == .delete:
-            let reference = try await asked.reference(in: vault.vault)
-            return try json(try await vault.remove(reference, links: asked["links"] == "true"))
+            let links = try asked.flag("links")
+            return try json(try await vault.remove(asked.reference(in: vault.vault), links: links))
         case .resource, .resourceByID: return try json(try await resource(asked.reference(in: vault.vault)))
         case .content, .contentByID:
             let now = Int64(Date().timeIntervalSince1970)

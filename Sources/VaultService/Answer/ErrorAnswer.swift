@@ -81,6 +81,11 @@ enum ErrorAnswer {
         return answer(document, fields: HeaderFields(["Retry-After": String(error.retryAfter ?? 1)]))
     }
 
+    /// Returns the answer to a browser that signs in while the service only reads the vault, which is no failure.
+    static func noSessions(_ error: VaultError) -> Answer {
+        answer(ProblemDocument(status: 503, title: "Service Unavailable", error: error))
+    }
+
     /// - Parameter scope: the least scope that would do.
     static func insufficientScope(_ scope: AccessScope) -> Answer {
         challenge(

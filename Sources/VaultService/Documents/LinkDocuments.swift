@@ -26,10 +26,15 @@ package struct NamedLinkDocument: Codable, Hashable, Sendable {
         lastUsed = grant.lastUsed.map(DayText.text)
     }
 
-    /// Returns whether one of them leads to a title.
-    package func lead(to title: TitleID?, at url: String) -> Bool {
-        titles.isEmpty ? self.url == url : title.map(titles.contains) ?? false
+    /// Returns whether one of them is known to lead to a title.
+    package func lead(to title: TitleID?, at url: String) -> Bool { resources.lead(to: title, at: url) }
+
+    /// Returns whether one of them may lead to a title although it is not known to: not all of their titles are known.
+    package func mayLead(to title: TitleID?, at url: String) -> Bool {
+        resources.leaveOutTitles && !lead(to: title, at: url)
     }
+
+    private var resources: AccessGrant.LinkedResources { .init(url: url, count: count, titles: titles) }
 }
 
 /// The named links of a vault.

@@ -7,6 +7,8 @@ import VaultModel
 struct MediaBody: StreamedBody {
     /// The error that a reader delivered fewer or more bytes than the head promised.
     struct WrongLength: Error {}
+    /// The error that the viewer has lost the right to the answer.
+    struct RightLost: Error {}
 
     let reader: MediaReader
     /// The bytes that were read to see what they begin; nil if there are none.
@@ -33,8 +35,9 @@ struct MediaBody: StreamedBody {
         defer { watching.end() }
         // A client that reads nothing keeps the answer from noticing: its connection is closed.
         let holding = right?.watch { [reader, channel] in
-            reader.cancel()
+            // First, so that an answer without a length does not end as if it were complete.
             channel.close(promise: nil)
+            reader.cancel()
         }
         defer { holding?.end() }
         let flow = BodyFlow(channel.eventLoop)
@@ -52,6 +55,7 @@ struct MediaBody: StreamedBody {
             }
             // A reader that was cancelled also ends without an error.
             try Task.checkCancellation()
+            guard holding?.isLost != true else { throw RightLost() }
             guard length == nil || length == sent else { throw WrongLength() }
         } catch {
             reader.cancel()

@@ -21,27 +21,36 @@ struct ViewerRight: Sendable {
 
     /// Calls `onLoss` once the right is lost, until ``Watching/end()``. It costs nothing while nothing changes.
     func watch(_ onLoss: @escaping @Sendable () -> Void) -> Watching {
-        let isLost = Locked(false)
+        let lost = Lost()
         let check: @Sendable () -> Void = { [self] in
             guard !isHeld else { return }
-            let isFirst = isLost.withLock { isLost in
+            let isFirst = lost.isLost.withLock { isLost in
                 defer { isLost = true }
                 return !isLost
             }
             if isFirst { onLoss() }
         }
         let watching = Watching(
-            vault: vault, viewers: vault.viewers.listen(check), grants: vault.listenToGrants(check))
+            vault: vault, lost: lost, viewers: vault.viewers.listen(check), grants: vault.listenToGrants(check))
         // It may have been lost before that.
         check()
         return watching
     }
 
+    /// Whether a right was lost.
+    fileprivate final class Lost: Sendable {
+        let isLost = Locked(false)
+    }
+
     /// An active watch.
     struct Watching: Sendable {
         fileprivate let vault: Vault
+        fileprivate let lost: Lost
         fileprivate let viewers: Int
         fileprivate let grants: (grants: Int, keys: Int)
+
+        /// Whether the right was lost meanwhile.
+        var isLost: Bool { lost.isLost.withLock { $0 } }
 
         /// Ends the watch.
         func end() {

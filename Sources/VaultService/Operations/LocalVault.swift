@@ -196,16 +196,19 @@ extension LocalVault {
 // Retention, verification, and settings.
 extension LocalVault {
     package func remove(_ reference: MediaReference, links: Bool) async throws -> RemovalDocument {
-        if links { try await revokeLinks(to: [reference]) }
+        // The vault knows the id of the title while it has it.
+        let named = links ? try await vault.namedLinks(to: reference) : []
         let bytes = try await vault.remove(reference)
+        try await revoke(named)
         return RemovalDocument(bytes: bytes, isErased: try await !vault.hasPendingErasure())
     }
 
-    /// Revokes the named links to titles, so that no record names these, and nobody fetches them meanwhile.
-    private func revokeLinks(to titles: [MediaReference]) async throws {
-        var links: [AccessGrant] = []
-        for title in titles { links += try await vault.namedLinks(to: title) }
-        if !links.isEmpty { try await vault.revoke(links) }
+    /// Revokes the named links to titles that were removed, so that no record names these. Links of a title that stays
+    /// must stay, so it comes last; for a minute nobody fetches the titles again through them.
+    private func revoke(_ links: [AccessGrant]) async throws {
+        var known: Set<GrantID> = []
+        let each = links.filter { known.insert($0.id).inserted }
+        if !each.isEmpty { try await vault.revoke(each) }
     }
 
     package func pin(_ reference: MediaReference) async throws { try await vault.pin(reference) }
@@ -338,8 +341,21 @@ extension LocalVault {
     package func shred(
         _ references: [MediaReference], quick: Bool, links: Bool
     ) async throws -> ShredDocument {
-        if links { try await revokeLinks(to: references) }
-        return ShredDocument(try await vault.keys.shred(references, quick: quick))
+        var named: [[AccessGrant]] = []
+        for reference in links ? references : [] { named.append(try await namedLinks(toShredded: reference)) }
+        let report = try await vault.keys.shred(references, quick: quick)
+        // One that could not be shredded keeps its links.
+        try await revoke(zip(report.titles, named).flatMap { $0.error == nil ? $1 : [] })
+        return ShredDocument(report)
+    }
+
+    /// Returns the named links to a title; none if it cannot be named, which the report of the shred says.
+    private func namedLinks(toShredded title: MediaReference) async throws -> [AccessGrant] {
+        do {
+            return try await vault.namedLinks(to: title)
+        } catch let error as VaultError where [.notHeld, .invalidURL, .invalidArgument].contains(error.code) {
+            return []
+        }
     }
 
     package func audit() async throws -> AuditReport { try await vault.keys.audit() }

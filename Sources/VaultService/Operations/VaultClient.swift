@@ -78,7 +78,7 @@ package protocol VaultClient: Sendable {
 
     /// Removes a resource, with all that is known about it.
     ///
-    /// - Parameter links: whether the named links to it are revoked before.
+    /// - Parameter links: whether the named links to it are revoked once it is removed.
     func remove(_ reference: MediaReference, links: Bool) async throws -> RemovalDocument
 
     /// Pins a resource, so that no limit evicts it.
@@ -155,7 +155,7 @@ package protocol VaultClient: Sendable {
 
     /// Shreds resources, so that no old copy of the index opens them.
     ///
-    /// - Parameter links: whether the named links to them are revoked before.
+    /// - Parameter links: whether the named links to those that were shredded are revoked.
     func shred(_ references: [MediaReference], quick: Bool, links: Bool) async throws -> ShredDocument
 
     /// Returns the audit log, read and checked.

@@ -98,9 +98,9 @@ struct SessionCookie: Hashable, Sendable {
         "\(name)=\(value); Path=/; Max-Age=\(lifetime); HttpOnly; SameSite=Strict" + (isSecure ? "; Secure" : "")
     }
 
-    /// Returns what the browser shows of the viewers who have signed in on it; nil if it shows nothing.
-    func mark(in fields: HTTPFields) -> DeviceMark? {
-        values(of: deviceName, in: fields[values: .cookie]).lazy.compactMap { DeviceMark($0) }.first
+    /// Returns what the browser shows of the viewers who have signed in on it, the first few marks: as ``values(in:)``.
+    func marks(in fields: HTTPFields) -> [DeviceMark] {
+        values(of: deviceName, in: fields[values: .cookie]).compactMap { DeviceMark($0) }
     }
 
     /// Returns the value of `Set-Cookie` by which a browser shows that a viewer has signed in on it. It outlives the

@@ -59,8 +59,12 @@ struct NamedLinkTests {
             #expect(AccessGrant(id: made.id, made.record) == made)
             guard case .links(let links) = made.kind else { return }
             #expect(links.lead(to: title, at: "http://a.example/c") == !titles.isEmpty)
-            #expect(links.lead(to: title, at: "http://a.example/b"))
+            #expect(links.lead(to: title, at: "http://a.example/b") && links.lead(to: nil, at: "http://a.example/b"))
+            // One of the two titles, or both but the first, is not in the record.
+            #expect(links.leaveOutTitles)
         }
+        let whole = AccessGrant.LinkedResources(url: "http://a.example/b", count: 1, titles: [])
+        #expect(!whole.leaveOutTitles && !whole.lead(to: title, at: "http://a.example/c"))
         for odd in [JSONValue.string("k3v7q2ma"), .array([.string("x")]), .array([.integer(1)])] {
             var record = try grant([title]).record
             record["titles"] = odd

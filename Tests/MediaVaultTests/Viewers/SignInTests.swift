@@ -65,18 +65,33 @@ struct SignInTests {
         await vault.close()
     }
 
+    @Test("A clock that was a year ahead keeps a viewer out for no longer than their wrong tries do, once it is right")
+    func ahead() async throws {
+        let vault = try await open()
+        clock.advance(by: 31_536_000)
+        let anna = try await vault.viewers.add("Anna", pin: PIN("2468"))
+        for name in ["Anna", "Nobody"] { for _ in 0..<5 { _ = try await error(vault.viewers, name, "0000") } }
+        clock.advance(by: -31_536_000)
+        for name in ["Anna", "Nobody"] { #expect(try await error(vault.viewers, name, "2468")?.retryAfter == 30) }
+        clock.advance(by: 30)
+        #expect(try await error(vault.viewers, "Nobody", "2468") == Viewers.wrongNameOrPIN)
+        #expect(try await vault.viewers.signIn(name: "Anna", pin: PIN("2468")) == anna.id)
+        await vault.close()
+    }
+
     @Test("Wrong tries at one address keep out no one at another, nor the device that signed in before, nor the owner")
     func elsewhere() async throws {
         let vault = try await open()
         let viewers = vault.viewers
         let anna = try await viewers.add("Anna", pin: PIN("2468"))
-        let device = try vault.tokens.mark(of: anna, addedTo: nil)
-        let known: @Sendable (Viewer) -> DeviceID? = { [tokens = vault.tokens] in tokens.device(device, of: $0) }
+        let device = try vault.tokens.mark(of: anna, addedTo: [], among: [])
+        let known: @Sendable (Viewer) -> DeviceID? = { [tokens = vault.tokens] in tokens.device([device], of: $0) }
         for _ in 0..<5 { _ = try await error(viewers, "Anna", "0000", from: [192, 0, 2, 1]) }
         #expect(try await error(viewers, "Anna", "2468", from: [192, 0, 2, 1])?.code == .busy)
         #expect(try await viewers.signIn(name: "Anna", pin: PIN("2468"), from: [192, 0, 2, 2]) == anna.id)
         #expect(
-            try await viewers.signIn(name: "Anna", pin: PIN("2468"), from: [192, 0, 2, 1], knownAs: known) == anna.id)
+            try await viewers.signIn(name: "Anna", pin: PIN("2468"), from: [192, 0, 2, 1], knownAs: known).id
+                == anna.id)
         // The address still waits: nothing that the viewer does elsewhere gives it more tries.
         #expect(try await error(viewers, "Anna", "2468", from: [192, 0, 2, 1])?.code == .busy)
         // On the device only its own wrong tries count.
@@ -115,20 +130,48 @@ struct SignInTests {
         var all: [Viewer] = []
         for number in 0...DeviceMark.maxTags {
             all.append(try await viewers.add("Viewer \(number)"))
-            mark = try tokens.mark(of: all[number], addedTo: mark)
+            mark = try tokens.mark(of: all[number], addedTo: mark.map { [$0] } ?? [], among: all)
         }
         let last = try #require(mark)
         #expect(DeviceMark(last.text) == last)
-        #expect(all.map { tokens.device(last, of: $0) == last.id } == all.indices.map { $0 != 0 })
-        #expect(tokens.device(nil, of: all[1]) == nil)
-        #expect(try tokens.mark(of: all[1], addedTo: last).text.utf8.count == last.text.utf8.count)
+        #expect(all.map { tokens.device([last], of: $0) == last.id } == all.indices.map { $0 != 0 })
+        #expect(tokens.device([], of: all[1]) == nil)
+        #expect(try tokens.mark(of: all[1], addedTo: [last], among: all).text.utf8.count == last.text.utf8.count)
         for odd in ["", "mvd_", last.text + "A", String(last.text.dropLast()), "mvs_" + last.text.dropFirst(4)] {
             #expect(DeviceMark(odd) == nil, "\(odd)")
         }
         let changed = try await viewers.setPIN(PIN("2468"), of: all[1].id)
-        #expect(tokens.device(last, of: changed) == nil)
+        #expect(tokens.device([last], of: changed) == nil)
         try await vault.keys.revokeLinks()
-        #expect(tokens.device(last, of: all[2]) == nil)
+        #expect(tokens.device([last], of: all[2]) == nil)
+        await vault.close()
+    }
+
+    @Test("Who signs in is returned as they were, so that no device is known by a PIN that was set since")
+    func asTheyWere() async throws {
+        let vault = try await open()
+        let anna = try await vault.viewers.add("Anna", pin: PIN("2468"))
+        let known = try await vault.viewers.signIn(name: "Anna", pin: PIN("2468"), from: []) { _ in nil }
+        let changed = try await vault.viewers.setPIN(PIN("1357"), of: anna.id)
+        let mark = try vault.tokens.mark(of: known, addedTo: [], among: [])
+        #expect(known == anna && vault.tokens.device([mark], of: changed) == nil)
+        await vault.close()
+    }
+
+    @Test("Of several marks the proved one counts, wherever it is, and the id of one that nobody proves is not kept")
+    func tossed() async throws {
+        let vault = try await open()
+        let (tokens, other) = (vault.tokens, try await VaultFixture(ScriptedResource(length: 0)).open())
+        let (anna, berta) = (try await vault.viewers.add("Anna"), try await vault.viewers.add("Berta"))
+        let strange = try other.tokens.mark(of: try await other.viewers.add("Mallory"), addedTo: [], among: [])
+        let known = try tokens.mark(of: anna, addedTo: [], among: [])
+        #expect(tokens.device([strange, known], of: anna) == known.id && tokens.device([strange], of: anna) == nil)
+        let all = vault.viewers.all
+        #expect(try tokens.mark(of: anna, addedTo: [strange], among: all).id != strange.id)
+        // A browser that two viewers use keeps its id, and knows both.
+        let both = try tokens.mark(of: berta, addedTo: [strange, known], among: all)
+        #expect(both.id == known.id && [anna, berta].allSatisfy { tokens.device([both], of: $0) == known.id })
+        await other.close()
         await vault.close()
     }
 
@@ -191,8 +234,8 @@ struct SignInTests {
             }
             return await group.reduce(into: []) { $0.append($1) }
         }
-        #expect(codes.count { $0 == .busy } == 40 - 1 - Turns<Int>.maxOfPlace)
-        #expect(codes.count { $0 == .wrongKey } == 1 + Turns<Int>.maxOfPlace)
+        #expect(codes.count { $0 == .busy } == 40 - 1 - Turns<Int>.maxOfLine)
+        #expect(codes.count { $0 == .wrongKey } == 1 + Turns<Int>.maxOfLine)
         await vault.close()
     }
 
@@ -215,7 +258,7 @@ struct SignInTests {
     )
     func bounds() {
         var turns = Turns<Int>()
-        let (most, count) = (Turns<Int>.maxOfPlace, Turns<Int>.maxCount)
+        let (most, count) = (Turns<Int>.maxOfLine, Turns<Int>.maxCount)
         let own = (0...most).map { turns.add($0, from: .address([0])) }
         #expect(own == Array(repeating: nil, count: most) + [most])
         let others = (most..<count).map { turns.add($0, from: .address([1, UInt8($0 / most)])) }
@@ -235,10 +278,65 @@ struct SignInTests {
         let refused = turns.add(-1, from: .address([2]))
         #expect(refused == -1 && turns.count == Turns<Int>.maxCount)
         // One of them makes way for a device on which the viewer has signed in before.
-        let device = DeviceID(bytes: Array(repeating: 7, count: 16)).map { SignInPlace.device($0) }
-        let displaced = turns.add(-2, from: device)
+        let displaced = turns.add(-2, from: Self.viewer(1))
         let next = [turns.next(), turns.next()]
         #expect(displaced != nil && displaced != -2 && next.first == -2 && next.last != displaced)
+    }
+
+    private static func viewer(_ number: UInt8) -> SignInLine? {
+        ViewerID(bytes: Array(repeating: number, count: ViewerKind.byteCount)).map { .viewer($0) }
+    }
+
+    @Test("Viewers on devices that they know take turns with each other, and alternate with the addresses")
+    func alternating() {
+        var turns = Turns<String>()
+        for name in ["v1", "v2", "v3"] { _ = turns.add(name, from: Self.viewer(1)) }
+        for name in ["a1", "a2"] { _ = turns.add(name, from: .address([1])) }
+        _ = turns.add("w1", from: Self.viewer(2))
+        _ = turns.add("b1", from: .address([2]))
+        var taken = [turns.next()]
+        // One who asks again as soon as they are answered gets no other turn for it.
+        _ = turns.add("v4", from: Self.viewer(1))
+        for _ in 0..<3 { taken.append(turns.next()) }
+        _ = turns.add("owner", from: nil)
+        for _ in 0..<6 { taken.append(turns.next()) }
+        #expect(taken == ["v1", "a1", "w1", "b1", "owner", "v2", "a2", "v3", "v4", nil])
+    }
+
+    @Test("If viewers on devices that they know fill the queue, their last ones make way for an address and a viewer")
+    func full() {
+        var turns = Turns<Int>()
+        let most = Turns<Int>.maxOfLine
+        for number in 0..<Turns<Int>.maxCount { _ = turns.add(number, from: Self.viewer(UInt8(number / most))) }
+        let ninth = turns.add(-1, from: Self.viewer(0))
+        let displaced = [turns.add(-2, from: .address([1])), turns.add(-3, from: Self.viewer(100))]
+        #expect(ninth == -1 && turns.count == Turns<Int>.maxCount)
+        #expect(displaced.allSatisfy { ($0 ?? 0) % most == most - 1 }, "\(displaced)")
+        let next = [turns.next(), turns.next()]
+        #expect(next == [0, -2])
+    }
+
+    @Test("All devices of a viewer wait in one line, however many they have got")
+    func devices() async throws {
+        let vault = try await open()
+        let (viewers, pin) = (vault.viewers, try PIN("0000"))
+        try await viewers.add("Anna", pin: PIN("2468"))
+        let devices = try (1...40).map { try #require(DeviceID(bytes: Array(repeating: $0, count: 16))) }
+        let codes = await withTaskGroup(of: VaultError.Code?.self) { group in
+            for device in devices {
+                group.addTask {
+                    do {
+                        _ = try await viewers.signIn(name: "Anna", pin: pin, from: [192, 0, 2, 1]) { _ in device }
+                        return nil
+                    } catch {
+                        return (error as? VaultError)?.code
+                    }
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(codes.count { $0 == .busy } == 40 - 1 - Turns<Int>.maxOfLine)
+        await vault.close()
     }
 
     @Test("The owner sets a PIN before strangers who wait to sign in")

@@ -45,6 +45,44 @@ struct ResourceRouteTests {
         }
     }
 
+    @Test("Named links go with the titles that were removed or shredded, and stay with one that could not be")
+    func links() async throws {
+        try await serving { service, origin in
+            let vault = service.vault
+            func names() -> [String?] { vault.issuedLinks.map(\.name) }
+            for name in ["one", "two"] { try await fetch("\(name).mp4", 1000, from: origin, into: vault) }
+            for name in ["one", "two", "gone"] {
+                let reference = MediaReference(origin.url("/\(name).mp4"))
+                _ = try await vault.createLinks(named: name, to: [reference], expires: nil)
+            }
+            let gone = #"{"url":"\#(origin.url("/gone.mp4"))","links":true}"#
+            #expect(try await service.control("POST", "/api/v1/removals", body: gone).head.status != 200)
+            #expect(names() == ["one", "two", "gone"])
+            let both = ["one", "gone"].map { #"{"url":"\#(origin.url("/\($0).mp4"))"}"# }.joined(separator: ",")
+            let shred = #"{"resources":[\#(both)],"quick":true,"links":true}"#
+            #expect(try await service.control("POST", "/api/v1/shreds", body: shred).head.status == 200)
+            #expect(names() == ["two", "gone"])
+            let order = #"{"url":"\#(origin.url("/two.mp4"))","links":true}"#
+            #expect(try await service.control("POST", "/api/v1/removals", body: order).head.status == 200)
+            #expect(names() == ["gone"])
+        }
+    }
+
+    @Test("A removal by id whose links are neither true nor false is refused, and removes nothing")
+    func strangeLinks() async throws {
+        try await serving { service, origin in
+            try await fetch("film.mp4", 1000, from: origin, into: service.vault)
+            let id = try #require(try await list(service, "").resources.first?.id)
+            let path = "/api/v1/resources/\(id)?links="
+            for odd in ["1", "", "yes", "TRUE"] {
+                #expect(try await service.control("DELETE", path + odd).head.status == 400, "\(odd)")
+            }
+            #expect(try await list(service, "").resources.count == 1)
+            #expect(try await service.control("DELETE", path + "false").head.status == 200)
+            #expect(try await list(service, "").resources.isEmpty)
+        }
+    }
+
     @Test("A resource is read, pinned, named, set and removed by its id in the path")
     func byID() async throws {
         try await serving { service, origin in

@@ -175,6 +175,23 @@ struct ViewerSignInTests {
         #expect(FailedSignInsDocument.text([0x20, 1, 0xD, 0xB8, 0, 0, 0, 9]) == "2001:db8:0:9::/64")
     }
 
+    @Test("Who signs in while the service only reads the vault is told so, with 503")
+    func readOnly() async throws {
+        let test = try await TestVault()
+        await (try await test.open()).close()
+        let vault = try await test.open(access: .reader)
+        let api = APIResponder(vault: vault, metrics: ServiceMetrics())
+        let channel = NIOAsyncTestingChannel()
+        var context = ServiceContext(source: ApplicationRequestContextSource(channel: channel, logger: .silent))
+        context.cookie = SessionCookie(port: 443, isSecure: true)
+        let body = ByteBuffer(string: #"{"name":"Anna","pin":"0000"}"#)
+        var head = HTTPRequest(method: .post, scheme: nil, authority: nil, path: Self.path)
+        head.headerFields[.contentLength] = String(body.readableBytes)
+        let request = Request(head: head, body: RequestBody(buffer: body))
+        #expect(try await api.respond(to: request, about: .sessions, context: context).status.code == 503)
+        await vault.close()
+    }
+
     @Test("Very many who sign in from one address leave the turns of another address")
     func addresses() async throws {
         let vault = try await TestVault().open()

@@ -65,6 +65,32 @@ struct ViewerRightTests {
         #expect(received < Self.length / 2, "\(received)")
     }
 
+    @Test("It is told that the right was lost, so that no answer ends as if it were complete", arguments: Loss.allCases)
+    func told(loss: Loss) async throws {
+        let origin = try ScriptedOrigin(ScriptedResource(seed: 6, length: 1000))
+        defer { origin.stop() }
+        let vault = try await TestVault().open()
+        for try await _ in vault.download(origin.url()) {}
+        let id = try #require(try await vault.summary(of: origin.url())?.id)
+        let anna = try await vault.viewers.add("Anna")
+        try await vault.viewers.share([id], with: anna.id)
+        let session = try await vault.beginSession(of: anna.id, in: nil, endingFormer: nil)
+        var viewer = AskingViewer(vault, anna.id)
+        viewer.access = vault.tokens.access(bySession: session.secret, now: session.grant.created)
+        let made = try await viewer.ask("POST", "links", #"{"id":"\#(id)"}"#).body
+        let link = try JSONText.read(LinkDocument.self, from: Array(made.utf8)).path
+        let admission = try #require(vault.tokens.admission(ofTarget: link, now: session.grant.created))
+        let right = try #require(ViewerRight(admission.scope, of: vault))
+        let (losses, lose) = AsyncStream.makeStream(of: Never.self)
+        let watching = right.watch { lose.finish() }
+        defer { watching.end() }
+        #expect(!watching.isLost)
+        try await loss.take(id, from: anna.id, session, vault)
+        for await _ in losses {}
+        #expect(watching.isLost)
+        await vault.close()
+    }
+
     @Test("With --let-finish it goes to its end")
     func finishes() async throws {
         #expect(try await received(after: .share, letsFinish: true) == Self.length)
