@@ -28,6 +28,11 @@ public struct Viewer: Hashable, Sendable {
         (self.pin, self.tries) = (pin, tries)
     }
 
+    /// Returns whether this record lets in who another record of the same viewer does not, or shares more.
+    package func admitsMore(than other: Viewer) -> Bool {
+        pin != nil && pin != other.pin || sharesAll && !other.sharesAll
+    }
+
     /// Whether they have a PIN.
     public var hasPIN: Bool { pin != nil }
 

@@ -61,7 +61,8 @@ extension KeyAdministration {
                     + "use a newer one, or restore it with force")
         }
         var restored = try backup.restored(
-            bytes, after: last, without: judgement.retired, current: judgement.current, replacing: replaced)
+            bytes, after: last, without: judgement.retired, current: judgement.current, replacing: replaced,
+            closesFormerRecords: !judgement.retired.isEmpty && needs.sealsRecordsByGeneration)
         if keepingSlots, let replaced, let revision = backup.revision(of: replaced), revision >= max(last, known) {
             restored = try backup.keepingSlots(of: replaced, in: restored, openedBy: unlock.secret())
         }

@@ -48,6 +48,20 @@ final class GrantTable: Sendable {
         max(0, now) - max(0, now) % grant.usePeriod
     }
 
+    /// Reads again what the index has, after records came back, so that they can be revoked. Blocks.
+    func reload() {
+        changing.withLock { _ in
+            guard let stored = try? store.grants() else { return }
+            state.withLock { state in
+                // What this process uses is the newest of what both have.
+                let mine = state.grants
+                state.grants = Dictionary(stored.grants.map { ($0.id, mine[$0.id] ?? $0) }) { first, _ in first }
+                state.unreadable = stored.unreadable
+            }
+        }
+        noteChange()
+    }
+
     // MARK: Observing
 
     /// Registers a closure that is called after each change.
@@ -174,7 +188,7 @@ final class GrantTable: Sendable {
     func revoke(_ ids: [GrantID], isAll: Bool = false) throws -> Int {
         let count = try remove(ids, isAll: isAll)
         do {
-            try store.backUpCatalog()
+            try store.backUpCatalog(forgetting: true)
         } catch let error as VaultError {
             throw VaultError(
                 error.code,

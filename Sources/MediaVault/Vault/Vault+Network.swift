@@ -50,6 +50,12 @@ final class NetworkInForce: Sendable {
         return network
     }
 
+    /// Reads the settings again. Blocks.
+    func reload(from store: VaultStore) {
+        guard let found = try? store.index.settings().networkSettings() else { return }
+        use(found)
+    }
+
     /// Forgets the settings, because the vault is closed.
     func forget() { settings.withLock { $0 = nil } }
 

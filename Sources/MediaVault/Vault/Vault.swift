@@ -85,10 +85,20 @@ public final class Vault: Sendable {
         loaders.onRemoval.withLock { $0 = { try? shared.followResources() } }
         let tasks = BackgroundTasks()
         backgroundTasks = tasks
+        let queue = DownloadQueue(loaders)
+        downloads = queue
+        store.onRestore.withLock { onRestore in
+            // They hold the store.
+            onRestore = { [weak grants, weak shared, weak network, weak queue, weak store] in
+                grants?.reload()
+                shared?.reload()
+                if let store { network?.reload(from: store) }
+                Task { try? await queue?.rereading {} }
+            }
+        }
         quota = QuotaEnforcer(loaders: loaders, limitsOfRun: options.limits)
         joiner = SegmentJoiner(loaders: loaders, tasks: tasks)
         manifests = ManifestPlayback(loaders)
-        downloads = DownloadQueue(loaders)
         keys = KeyAdministration(
             loaders: loaders, downloads: downloads, subscriptionChanges: subscriptionClock.changing,
             log: AuditLog(of: store, at: KeyringPlace(keyringFile, fileSystem: store.fileSystem)), tasks: tasks)

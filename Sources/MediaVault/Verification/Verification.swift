@@ -11,9 +11,16 @@ public struct VerifyOptions: Hashable, Codable, Sendable {
     /// The most bytes opened per second; nil for no limit.
     public var bytesPerSecond: Int64?
 
+    /// Whether a repair also removes what a generation wrapped or sealed that was retired since. Without it, such titles
+    /// and records stay: the keyring of their time still opens them.
+    public var forgetsRetired: Bool
+
     /// By default opens everything, changes nothing, and has no rate limit.
-    public init(repairs: Bool = false, sample: Double? = nil, bytesPerSecond: Int64? = nil) {
+    public init(
+        repairs: Bool = false, sample: Double? = nil, bytesPerSecond: Int64? = nil, forgetsRetired: Bool = false
+    ) {
         self.repairs = repairs
+        self.forgetsRetired = forgetsRetired
         self.sample = sample
         self.bytesPerSecond = bytesPerSecond
     }
@@ -25,6 +32,9 @@ public struct VerifyOptions: Hashable, Codable, Sendable {
     package func check(isOwner: Bool) throws {
         guard isOwner || !repairs else {
             throw VaultError(.invalidArgument, "a reader cannot repair; open the vault as its owner")
+        }
+        guard repairs || !forgetsRetired else {
+            throw VaultError(.invalidArgument, "only a repair forgets what was retired; ask for a repair, too")
         }
         if let sample, !(sample > 0 && sample <= 100) {
             throw VaultError(.invalidArgument, "a sample must be more than 0 and at most 100 percent")

@@ -26,7 +26,10 @@ extension Verifier {
     mutating func checkRecords() async throws {
         for found in try await blocking({ try $0.index.unreadableRecords() }) {
             try await requireNewestKeys()
-            let left = options.repairs ? try await blocking { try $0.index.dropUnreadable(found) } : found.count
+            let forgets = options.forgetsRetired
+            let left =
+                options.repairs
+                ? try await blocking { try $0.index.dropUnreadable(found, forgettingLacked: forgets) } : found.count
             report.note(.record, found.count - left, isMended: true)
             report.note(.record, left, isMended: false)
             report.records.append(
@@ -37,10 +40,10 @@ extension Verifier {
     }
 
     private static func problem(_ records: VaultIndex.UnreadableRecords, isRepair: Bool) -> String {
-        if records.retired > 0 {
+        if records.lacked > 0 {
             return
-                "they were sealed by a generation that was destroyed since: this copy of the vault is older than its "
-                + "keys; use the keyring of its time"
+                "they were sealed by a generation whose key the keyring does not have any more: this copy of the vault is "
+                + "older than its keys; use the keyring of its time, or let a repair forget what was retired"
         }
         return isRepair ? "they cannot be deleted now; repair again" : "a repair restores them, or deletes them"
     }
@@ -153,10 +156,10 @@ extension Verifier {
         var problem: String?
         if try await blocking({ $0.canRestore(id) }) {
             problem = "its rows are damaged, but can be restored; a repair restores it"
-        } else if try await blocking({ try $0.index.needsRetiredGeneration(id) }) {
+        } else if !options.forgetsRetired, try await blocking({ try $0.index.needsRetiredGeneration(id) }) {
             problem =
                 "its key was wrapped by a generation that was destroyed since: this copy of the vault is older than its "
-                + "keys; use the keyring of its time, or remove it"
+                + "keys; use the keyring of its time, remove it, or let a repair forget what was retired"
         } else if !options.repairs {
             problem = "no key opens its rows; a repair removes it"
         } else if loaders.removeIfIdle(id) {
@@ -322,10 +325,17 @@ extension Verifier {
             let page = try await blocking {
                 try $0.index.segmentsWithoutResource(after: after, limit: Self.rowsPerPage)
             }
-            guard let end = page.last else { return }
+            guard let end = page.last else { break }
             last = end
             for id in page { try await settle(stranded: id) }
         }
+        // The rows of their representations last: no segment may be left without one.
+        let strays = try await blocking { try $0.index.strayRowCount() }
+        guard strays > 0 else { return }
+        if options.repairs { try await blocking { try $0.index.dropStrayRows() } }
+        let left = options.repairs ? try await blocking { try $0.index.strayRowCount() } : strays
+        report.note(.row, strays - left, isMended: true)
+        report.note(.row, left, isMended: false)
     }
 
     private mutating func settle(stranded id: SegmentID) async throws {

@@ -44,7 +44,11 @@ struct Verifier {
         // A tampered schema could return other rows than those that are to be checked.
         try await blocking { try $0.index.requireOwnSchema() }
         guard references.isEmpty else { return try await checkOnly(references) }
-        if options.repairs { try await restore() }
+        if options.repairs {
+            try await restore()
+            // Files that were moved there before their rows came back are checked again with the others.
+            _ = try await blocking { try $0.takeBackQuarantined() }
+        }
         try await count()
         progress()
         // Files first: bytes of adopted files need not be fetched.

@@ -63,6 +63,12 @@ public final class Viewers: Sendable {
         }
     }
 
+    /// Reads again what the index has, after records came back. Blocks.
+    func reload() {
+        changing.withLock { _ in load() }
+        noteChange()
+    }
+
     /// Forgets the viewers and all that belongs to them, because the vault is closed.
     func forget() { state.withLock { $0 = State(locator: $0.locator) } }
 

@@ -9,8 +9,9 @@ struct VerifyCommand: AsyncParsableCommand {
         discussion: """
             Works beside a running service, and changes nothing. With --repair, which a running service carries out, \
             it fetches only damaged ranges again, returns intact segments that the index has lost to the index, and \
-            moves files that are not segments to quarantine. It removes titles that no key opens, and names \
-            those that index rebuild --force brings back. The exit code is 4 if damage remains, or 1 if something \
+            moves files that are not segments to quarantine, and takes back from there what opens again. What \
+            catalog.backup still opens is restored; titles that no key opens are removed, except for those whose \
+            generation was retired. The exit code is 4 if damage remains, or 1 if something \
             could not be read.
             """)
 
@@ -21,6 +22,11 @@ struct VerifyCommand: AsyncParsableCommand {
 
     @Flag(help: "Fetch damaged ranges again, and remove titles that no key opens.")
     var `repair` = false
+
+    @Flag(
+        help: ArgumentHelp(
+            "With --repair: also remove what only a retired generation opens, as in an older copy of the vault."))
+    var forgetRetired = false
 
     @Option(
         help: ArgumentHelp(
@@ -42,11 +48,15 @@ struct VerifyCommand: AsyncParsableCommand {
     @Flag(help: "Print a JSON object.")
     var json = false
 
-    func validate() throws { try selection.check(beside: titles, naming, isRequired: false) }
+    func validate() throws {
+        try selection.check(beside: titles, naming, isRequired: false)
+        guard `repair` || !forgetRetired else { throw ValidationError("--forget-retired needs --repair.") }
+    }
 
     func run() async throws {
         let options = VerifyOptions(
-            repairs: `repair`, sample: sample?.percent, bytesPerSecond: limitRate?.bytesPerSecond)
+            repairs: `repair`, sample: sample?.percent, bytesPerSecond: limitRate?.bytesPerSecond,
+            forgetsRetired: forgetRetired)
         let names = try titles.map { try TitleName($0) }
         let naming = try await naming.naming(of: names, access.unlocking)
         let selection = selection

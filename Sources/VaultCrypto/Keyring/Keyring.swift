@@ -154,8 +154,10 @@ package final class Keyring: Sendable {
     // MARK: Records of the index
 
     /// Returns the key of the records that a generation seals; nil if the keyring lacks the generation.
-    package func recordKey(generation: Int) throws -> SharedKey? {
-        if keys.generations[generation] == nil { catchUp() }
+    ///
+    /// - Parameter isFollowing: whether the file that is followed is read if the keyring lacks the generation.
+    package func recordKey(generation: Int, isFollowing: Bool = true) throws -> SharedKey? {
+        if isFollowing, keys.generations[generation] == nil { catchUp() }
         return try keys.generations[generation].map { SharedKey(try KeyDerivation.key(from: $0.secret, .records)) }
     }
 
@@ -167,6 +169,9 @@ package final class Keyring: Sendable {
         guard keys.opensFormerRecords else { return nil }
         return try keys.locators[locator].map { SharedKey(try KeyDerivation.key(from: $0.secret, .index)) }
     }
+
+    /// Whether records in the form of format versions up to 5 are opened: not once a generation was retired.
+    package var opensFormerRecords: Bool { keys.opensFormerRecords }
 
     /// Whether the keyring has a key for records: not once it was closed.
     package var hasRecordKeys: Bool { opened.withLock { !$0.generations.isEmpty } }

@@ -104,11 +104,15 @@ extension Keyring {
     ///   - retired: generations whose keys are not restored.
     ///   - current: the generation that new resources use; not a retired one.
     ///   - newer: the keyring file that is replaced, if it can be read: the numbers of its receipts continue.
+    ///   - closesFormerRecords: whether the keyring opens no records in the form of format versions up to 5 any more,
+    ///     because their key would open those that a retirement was to destroy.
     /// - Throws: as ``KeyringReader``.
     package func restored(
-        _ file: [UInt8], after lastRevision: Int64, without retired: Set<Int>, current: Int, replacing newer: [UInt8]?
+        _ file: [UInt8], after lastRevision: Int64, without retired: Set<Int>, current: Int, replacing newer: [UInt8]?,
+        closesFormerRecords: Bool = false
     ) throws -> [UInt8] {
         var edit = try editing(file)
+        if closesFormerRecords { edit.document.sealsRecordsByGeneration = true }
         edit.restore(after: lastRevision, without: retired, current: current)
         // A file that this root key did not write is not trusted.
         if let newer = newer.flatMap({ try? document(of: $0) }) {

@@ -50,12 +50,15 @@ struct VerificationRequest: Codable, Sendable {
     let sample: Double?
     /// Bytes per second.
     let limitRate: Int64?
+    /// Whether a repair removes what only a retired generation opens.
+    let forgetRetired: Bool?
 
     init(_ options: VerifyOptions, of references: [MediaReference]) {
         resources = references.isEmpty ? nil : references.map { ReferenceDocument($0) }
         repair = options.repairs
         sample = options.sample
         limitRate = options.bytesPerSecond
+        forgetRetired = options.forgetsRetired ? true : nil
     }
 
     /// - Throws: as ``ReferenceDocument/reference(in:)``.
@@ -67,7 +70,8 @@ struct VerificationRequest: Codable, Sendable {
     }
 
     var options: VerifyOptions {
-        VerifyOptions(repairs: repair ?? false, sample: sample, bytesPerSecond: limitRate)
+        VerifyOptions(
+            repairs: repair ?? false, sample: sample, bytesPerSecond: limitRate, forgetsRetired: forgetRetired ?? false)
     }
 }
 

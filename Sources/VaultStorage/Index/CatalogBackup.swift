@@ -7,7 +7,7 @@ import VaultModel
 /// It never gets worse: what the index does not open stays in it.
 package final class CatalogBackup: Sendable {
     private let index: VaultIndex
-    private let folder: String
+    private let files: CatalogFiles
     private let fileSystem: any FileSystem
     private let state = Locked(State())
     /// Held while a backup is written.
@@ -22,7 +22,7 @@ package final class CatalogBackup: Sendable {
 
     init(_ index: VaultIndex, vault folder: String, fileSystem: any FileSystem) {
         self.index = index
-        self.folder = folder
+        files = CatalogFiles(in: folder)
         self.fileSystem = fileSystem
     }
 
@@ -43,11 +43,13 @@ package final class CatalogBackup: Sendable {
     }
 
     /// Writes a new backup beside the index.
-    func write(now: ContinuousClock.Instant = .now) throws {
+    ///
+    /// - Parameter forgetting: whether the backup before is replaced, too, so that nothing that was erased is in either.
+    func write(forgetting: Bool = false, now: ContinuousClock.Instant = .now) throws {
         // One at a time: two would remove each other's half-written file.
         try writing.withLock { _ in
             let changes = state.withLock { $0.changes }
-            try replaceFile()
+            try replaceFile(forgetting: forgetting)
             state.withLock { state in
                 state.changes -= changes
                 state.last = now
@@ -56,17 +58,16 @@ package final class CatalogBackup: Sendable {
     }
 
     /// Writes the file under a temporary name, syncs and renames it; then the folder is synced.
-    private func replaceFile() throws {
-        let path = folder + "/catalog.backup"
-        let temporary = path + ".new"
+    private func replaceFile(forgetting: Bool) throws {
+        let temporary = files.newest + ".new"
         do {
             try fileSystem.remove(temporary)
             // Created here with the vault's mode: SQLite would leave the mode to the umask.
             _ = try fileSystem.create(temporary)
             let erased = try copyRows(to: temporary)
             try fileSystem.open(temporary, writable: true).synchronize()
-            try fileSystem.rename(temporary, to: path)
-            try fileSystem.synchronizeDirectory(folder)
+            try files.put(temporary, fileSystem)
+            if forgetting { try files.renewFormer(fileSystem) }
             // Without space for this, the next backup is told once more.
             if erased > 0 { try? index.writeWithoutSync { db in try ErasedRow.remove(upTo: erased, db) } }
         } catch {
@@ -115,7 +116,7 @@ package final class CatalogBackup: Sendable {
                 }
                 try db.execute(sql: "DETACH DATABASE vaultIndex")
                 _ = try CatalogMerge.run(
-                    fromBackupIn: folder, into: db, erased: "SELECT record, id FROM temp.erasedThen", index)
+                    fromBackupIn: files.folder, into: db, erased: "SELECT record, id FROM temp.erasedThen", index)
                 return last
             }
         }
@@ -123,8 +124,22 @@ package final class CatalogBackup: Sendable {
 
     /// Copies the rows of the index that the backup has.
     private static func copyTables(_ db: Database) throws {
+        // What nothing can name, or open, would only keep other rows from coming back. SQLite takes for granted that
+        // no column is null that must not be, so the types are asked for.
+        let rows = [
+            "resource": """
+            SELECT \(ResourceRow.corrected(now: WallClock.now())) FROM vaultIndex.resource
+            WHERE typeof(id) = 'blob' AND length(id) = 32 AND typeof(metadata) = 'blob'
+                    AND \(PlainColumn.isWithin(PlainColumn.numbers, "key"))
+            """,
+            "resourceKey": "SELECT * FROM vaultIndex.resourceKey WHERE \(PlainColumn.isResourceKey)",
+            "representation": """
+            SELECT \(RepresentationRow.corrected) FROM vaultIndex.representation
+            WHERE \(RepresentationRow.isPossible)
+            """,
+        ]
         for table in IndexSchema.catalogTables {
-            try db.execute(sql: "INSERT INTO main.\(table) SELECT * FROM vaultIndex.\(table)")
+            try db.execute(sql: "INSERT INTO main.\(table) \(rows[table] ?? "SELECT * FROM vaultIndex.\(table)")")
         }
         for table in try SealedTable.own.filter({ try $0.exists(in: "vaultIndex", db) }) {
             try db.execute(

@@ -33,45 +33,68 @@ struct CatalogMerge {
     static func run(
         fromBackupIn folder: String, into db: Database, erased: String, _ index: VaultIndex
     ) throws -> Restored {
-        let path = folder + "/catalog.backup"
-        guard FileManager.default.fileExists(atPath: path), (try? RegularFile.require(path)) != nil else {
-            return Restored()
-        }
         do {
-            return try IndexDatabase.reading(backupIn: folder) { catalog in
-                try db.execute(sql: "ATTACH DATABASE ? AS \(schema)", arguments: [path])
-                defer { try? db.execute(sql: "DETACH DATABASE \(schema)") }
-                var taken = Restored()
-                try db.inTransaction(.deferred) {
-                    try SchemaCheck.require(
-                        IndexSchema.catalog, optional: IndexSchema.laterCatalog, of: schema, db)
-                    try db.execute(
-                        sql: """
-                            CREATE TEMP TABLE ordered (record TEXT, id BLOB, PRIMARY KEY (record, id)) WITHOUT ROWID;
-                            INSERT OR IGNORE INTO temp.ordered \(erased)
-                            """)
-                    let merge = try CatalogMerge(into: db, from: catalog, index)
-                    taken.resources = try merge.byItself(merge.takeResources)
-                    taken.rows = try merge.byItself(merge.takeParts) + merge.byItself(merge.takeCovers)
-                    taken.records = try merge.byItself(merge.takeRecords)
-                    try db.execute(sql: "DROP TABLE temp.ordered")
-                    return .commit
+            let files = CatalogFiles(in: folder)
+            return try files.reading { path, catalog in
+                try attached(path, IndexSchema.catalog, IndexSchema.laterCatalog, to: db, erased: erased) {
+                    try CatalogMerge(into: db, from: catalog, isNewest: path == files.newest, index)
                 }
-                return taken
             }
-        } catch let error as VaultError where [.integrity, .noVault].contains(error.code) {
+        } catch let error as VaultError where [.integrity, .noVault, .storage].contains(error.code) {
             // A backup that cannot be read has nothing that could be lost.
             return Restored()
         }
     }
 
-    private init(into db: Database, from catalog: Database, _ index: VaultIndex) throws {
+    /// Takes over from another index of the vault what is lacking. Call it outside a transaction.
+    static func run(fromIndex path: String, into db: Database, _ index: VaultIndex) throws {
+        try RegularFile.require(path)
+        let other = try DatabaseQueue(path: path, configuration: IndexDatabase.configuration(readOnly: true))
+        defer { try? other.close() }
+        try other.read { rows in
+            try SchemaCheck.require(IndexSchema.first, optional: IndexSchema.later, rows)
+            _ = try attached(path, IndexSchema.first, IndexSchema.later, to: db, erased: "SELECT '', x'' WHERE FALSE") {
+                try CatalogMerge(into: db, from: rows, isNewest: true, index)
+            }
+        }
+    }
+
+    private static func attached(
+        _ path: String, _ statements: [String], _ optional: [String], to db: Database, erased: String,
+        _ merge: () throws -> CatalogMerge
+    ) throws -> Restored {
+        try db.execute(sql: "ATTACH DATABASE ? AS \(schema)", arguments: [path])
+        defer { try? db.execute(sql: "DETACH DATABASE \(schema)") }
+        var taken = Restored()
+        try db.inTransaction(.deferred) {
+            try SchemaCheck.require(statements, optional: optional, of: schema, db)
+            try db.execute(
+                sql: """
+                    CREATE TEMP TABLE ordered (record TEXT, id BLOB, PRIMARY KEY (record, id)) WITHOUT ROWID;
+                    INSERT OR IGNORE INTO temp.ordered \(erased)
+                    """)
+            taken = try merge().run()
+            try db.execute(sql: "DROP TABLE temp.ordered")
+            return .commit
+        }
+        return taken
+    }
+
+    private func run() throws -> Restored {
+        var taken = Restored()
+        taken.resources = try byItself(takeResources)
+        taken.rows = try byItself(takeParts) + byItself(takeCovers)
+        taken.records = try byItself(takeRecords)
+        return taken
+    }
+
+    private init(into db: Database, from catalog: Database, isNewest: Bool, _ index: VaultIndex) throws {
         (self.index, self.db, self.catalog) = (index, db, catalog)
         keys = try RecordKeys(index.keyring, db)
         catalogKeys = try RecordKeys(index.keyring, of: Self.schema, db)
-        // Earlier versions noted no deletions.
+        // Earlier versions noted no deletions, and those before the newest catalog are noted no more.
         hasSameLocator = try VaultRow.locator(db) == VaultRow.locator(of: Self.schema, db)
-        knowsErasures = try Int.fetchOne(catalog, sql: "PRAGMA user_version") ?? 0 >= 6
+        knowsErasures = try isNewest && Int.fetchOne(catalog, sql: "PRAGMA user_version") ?? 0 >= 6
     }
 
     /// Takes over one kind of rows: a page of another kind that cannot be read does not undo it.
@@ -89,8 +112,18 @@ struct CatalogMerge {
     }
 
     private func wasErased(_ record: String, _ id: Data) throws -> Bool {
-        let statement = try db.cachedStatement(sql: "SELECT 1 FROM temp.ordered WHERE record = ? AND id = ?")
-        return try Bool.fetchOne(statement, arguments: [record, id]) ?? false
+        let statement = try db.cachedStatement(
+            sql: "SELECT 1 FROM temp.ordered WHERE record = ? AND id IN (?, ?) LIMIT 1")
+        return try Bool.fetchOne(statement, arguments: [record, id, ErasedRow.all]) ?? false
+    }
+
+    /// Returns whether a resource opens. A disk that cannot be read, or no memory, does not make it one that is lost.
+    private func opens(_ id: ResourceID, _ db: Database) throws -> Bool {
+        do {
+            return try IndexError.translating { try index.opens(id, db) }
+        } catch let error as VaultError where error.code == .integrity {
+            return false
+        }
     }
 
     // MARK: Resources
@@ -103,36 +136,70 @@ struct CatalogMerge {
             db,
             sql: """
                 SELECT id FROM (
-                    SELECT id FROM former.resource AS was WHERE NOT EXISTS (SELECT 1 FROM main.resource AS now
-                        WHERE now.id = was.id AND now.key = was.key AND now.metadata = was.metadata)
+                    SELECT id FROM former.resource AS was
+                        WHERE \(PlainColumn.isSealed("metadata", upTo: ResourceRow.maxBytes))
+                        AND NOT EXISTS (SELECT 1 FROM main.resource AS now
+                            WHERE now.id = was.id AND now.key = was.key AND \(PlainColumn.isSame("metadata")))
                     UNION SELECT resource FROM former.resourceKey AS was
-                        WHERE NOT EXISTS (SELECT 1 FROM main.resourceKey AS now WHERE now.resource = was.resource
+                        WHERE \(PlainColumn.isSealed("wrapped", upTo: ResourceKeyRow.wrappedBytes))
+                        AND NOT EXISTS (SELECT 1 FROM main.resourceKey AS now WHERE now.resource = was.resource
                             AND now.number = was.number AND now.generation = was.generation
-                            AND now.wrapped = was.wrapped)
+                            AND \(PlainColumn.isSame("wrapped")))
+                    UNION SELECT resource FROM main.resourceKey AS now
+                        WHERE resource IN (SELECT id FROM former.resource)
+                        AND NOT EXISTS (SELECT 1 FROM former.resourceKey AS was WHERE was.resource = now.resource
+                            AND was.number = now.number)
                     UNION SELECT resource FROM former.representation AS was
-                        WHERE NOT EXISTS (SELECT 1 FROM main.representation AS now WHERE now.id = was.id
-                            AND now.resource = was.resource AND now.info = was.info)
+                        WHERE \(PlainColumn.isSealed("info", upTo: RepresentationRow.maxBytes))
+                        AND NOT EXISTS (SELECT 1 FROM main.representation AS now
+                            WHERE now.id = was.id AND now.resource = was.resource AND \(PlainColumn.isSame("info")))
                 ) AS lost WHERE typeof(id) = 'blob' AND length(id) = \(ResourceKind.byteCount)
-                    AND NOT EXISTS (SELECT 1 FROM former.representation AS was JOIN main.representation AS now
-                        ON now.id = was.id WHERE was.resource = lost.id AND now.resource <> lost.id
-                            AND EXISTS (SELECT 1 FROM main.resource WHERE id = now.resource))
                     AND NOT EXISTS (SELECT 1 FROM former.resourceKey AS key WHERE key.resource = lost.id
                         AND key.generation NOT IN (SELECT number FROM main.generation))
                 """)
         for bytes in ids {
-            guard let id = ResourceID(bytes), (try? index.opens(id, db)) != true,
+            guard let id = ResourceID(bytes), try !opens(id, db),
                 try knowsErasures || ResourceRow.exists(id, db), try !wasErased(ErasedRow.resource, bytes),
-                (try? index.opens(id, catalog)) == true
+                try opens(id, catalog), try !wentWithTitles(id), try !areOthers(id)
             else { continue }
             count += try take { try copyResource(bytes) }
         }
         return count
     }
 
+    /// Returns whether each title that a resource is a part of was erased: then it would have gone with them.
+    private func wentWithTitles(_ id: ResourceID) throws -> Bool {
+        guard let locator = try VaultRow.locator(db), let metadata = try index.opened(id, catalog)?.metadata,
+            !metadata.partOf.isEmpty
+        else { return false }
+        return try metadata.partOf.allSatisfy { key in
+            guard let title = index.keyring.resourceID(cacheKey: key, locator: locator) else { return false }
+            return try !ResourceRow.exists(title, db) && wasErased(ErasedRow.resource, title.data)
+        }
+    }
+
+    /// Returns whether another resource has a row by now that was this one's, and opens it.
+    private func areOthers(_ id: ResourceID) throws -> Bool {
+        let taken = try Data.fetchAll(
+            db,
+            sql: """
+                SELECT now.id FROM former.representation AS was JOIN main.representation AS now ON now.id = was.id
+                WHERE was.resource = ? AND now.resource <> was.resource
+                """, arguments: [id.data])
+        return try taken.compactMap { RepresentationID($0) }.contains { representation in
+            guard let row = try RepresentationRow.fetch(representation, db), let owner = row.resource,
+                let key = try index.opened(owner, db)?.metadataKey
+            else { return false }
+            return row.openInfo(of: owner, under: key.secret) != nil
+        }
+    }
+
     /// Copies the rows of a resource. The rows that segments belong to stay, because they hold bytes.
     private func copyResource(_ id: Data) throws {
         // A key that opens stays: a reseal may have sealed segments under it since.
-        for row in try Row.fetchAll(db, sql: "SELECT * FROM main.resourceKey WHERE resource = ?", arguments: [id]) {
+        for row in try Row.fetchAll(
+            db, sql: "SELECT \(ResourceKeyRow.columns) FROM main.resourceKey WHERE resource = ?", arguments: [id])
+        {
             if let key = try? ResourceKeyRow(row), try key.key(index.keyring) != nil { continue }
             try db.execute(
                 sql: "DELETE FROM main.resourceKey WHERE resource = ? AND number = ?",
@@ -140,17 +207,21 @@ struct CatalogMerge {
         }
         try db.execute(
             literal: """
-                INSERT INTO main.resource SELECT * FROM former.resource WHERE id = \(id)
+                INSERT INTO main.resource SELECT \(sql: ResourceRow.corrected(now: WallClock.now()))
+                    FROM former.resource WHERE id = \(id)
                 ON CONFLICT (id) DO UPDATE SET key = excluded.key, metadata = excluded.metadata
                 """)
         try db.execute(
             literal: """
-                INSERT INTO main.resourceKey SELECT * FROM former.resourceKey WHERE resource = \(id)
+                INSERT INTO main.resourceKey SELECT * FROM former.resourceKey
+                    WHERE resource = \(id) AND \(sql: PlainColumn.isResourceKey)
+                        AND length(wrapped) = \(ResourceKeyRow.wrappedBytes)
                 ON CONFLICT (resource, number) DO NOTHING
                 """)
         try db.execute(
             literal: """
-                INSERT INTO main.representation SELECT * FROM former.representation WHERE resource = \(id)
+                INSERT INTO main.representation SELECT \(sql: RepresentationRow.corrected)
+                    FROM former.representation WHERE resource = \(id) AND \(sql: RepresentationRow.isPossible)
                 ON CONFLICT (id) DO UPDATE SET resource = excluded.resource, info = excluded.info
                 """)
     }
@@ -164,8 +235,9 @@ struct CatalogMerge {
             sql: """
                 SELECT id, pack FROM former.packedPart AS was
                 WHERE typeof(id) = 'blob' AND length(id) = 32 AND typeof(pack) = 'blob' AND length(pack) = 32
+                    AND \(PlainColumn.isSealed("entry", upTo: PackedPartRow.maxBytes))
                     AND NOT EXISTS (SELECT 1 FROM main.packedPart AS now
-                        WHERE now.id = was.id AND now.pack = was.pack AND now.entry = was.entry)
+                        WHERE now.id = was.id AND now.pack = was.pack AND \(PlainColumn.isSame("entry")))
                 ORDER BY pack
                 """)
         var pack: (id: ResourceID, key: SharedKey?)?
@@ -191,8 +263,9 @@ struct CatalogMerge {
             db,
             sql: """
                 SELECT DISTINCT resource FROM former.cover AS was
-                WHERE typeof(resource) = 'blob' AND length(resource) = 32 AND NOT EXISTS (
-                    SELECT 1 FROM main.cover AS now WHERE now.resource = was.resource AND now.picture = was.picture)
+                WHERE typeof(resource) = 'blob' AND length(resource) = 32 AND \(CoverRow.isPossible) AND NOT EXISTS (
+                    SELECT 1 FROM main.cover AS now
+                    WHERE now.resource = was.resource AND \(PlainColumn.isSame("picture")))
                 """)
         for id in ids.compactMap({ ResourceID($0) }) {
             guard let opened = try index.opened(id, db), let tag = opened.metadata.cover,
@@ -208,28 +281,41 @@ struct CatalogMerge {
 
     /// Takes over each record that does not open, if the catalog's opens.
     private func takeRecords() throws -> Int {
-        var (count, tookSettings) = (0, false)
+        var count = 0
+        var taken: Set<String> = []
         for table in SealedTable.all where try isComparable(table) {
             let ids = try Data.fetchAll(
                 db,
                 sql: """
                     SELECT was.id FROM former.\(table.name) AS was LEFT JOIN main.\(table.name) AS now ON now.id = was.id
-                    WHERE \(table.isPossible(of: "was")) AND now.\(table.column) IS NOT was.\(table.column)
+                    WHERE \(table.isPossible(of: "was")) AND NOT \(PlainColumn.isSame(table.column))
                     """)
             for id in ids {
-                // The settings and the row of the network are valid together alone.
-                let isBound = tookSettings && table.name == SealedTable.network.name
-                guard try isBound || isLost(id, table),
+                guard try isLost(id, table),
                     case .members(let members) = try table.content(of: id.array, catalogKeys, in: Self.schema, db),
                     try !table.isOfResource || ResourceID(id).map({ try ResourceRow.exists($0, db) }) ?? false
                 else { continue }
                 let sealed = try table.seal(current(members, of: table), of: id.array, keys)
-                let taken = try take { try table.restore(sealed, of: id.array, db) }
-                count += taken
-                if table.name == SealedTable.settings.name, taken > 0 { tookSettings = true }
+                guard try take({ try table.restore(sealed, of: id.array, db) }) > 0 else { continue }
+                count += 1
+                taken.insert(table.name)
             }
         }
+        if !taken.isDisjoint(with: [SealedTable.settings.name, SealedTable.network.name]) { try bindNetwork() }
         return count
+    }
+
+    /// Lets the settings count the row of the network that is there, because one of the two has come back: each is valid
+    /// with the other alone.
+    private func bindNetwork() throws {
+        let id = index.keyring.vaultID.bytes
+        guard case .members(let row) = try SealedTable.network.content(of: id, keys, db),
+            case .members(let members) = try SealedTable.settings.content(of: id, keys, db),
+            var settings = VaultSettings(members), !settings.wereWritten(with: row)
+        else { return }
+        settings.count(network: row)
+        try SealedTable.settings.restore(
+            SealedTable.settings.seal(settings.object, of: id, keys), of: id, db)
     }
 
     /// Returns members as they are taken over: older settings must not make the next reseal one that resources have
@@ -254,10 +340,12 @@ struct CatalogMerge {
     }
 
     /// Returns whether a record does not open in the database, and nobody deleted it.
+    ///
+    /// One of a generation that the keyring merely lacks is not lost: another keyring opens it.
     private func isLost(_ id: Data, _ table: SealedTable) throws -> Bool {
         switch try table.content(of: id.array, keys, db) {
         case .members: false
-        case .unreadable: try !wasErased(table.name, id)
+        case .unreadable: try !wasErased(table.name, id) && !table.isOfLackedGeneration(id.array, index.keyring, db)
         case .missing: try knowsErasures && !wasErased(table.name, id)
         }
     }

@@ -23,7 +23,7 @@ enum CoverRow {
     static let maxBytes = padded(ResourceMetadata.maxCoverBytes + lengthBytes) + SealedValue.overhead
 
     /// The SQL condition for a picture that is read.
-    static let isPossible = "(typeof(picture) = 'blob' AND length(picture) <= \(maxBytes))"
+    static let isPossible = PlainColumn.isSealed("picture", upTo: maxBytes)
 
     /// Returns whether a database has the table, which older vaults lack.
     static func hasTable(of schema: String = "main", _ db: Database) throws -> Bool {

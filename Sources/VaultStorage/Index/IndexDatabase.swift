@@ -55,20 +55,6 @@ final class IndexDatabase: Sendable {
         }
     }
 
-    /// Runs work on the rows of a vault's `catalog.backup`.
-    static func reading<Result>(backupIn folder: String, _ body: (Database) throws -> Result) throws -> Result {
-        try IndexError.translating {
-            let path = folder + "/catalog.backup"
-            for suffix in ["", "-wal", "-shm", "-journal"] { try RegularFile.require(path + suffix) }
-            let backup = try DatabaseQueue(path: path, configuration: configuration(readOnly: true))
-            defer { try? backup.close() }
-            return try backup.read { db in
-                try SchemaCheck.require(IndexSchema.catalog, optional: IndexSchema.laterCatalog, db)
-                return try body(db)
-            }
-        }
-    }
-
     /// Creates the tables of an index, and marks the database as one when `fill` has added the first rows.
     static func createSchema(_ db: Database, filling fill: () throws -> Void) throws {
         try db.execute(sql: "PRAGMA application_id = \(IndexSchema.applicationID)")
@@ -115,7 +101,7 @@ final class IndexDatabase: Sendable {
         guard try Int.fetchOne(db, sql: "SELECT count(*) FROM vault") == 1 else {
             throw VaultError(.integrity, "the index also has another vault's row; rebuild it", hint: .rebuildIndex)
         }
-        if let generation = row.retiredGeneration(keyring) { throw IndexError.olderCopy(generation) }
+        try row.requireNoOlderCopy(keyring)
         guard let revision = row.keyringRevision else { throw IndexError.damaged }
         guard row.isRevisionPossible(for: keyring) else {
             throw VaultError(

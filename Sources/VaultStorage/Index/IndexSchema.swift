@@ -192,12 +192,13 @@ enum IndexError {
             "a row of the index is damaged; remove the resource, or rebuild the index", hint: .rebuildIndex)
     }
 
-    /// The error for an index that a destroyed generation sealed.
-    static func olderCopy(_ generation: Int) -> VaultError {
+    /// The error for an index that a destroyed generation sealed; nil for one of a version without such generations.
+    static func olderCopy(_ generation: Int?) -> VaultError {
         VaultError(
             .foreignKeyring,
-            "this copy of the vault is older than its keys: generation \(generation), which sealed its records, was "
-                + "destroyed since; use the keyring of the copy's time, or a newer copy. Nothing was changed")
+            "this copy of the vault is older than its keys: \(generation.map { "generation \($0)" } ?? "the key"), "
+                + "which sealed its records, was destroyed since; use the keyring of the copy's time, or a newer copy. "
+                + "Nothing was changed")
     }
 
     private static func vaultError(_ error: DatabaseError) -> VaultError {
@@ -275,6 +276,25 @@ enum PlainColumn {
 
     /// The SQL condition for a row of `resource` whose last-access time is possible, so that it can be evicted.
     static let hasHour = isWithin(hours, "resource.accessed")
+
+    // Sealed values, which may be of any size in a damaged row.
+
+    /// Returns the SQL expression that selects a sealed value under its column's name, and null in place of one that is
+    /// larger than what any writer writes: SQLite does not read it then.
+    static func bounded(_ column: String, _ maxBytes: Int) -> String {
+        "CASE WHEN typeof(\(column)) = 'blob' AND length(\(column)) <= \(maxBytes) THEN \(column) END AS \(column)"
+    }
+
+    /// Returns the SQL condition for the same sealed value in two rows; SQLite reads neither if their lengths differ.
+    static func isSame(_ column: String, _ first: String = "now", _ second: String = "was") -> String {
+        "CASE WHEN typeof(\(first).\(column)) = 'blob' AND length(\(first).\(column)) = length(\(second).\(column)) "
+            + "THEN \(first).\(column) = \(second).\(column) ELSE FALSE END"
+    }
+
+    /// Returns the SQL condition for a sealed value that can be right.
+    static func isSealed(_ column: String, upTo maxBytes: Int) -> String {
+        "(typeof(\(column)) = 'blob' AND length(\(column)) <= \(maxBytes))"
+    }
 }
 
 extension Row {

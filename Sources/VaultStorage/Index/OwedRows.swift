@@ -67,18 +67,12 @@ enum ErasedRow {
     /// The name under which a file of a pack is noted, by its id and that of the pack.
     static let packedPart = "packedPart"
 
+    /// The id under which all of a kind are noted, also those that only the backup has.
+    static let all = Data()
+
     static func insert(_ record: String, _ id: Data, _ db: Database) throws {
         let statement = try db.cachedStatement(sql: "INSERT INTO main.erased VALUES (?, ?)")
         try statement.execute(arguments: [record, id])
-    }
-
-    /// Adds a row for each row of a table.
-    static func insertAll(of table: SealedTable, _ db: Database) throws {
-        try db.execute(
-            sql: """
-                INSERT INTO main.erased SELECT '\(table.name)', id FROM \(table.name)
-                    WHERE typeof(id) = 'blob' AND length(id) = \(table.idByteCount)
-                """)
     }
 
     /// Returns the number of the last row; 0 if there is none.

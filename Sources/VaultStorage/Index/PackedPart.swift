@@ -56,7 +56,18 @@ struct PackedPartRow: Sendable {
     init(_ part: PackedPart, in pack: ResourceID, under key: borrowing SecretKey) throws {
         (id, self.pack) = (part.id, pack)
         entry = try SealedDocument.seal(part.object, key: key, associatedData: Self.entryData(pack, part.id))
+        guard entry.count <= Self.maxBytes else {
+            throw VaultError(.invalidArgument, "the record of a file would be too large to be kept")
+        }
     }
+
+    /// The largest sealed entry, in bytes: no writer writes a larger one.
+    static let maxBytes = ResourceRow.maxBytes
+
+    /// The columns, with an entry that is too large or none as empty: it does not open.
+    private static let columns = """
+        id, pack, CASE WHEN \(PlainColumn.isSealed("entry", upTo: maxBytes)) THEN entry ELSE x'' END AS entry
+        """
 
     /// Creates the row; nil if one of its values is impossible.
     private init?(_ row: Row) {
@@ -91,20 +102,20 @@ struct PackedPartRow: Sendable {
     /// Returns the rows of a file: one for each title that has its own copy.
     static func fetch(_ id: ResourceID, _ db: Database) throws -> [PackedPartRow] {
         guard try hasTable(db) else { return [] }
-        let statement = try db.cachedStatement(sql: "SELECT * FROM packedPart WHERE id = ? ORDER BY pack")
+        let statement = try db.cachedStatement(sql: "SELECT \(columns) FROM packedPart WHERE id = ? ORDER BY pack")
         return try Row.fetchAll(statement, arguments: [id.data]).compactMap { PackedPartRow($0) }
     }
 
     /// Returns the row of a file in a pack; nil if there is none, or it is impossible.
     static func fetch(_ id: ResourceID, in pack: ResourceID, _ db: Database) throws -> PackedPartRow? {
-        let statement = try db.cachedStatement(sql: "SELECT * FROM packedPart WHERE id = ? AND pack = ?")
+        let statement = try db.cachedStatement(sql: "SELECT \(columns) FROM packedPart WHERE id = ? AND pack = ?")
         return try Row.fetchOne(statement, arguments: [id.data, pack.data]).flatMap { PackedPartRow($0) }
     }
 
     /// Returns the rows of a pack, without impossible ones.
     static func fetch(in pack: ResourceID, _ db: Database) throws -> [PackedPartRow] {
         guard try hasTable(db) else { return [] }
-        return try Row.fetchAll(db, sql: "SELECT * FROM packedPart WHERE pack = ?", arguments: [pack.data])
+        return try Row.fetchAll(db, sql: "SELECT \(columns) FROM packedPart WHERE pack = ?", arguments: [pack.data])
             .compactMap { PackedPartRow($0) }
     }
 

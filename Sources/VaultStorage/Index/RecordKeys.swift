@@ -36,7 +36,9 @@ final class RecordKeys {
     private let keyring: Keyring
     /// The locator under whose index key format versions up to 5 sealed records; nil if the vault's row names none.
     private let locator: Int?
-    private var keys: [RecordForm: SharedKey?] = [:]
+    private var keys: [RecordForm: SharedKey] = [:]
+    /// Whether a key was missing: the file of the keyring is not read again for each record that names another one.
+    private var lacksKey = false
 
     init(_ keyring: Keyring, locator: Int?) { (self.keyring, self.locator) = (keyring, locator) }
 
@@ -74,10 +76,10 @@ final class RecordKeys {
         if let known = keys[form] { return known }
         let key =
             switch form {
-            case .generation(let number): try keyring.recordKey(generation: number)
+            case .generation(let number): try keyring.recordKey(generation: number, isFollowing: !lacksKey)
             case .former: try locator.flatMap { try keyring.formerRecordKey(locator: $0) }
             }
-        keys[form] = .some(key)
+        if let key { keys[form] = key } else { lacksKey = true }
         return key
     }
 

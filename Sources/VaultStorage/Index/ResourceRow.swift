@@ -15,6 +15,22 @@ struct ResourceRow: Sendable {
     /// The hour in which it was last read.
     let accessed: Int64?
 
+    /// The largest sealed metadata, in bytes: no writer writes larger ones.
+    static let maxBytes = 8 << 20
+
+    /// The columns, with metadata that are too large as null.
+    static let columns = "id, key, \(PlainColumn.bounded("metadata", maxBytes)), class, accessed"
+
+    /// Returns the columns of a row in a catalog, which may be damaged: a class or an hour that is impossible is
+    /// corrected, because no key depends on it.
+    static func corrected(now: Int64) -> String {
+        """
+        id, key, metadata, CASE WHEN class IN ('pinned', 'download', 'cache') THEN class ELSE 'download' END,
+        CASE WHEN \(PlainColumn.isWithin(PlainColumn.hours, "accessed")) THEN accessed
+            ELSE \(PlainColumn.hour(of: now)) END
+        """
+    }
+
     /// Creates the row; nil if its id is none.
     ///
     /// - Throws: `RowDecodingError` if the id has another type.
@@ -30,7 +46,7 @@ struct ResourceRow: Sendable {
     /// Returns the row of a resource; nil if there is none.
     static func fetch(_ id: ResourceID, _ db: Database) throws -> ResourceRow? {
         // Some callers visit each resource of a vault: the compiled statement is reused.
-        let statement = try db.cachedStatement(sql: "SELECT * FROM resource WHERE id = ?")
+        let statement = try db.cachedStatement(sql: "SELECT \(columns) FROM resource WHERE id = ?")
         return try Row.fetchOne(statement, arguments: [id.data]).flatMap { try ResourceRow($0) }
     }
 
@@ -62,10 +78,17 @@ struct ResourceRow: Sendable {
 
     // MARK: Metadata
 
+    /// Seals metadata.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` if they would be larger than what is read.
     static func seal(
         _ metadata: ResourceMetadata, of id: ResourceID, under key: borrowing SecretKey
     ) throws -> [UInt8] {
-        try SealedDocument.seal(metadata.object, key: key, associatedData: metadataData(id))
+        let sealed = try SealedDocument.seal(metadata.object, key: key, associatedData: metadataData(id))
+        guard sealed.count <= maxBytes else {
+            throw VaultError(.invalidArgument, "the record of the title would be too large; shorten what it says")
+        }
+        return sealed
     }
 
     /// Opens the metadata; nil if they do not open.
@@ -87,6 +110,12 @@ struct ResourceKeyRow: Hashable, Sendable {
     let number: Int
     let generation: Int
     let wrapped: [UInt8]
+
+    /// The bytes of a wrapped key.
+    static let wrappedBytes = 60
+
+    /// The columns, with what is too large for a wrapped key as null.
+    static let columns = "resource, number, generation, \(PlainColumn.bounded("wrapped", wrappedBytes))"
 
     /// Creates the row.
     ///
@@ -115,7 +144,7 @@ struct ResourceKeyRow: Hashable, Sendable {
 
     /// Returns all keys of a resource.
     static func fetchAll(of resource: ResourceID, _ db: Database) throws -> [ResourceKeyRow] {
-        let statement = try db.cachedStatement(sql: "SELECT * FROM resourceKey WHERE resource = ?")
+        let statement = try db.cachedStatement(sql: "SELECT \(columns) FROM resourceKey WHERE resource = ?")
         return try Row.fetchAll(statement, arguments: [resource.data]).map { try ResourceKeyRow($0) }
     }
 
@@ -128,7 +157,7 @@ struct ResourceKeyRow: Hashable, Sendable {
         try Row.fetchAll(
             db,
             sql: """
-                SELECT * FROM resourceKey
+                SELECT \(columns) FROM resourceKey
                 WHERE generation = ? AND (resource, number) > (?, ?) AND \(PlainColumn.isResourceKey) \
                 ORDER BY resource, number LIMIT ?
                 """,
@@ -178,6 +207,21 @@ struct RepresentationRow: Sendable {
     let resource: ResourceID?
     let info: [UInt8]?
 
+    /// The largest sealed information, in bytes: no writer writes a larger one.
+    static let maxBytes = 1 << 20
+
+    /// The columns, with information that is too large as null.
+    static let columns = "id, resource, state, \(PlainColumn.bounded("info", maxBytes))"
+
+    /// The SQL condition for a row that can be right.
+    static let isPossible =
+        "(typeof(id) = 'blob' AND length(id) = 16 AND typeof(resource) = 'blob' AND length(resource) = 32 "
+        + "AND \(PlainColumn.isSealed("info", upTo: maxBytes)))"
+
+    /// Returns the columns of a row in a catalog, which may be damaged: no key depends on the state.
+    static let corrected =
+        "id, resource, CASE WHEN state IN ('filling', 'superseded') THEN state ELSE 'serving' END, info"
+
     /// Creates the row; nil if its id is none.
     ///
     /// - Throws: `RowDecodingError` if the id has another type.
@@ -190,7 +234,7 @@ struct RepresentationRow: Sendable {
 
     /// Returns the row of a representation; nil if there is none.
     static func fetch(_ id: RepresentationID, _ db: Database) throws -> RepresentationRow? {
-        let statement = try db.cachedStatement(sql: "SELECT * FROM representation WHERE id = ?")
+        let statement = try db.cachedStatement(sql: "SELECT \(columns) FROM representation WHERE id = ?")
         return try Row.fetchOne(statement, arguments: [id.data]).flatMap { try RepresentationRow($0) }
     }
 
@@ -227,10 +271,17 @@ struct RepresentationRow: Sendable {
 
     // MARK: Information
 
+    /// Seals information.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` if it would be larger than what is read.
     static func seal(
         _ info: JSONObject, of id: RepresentationID, _ resource: ResourceID, under key: borrowing SecretKey
     ) throws -> [UInt8] {
-        try SealedDocument.seal(info, key: key, associatedData: infoData(resource, id))
+        let sealed = try SealedDocument.seal(info, key: key, associatedData: infoData(resource, id))
+        guard sealed.count <= maxBytes else {
+            throw VaultError(.invalidArgument, "the origin says too much about the resource to be kept")
+        }
+        return sealed
     }
 
     /// Opens the information; nil if it does not open.

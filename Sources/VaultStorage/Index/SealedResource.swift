@@ -35,7 +35,8 @@ package struct SealedResource: Sendable {
         let places = Dictionary(zip(ids, resources.indices)) { first, _ in first }
         // The rows of a page lie together here, perhaps with those of parts between them.
         let keys = try Row.fetchCursor(
-            try db.cachedStatement(sql: "SELECT * FROM resourceKey WHERE resource BETWEEN ? AND ?"),
+            try db.cachedStatement(
+                sql: "SELECT \(ResourceKeyRow.columns) FROM resourceKey WHERE resource BETWEEN ? AND ?"),
             arguments: [ids.first?.data, ids.last?.data])
         while let row = try keys.next() {
             if let id = ResourceID(try row.column("resource")), let place = places[id] {
@@ -43,7 +44,7 @@ package struct SealedResource: Sendable {
             }
         }
         var owners: [RepresentationID: Int] = [:]
-        try forEach("SELECT * FROM representation WHERE resource IN (?)", ids, db) { row in
+        try forEach("SELECT \(RepresentationRow.columns) FROM representation WHERE resource IN (?)", ids, db) { row in
             guard let representation = try? RepresentationRow(row), let id = representation.resource,
                 let place = places[id]
             else { return }
@@ -106,7 +107,7 @@ extension VaultIndex {
             let condition =
                 try parts || !PartRow.hasTable(db) ? "" : "AND (NOT \(PartRow.isPart) OR \(PartRow.isTitle))"
             let statement = try db.cachedStatement(
-                sql: "SELECT * FROM resource WHERE id > ? \(condition) ORDER BY id LIMIT ?")
+                sql: "SELECT \(ResourceRow.columns) FROM resource WHERE id > ? \(condition) ORDER BY id LIMIT ?")
             let cursor = try Row.fetchCursor(statement, arguments: [after?.data ?? [UInt8]().data, limit])
             var rows: [ResourceRow] = []
             while let row = try cursor.next() {

@@ -211,7 +211,7 @@ struct SealedTable: Sendable {
     /// Deletes all rows, also those that do not open; copies of them are erased, too.
     func deleteAll(_ db: Database) throws {
         guard try exists(db) else { return }
-        try ErasedRow.insertAll(of: self, db)
+        try ErasedRow.insert(name, ErasedRow.all, db)
         try db.execute(sql: "DELETE FROM \(name)")
         try PendingErasure.record(db)
     }

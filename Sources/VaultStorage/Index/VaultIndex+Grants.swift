@@ -42,6 +42,7 @@ extension VaultIndex {
             try SealedTable.grants.delete(ids.map(\.bytes), db)
             guard withUnreadable, keyring.hasRecordKeys else { return }
             try SealedTable.grants.deleteUnreadable(recordKeys(db), db)
+            try ErasedRow.insert(SealedTable.grants.name, ErasedRow.all, db)
         }
     }
 

@@ -240,7 +240,7 @@ extension VaultIndex {
             try PendingDeletion.insert("true", [], db)
             if try CoverRow.hasTable(db) { try db.execute(sql: "DELETE FROM cover") }
             // Until the backup is gone, too, nothing may come back from it.
-            try db.execute(sql: "INSERT INTO erased SELECT '\(ErasedRow.resource)', id FROM resource")
+            for record in [ErasedRow.resource, ErasedRow.packedPart] { try ErasedRow.insert(record, ErasedRow.all, db) }
             try db.execute(sql: "DELETE FROM representation; DELETE FROM resourceKey; DELETE FROM resource")
             for table in SealedTable.own { try table.deleteAll(db) }
             try PendingErasure.record(db)

@@ -54,7 +54,8 @@ extension VaultIndex {
         var resources: [TitleID: [ResourceID]] = [:]
         try forEachPage { db, before, last in
             let rows = try Row.fetchAll(
-                db, sql: "SELECT * FROM resource WHERE id > ? AND id <= ?", arguments: [before, last])
+                db, sql: "SELECT \(ResourceRow.columns) FROM resource WHERE id > ? AND id <= ?",
+                arguments: [before, last])
             for row in rows {
                 guard let row = try ResourceRow(row), let opened = try? OpenedResource(row, keyring, db),
                     let id = opened.metadata.keptID

@@ -295,7 +295,8 @@ extension VaultIndex {
         var links: [(title: ResourceID, part: ResourceID)] = []
         try forEachPage { db, before, last in
             let rows = try Row.fetchAll(
-                db, sql: "SELECT * FROM resource WHERE id > ? AND id <= ?", arguments: [before, last])
+                db, sql: "SELECT \(ResourceRow.columns) FROM resource WHERE id > ? AND id <= ?",
+                arguments: [before, last])
             for row in rows {
                 guard let row = try ResourceRow(row), let opened = try? OpenedResource(row, keyring, db) else {
                     continue

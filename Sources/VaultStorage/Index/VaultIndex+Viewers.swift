@@ -42,9 +42,19 @@ extension VaultIndex {
         }
     }
 
-    func write(_ viewer: Viewer) throws {
+    /// Writes a viewer.
+    ///
+    /// - Returns: whether the record before let in who this one does not, or shared more: it must not come back.
+    func write(_ viewer: Viewer) throws -> Bool {
         try write { db in
-            try SealedTable.viewers.write(viewer.record, of: viewer.id.bytes, recordKeys(db), db)
+            let keys = try recordKeys(db)
+            var admittedMore = false
+            if case .members(let members) = try SealedTable.viewers.content(of: viewer.id.bytes, keys, db) {
+                admittedMore = Viewer(id: viewer.id, members)?.admitsMore(than: viewer) ?? false
+            }
+            if admittedMore { try ErasedRow.insert(SealedTable.viewers.name, viewer.id.data, db) }
+            try SealedTable.viewers.write(viewer.record, of: viewer.id.bytes, keys, db)
+            return admittedMore
         }
     }
 
@@ -67,6 +77,12 @@ extension VaultIndex {
         try SealedTable.shares.delete(shares.filter(\.value.viewers.isEmpty).map(\.key.bytes), db)
         for (id, share) in shares where !share.viewers.isEmpty {
             guard try ResourceRow.exists(id, db) else { continue }
+            // The backup has the title shared with more until the next one: that must not come back.
+            if case .members(let members) = try SealedTable.shares.content(of: id.bytes, keys, db),
+                let former = TitleShare(members), !former.viewers.isSubset(of: share.viewers)
+            {
+                try ErasedRow.insert(SealedTable.shares.name, id.data, db)
+            }
             try SealedTable.shares.write(share.record, of: id.bytes, keys, db)
         }
     }

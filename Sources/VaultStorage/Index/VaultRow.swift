@@ -74,13 +74,16 @@ struct VaultRow: Sendable {
         return try SealedTable.settings.open(settings, of: id.bytes, RecordKeys(keyring, locator: locator))
     }
 
-    /// The generation that sealed the settings, if it is one that the keyring has retired: then the whole row is older
-    /// than the keys.
-    func retiredGeneration(_ keyring: Keyring) -> Int? {
-        guard let settings, case .generation(let number)? = RecordForm(settings), keyring.isRetired(number) else {
-            return nil
+    /// Refuses a row that is older than the keys: a generation that was retired since sealed its settings, or a format
+    /// version whose form of records ended with the first retirement.
+    ///
+    /// - Throws: ``VaultError`` with code `foreignKeyring`.
+    func requireNoOlderCopy(_ keyring: Keyring) throws {
+        switch settings.flatMap({ RecordForm($0) }) {
+        case .generation(let number) where keyring.isRetired(number): throw IndexError.olderCopy(number)
+        case .former where keyring.hasRecordKeys && !keyring.opensFormerRecords: throw IndexError.olderCopy(nil)
+        default: break
         }
-        return number
     }
 
     // MARK: Writing

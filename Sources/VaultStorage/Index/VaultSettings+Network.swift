@@ -44,6 +44,12 @@ extension VaultSettings {
         row["revision"] == .integer(networkRevision) && row["id"] == members["networkID"]
     }
 
+    /// Counts a row of the network as the one that was written with these settings.
+    mutating func count(network row: JSONObject) {
+        members["networkRevision"] = row["revision"]
+        members["networkID"] = row["id"]
+    }
+
     /// Gives the settings and the row that is about to be written with them the same random id.
     mutating func bindNetwork() throws {
         guard network.isChanged, network.members != nil else { return }

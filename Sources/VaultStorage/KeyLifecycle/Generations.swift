@@ -83,8 +83,9 @@ extension VaultStore {
     /// Returns the generations that are being retired: the index marks them, or has removed them already.
     package func retiringGenerations() throws -> [Int] {
         let known = try index.generations()
+        let (all, retiring) = (Set(known.all), Set(known.retiring))
         return keyring.activeGenerations.filter { number in
-            number != keyring.currentGeneration && (known.retiring.contains(number) || !known.all.contains(number))
+            number != keyring.currentGeneration && (retiring.contains(number) || !all.contains(number))
         }
     }
 
@@ -190,6 +191,21 @@ extension VaultIndex {
             try db.execute(sql: "DELETE FROM generation WHERE number = ?", arguments: [number])
             // Receipts raise the revision too: a generation that the index has removed must not look new to it.
             try VaultRow.record(revision: keyring.revision, db)
+        }
+    }
+
+    /// Returns the generations that wrap a resource key, in ascending order.
+    func wrappingGenerations() throws -> [Int] {
+        try read { db in
+            // Each step finds the next number in the index, past all keys of the one before.
+            let next = try db.cachedStatement(
+                sql: """
+                    SELECT min(generation) FROM resourceKey
+                    WHERE generation > ? AND generation <= \(PlainColumn.numbers.upperBound)
+                    """)
+            var numbers: [Int] = []
+            while let number = try Int.fetchOne(next, arguments: [numbers.last ?? 0]) { numbers.append(number) }
+            return numbers
         }
     }
 

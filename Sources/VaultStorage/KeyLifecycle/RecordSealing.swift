@@ -35,6 +35,24 @@ extension SealedTable {
         return counts
     }
 
+    /// Returns the number of records of each generation whose key the keyring lacks, although it exists or existed: it
+    /// was retired, or the index knows it. What they sealed is not damaged: another keyring opens it.
+    func lackedRecordCounts(_ keyring: Keyring, _ db: Database) throws -> [Int: Int] {
+        let known = Set(try GenerationRow.fetchAll(db).map(\.number)).subtracting(keyring.activeGenerations)
+        return try recordCounts(db).filter { keyring.isRetired($0.key) || known.contains($0.key) }
+    }
+
+    /// Returns whether the record of a row names a generation that ``lackedRecordCounts(_:_:)`` counts.
+    func isOfLackedGeneration(_ id: [UInt8], _ keyring: Keyring, _ db: Database) throws -> Bool {
+        let statement = try db.cachedStatement(
+            sql: "SELECT \(prefix) AS prefix FROM \(name) WHERE id = ? AND \(isPossible) AND \(namesGeneration)")
+        guard let row = try Row.fetchOne(statement, arguments: [id.data]) else { return false }
+        let number = RecordForm.number(in: (try row.column("prefix") as Data).array)
+        guard !keyring.isRetired(number) else { return true }
+        return try !keyring.activeGenerations.contains(number)
+            && GenerationRow.fetchAll(db).contains { $0.number == number }
+    }
+
     /// Returns the number of records of all kinds that each generation seals.
     static func allRecordCounts(_ db: Database) throws -> [Int: Int] {
         try all.reduce(into: [:]) { counts, table in counts.merge(try table.recordCounts(db), uniquingKeysWith: +) }

@@ -120,7 +120,8 @@ extension VaultIndex {
     ) throws -> Int {
         var unopened = 0
         for row in try Row.fetchAll(
-            db, sql: "SELECT * FROM representation WHERE resource = ?", arguments: [newID.data])
+            db, sql: "SELECT \(RepresentationRow.columns) FROM representation WHERE resource = ?",
+            arguments: [newID.data])
         {
             guard let row = try? RepresentationRow(row), let info = row.openInfo(of: id, under: key) else {
                 unopened += 1

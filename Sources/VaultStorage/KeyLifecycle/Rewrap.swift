@@ -40,7 +40,8 @@ package struct Rewrap: Sendable {
         (total, resourcesTotal, unopened) = try store.index.read { db in
             try ResourceKeyRow.count(notWrappedBy: current, db)
         }
-        waiting = try store.index.generations().all.filter { $0 != store.keyring.currentGeneration }
+        // Those that wrap keys, not all that have a row: a damaged index may have any number of rows.
+        waiting = try store.index.wrappingGenerations().filter { $0 != current }
     }
 
     /// Rewraps the next keys. Blocks.

@@ -3,14 +3,26 @@ import GRDB
 import VaultCrypto
 import VaultModel
 
-/// Creates an index from a catalog backup: its rows, and no segments.
+/// Creates an index from a catalog backup, or from those rows of another index that a backup has, too: no segments.
 struct BackupRestore {
     private let backup: String
     private let keyring: Keyring
+    /// Whether the rows are those of another index.
+    private let isIndex: Bool
+    private let schema: (required: [String], optional: [String])
 
     init(_ backup: String, _ keyring: Keyring) {
         self.backup = backup
         self.keyring = keyring
+        isIndex = false
+        schema = (IndexSchema.catalog, IndexSchema.laterCatalog)
+    }
+
+    init(index: String, _ keyring: Keyring) {
+        backup = index
+        self.keyring = keyring
+        isIndex = true
+        schema = (IndexSchema.first, IndexSchema.later)
     }
 
     /// Creates the index.
@@ -26,8 +38,7 @@ struct BackupRestore {
             try db.execute(sql: "ATTACH DATABASE ? AS backup", arguments: [backup])
             try db.inTransaction {
                 // Checked again, because the file may have been replaced since.
-                try SchemaCheck.require(
-                    IndexSchema.catalog, optional: IndexSchema.laterCatalog, of: "backup", db)
+                try SchemaCheck.require(schema.required, optional: schema.optional, of: "backup", db)
                 try IndexDatabase.createSchema(db) {
                     areSettingsLost = try copyVault(db)
                     try copyRows(now: WallClock.now(), db)
@@ -53,7 +64,7 @@ struct BackupRestore {
         let stated = row.locator.flatMap { number in keyring.locators.first { $0 == number } }
         let candidates = [stated].compactMap(\.self) + keyring.locators.reversed()
         let opening = try candidates.first { try row.openSettings(locator: $0, keyring) != nil }
-        if let generation = row.retiredGeneration(keyring) { throw IndexError.olderCopy(generation) }
+        try row.requireNoOlderCopy(keyring)
         let locator = opening ?? stated ?? keyring.newestLocator
         var settings = row.settings
         if opening == nil {
@@ -87,11 +98,9 @@ struct BackupRestore {
         try db.execute(
             sql: """
                 INSERT INTO main.resource
-                    SELECT id, key, metadata,
-                        CASE WHEN class IN ('pinned', 'download', 'cache') THEN class ELSE 'download' END,
-                        CASE WHEN \(PlainColumn.hasHour) THEN accessed ELSE \(PlainColumn.hour(of: now)) END
-                    FROM backup.resource
-                    WHERE typeof(id) = 'blob' AND length(id) = 32 AND typeof(metadata) = 'blob' AND EXISTS (
+                    SELECT \(ResourceRow.corrected(now: now)) FROM backup.resource
+                    WHERE typeof(id) = 'blob' AND length(id) = 32
+                        AND \(PlainColumn.isSealed("metadata", upTo: ResourceRow.maxBytes)) AND EXISTS (
                         SELECT 1 FROM backup.resourceKey AS used
                         WHERE used.resource = backup.resource.id AND used.number = backup.resource.key
                             AND \(PlainColumn.isWithin(PlainColumn.numbers, "used.number"))
@@ -101,10 +110,9 @@ struct BackupRestore {
                         AND resource IN (SELECT id FROM main.resource)
                         AND generation IN (SELECT number FROM main.generation);
                 INSERT INTO main.representation
-                    SELECT id, resource,
-                        CASE WHEN state IN ('filling', 'superseded') THEN state ELSE 'serving' END, info
-                    FROM backup.representation
-                    WHERE typeof(id) = 'blob' AND length(id) = 16 AND typeof(info) = 'blob'
+                    SELECT \(RepresentationRow.corrected) FROM backup.representation
+                    WHERE typeof(id) = 'blob' AND length(id) = 16
+                        AND \(PlainColumn.isSealed("info", upTo: RepresentationRow.maxBytes))
                         AND resource IN (SELECT id FROM main.resource);
                 """)
         for table in try SealedTable.own.filter({ try $0.exists(in: "backup", db) }) {
@@ -124,11 +132,19 @@ struct BackupRestore {
         }
         // An older version may have written the backup.
         try PendingMigration.record(db)
+        if isIndex, try IndexSchema.hasTable("erased", of: "backup", db) {
+            try db.execute(
+                sql: """
+                    INSERT INTO main.erased SELECT record, id FROM backup.erased
+                        WHERE typeof(record) = 'text' AND typeof(id) = 'blob'
+                    """)
+        }
         guard try PackedPartRow.hasTable(of: "backup", db) else { return }
         try db.execute(
             sql: """
                 INSERT INTO main.packedPart SELECT id, pack, entry FROM backup.packedPart
-                    WHERE typeof(id) = 'blob' AND length(id) = 32 AND typeof(entry) = 'blob'
+                    WHERE typeof(id) = 'blob' AND length(id) = 32
+                        AND \(PlainColumn.isSealed("entry", upTo: PackedPartRow.maxBytes))
                         AND pack IN (SELECT id FROM main.resource);
                 """)
     }
@@ -144,7 +160,7 @@ struct BackupRestore {
                     path: backup, configuration: IndexDatabase.configuration(readOnly: true))
                 defer { try? database.close() }
                 try database.read { db in
-                    try SchemaCheck.requireKind(db, IndexSchema.catalog, optional: IndexSchema.laterCatalog)
+                    try SchemaCheck.requireKind(db, schema.required, optional: schema.optional)
                     _ = try VaultRow.require(keyring, db)
                     // Rows with impossible values are left out one by one, or corrected.
                     try db.execute(sql: "PRAGMA ignore_check_constraints = ON")

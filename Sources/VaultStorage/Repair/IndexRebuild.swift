@@ -3,7 +3,8 @@ import GRDB
 package import VaultCrypto
 import VaultModel
 
-/// Rebuilds the index of a vault from `catalog.backup` and the files of its segments.
+/// Rebuilds the index of a vault from what can be read of the index, from `catalog.backup`, and from the files of its
+/// segments.
 ///
 /// It owns the vault from beginning to end. The new index is created under a temporary name, and replaces the old one
 /// when it is complete and durable. Until then no file is moved, cut or removed, so that an interrupted rebuild leaves
@@ -57,38 +58,28 @@ package final class IndexRebuild: Sendable {
         guard fileSystem.exists(folder) else { throw VaultStore.absence(at: folder, fileSystem: fileSystem) }
         try VaultStore.requireOwn(folder, fileSystem)
         let lock = try VaultLock(folder: folder)
-        let backup = folder + "/catalog.backup"
-        guard fileSystem.exists(backup) else {
-            throw VaultError(
-                .noVault,
-                "there is no catalog.backup at \(folder): without it no segment opens and nothing can be rebuilt"
-            )
-        }
+        let backups = CatalogFiles(in: folder)
+        guard backups.exist(fileSystem) else { throw backups.absence }
         let path = folder + "/index.sqlite"
         // With `evenIfSound`, it also continues with an index that does not belong to this keyring.
         let (isSound, unknown) =
             evenIfSound
-            ? (try? Self.examine(path, backup, keyring, fileSystem)) ?? (false, 0)
-            : try Self.examine(path, backup, keyring, fileSystem)
+            ? (try? Self.examine(path, backups, keyring, fileSystem)) ?? (false, 0)
+            : try Self.examine(path, backups, keyring, fileSystem)
         if isSound, !evenIfSound {
-            let loss =
-                unknown == 0
-                ? "" : ": catalog.backup does not know \(unknown) of its segments, which would be moved to quarantine"
             throw VaultError(
                 .invalidArgument,
-                "the index of \(folder) is sound, and a rebuilt one could only know less\(loss); confirm to rebuild it",
+                "the index of \(folder) is sound, and a rebuilt one would know no more; confirm to rebuild it",
                 hint: .force)
         }
-        do throws(FileFailure) {
-            for suffix in ["", "-wal", "-shm"] { try fileSystem.remove(path + ".new" + suffix) }
-            _ = try fileSystem.create(path + ".new")
-        } catch {
-            throw error.vaultError("a new index cannot be created")
-        }
-        let (index, areSettingsLost) = try BackupRestore(backup, keyring).restore(to: path + ".new")
+        let restored = try Self.restore(path, backups, keyring, fileSystem)
+        let index = restored.index
         self.folder = folder
         self.fileSystem = fileSystem
-        counts.withLock { ($0.unknownToBackup, $0.areSettingsLost) = (unknown, areSettingsLost) }
+        counts.withLock { counts in
+            counts.unknownToBackup = restored.isFromIndex ? 0 : unknown
+            counts.areSettingsLost = restored.areSettingsLost
+        }
         store = VaultStore(
             folder: folder, fileSystem: fileSystem, index: index, keyring: keyring, lock: lock, now: now)
     }
@@ -97,18 +88,71 @@ package final class IndexRebuild: Sendable {
     ///
     /// - Throws: ``VaultError`` if the index opens but does not belong to this keyring.
     private static func examine(
-        _ path: String, _ backup: String, _ keyring: Keyring, _ fileSystem: any FileSystem
+        _ path: String, _ backups: CatalogFiles, _ keyring: Keyring, _ fileSystem: any FileSystem
     ) throws -> (isSound: Bool, unknown: Int) {
         guard fileSystem.exists(path) else { return (false, 0) }
         do {
             // Opened for writing, so that closing it folds its log into it: it may soon be moved away.
             let index = try VaultIndex.open(at: path, keyring: keyring, readOnly: false)
             defer { try? index.close() }
-            return (try index.isSound(), (try? index.segmentCount(unknownTo: backup)) ?? 0)
+            return (try index.isSound(), (try? backups.trying { try index.segmentCount(unknownTo: $0) }) ?? 0)
         } catch let error as VaultError where [.foreignKeyring, .olderKeyring].contains(error.code) {
             throw error
         } catch {
             return (false, 0)
+        }
+    }
+
+    /// Creates the new index: with the rows of the existing one, if that can be read, and of the backup what does not open
+    /// there; otherwise with those of the backup, and of the existing one what they lack.
+    private static func restore(
+        _ path: String, _ backups: CatalogFiles, _ keyring: Keyring, _ fileSystem: any FileSystem
+    ) throws -> (index: VaultIndex, areSettingsLost: Bool, isFromIndex: Bool) {
+        let source = path + ".new"
+        if fileSystem.exists(path) {
+            try create(source, fileSystem)
+            if let (index, areSettingsLost) = try? BackupRestore(index: path, keyring).restore(to: source) {
+                return (index, try merge(backups, into: index, withoutSettings: areSettingsLost), true)
+            }
+        }
+        let (index, areSettingsLost) = try backups.trying { backup in
+            try create(source, fileSystem)
+            return try BackupRestore(backup, keyring).restore(to: source)
+        }
+        if fileSystem.exists(path) {
+            // Whatever is damaged in it: the backup's rows are enough.
+            try? index.database.withoutTransaction { db in try CatalogMerge.run(fromIndex: path, into: db, index) }
+        }
+        return (index, areSettingsLost, false)
+    }
+
+    /// Takes over from the backup what does not open in a new index.
+    ///
+    /// - Parameter isWithoutSettings: whether its settings are those of a new vault, because its own were lost.
+    /// - Returns: whether they still are.
+    private static func merge(
+        _ backups: CatalogFiles, into index: VaultIndex, withoutSettings isWithoutSettings: Bool
+    ) throws -> Bool {
+        try index.database.withoutTransaction { db in
+            let fresh = try VaultRow.fetch(db)?.settings
+            // The backup's take the place of settings that do not open.
+            if isWithoutSettings { try db.execute(sql: "UPDATE vault SET settings = zeroblob(1)") }
+            _ = try CatalogMerge.run(
+                fromBackupIn: backups.folder, into: db, erased: "SELECT record, id FROM main.erased", index)
+            guard isWithoutSettings, let fresh, try VaultRow.fetch(db)?.openSettings(index.keyring) == nil else {
+                return false
+            }
+            try db.execute(sql: "UPDATE vault SET settings = ?", arguments: [fresh.data])
+            return true
+        }
+    }
+
+    private static func create(_ path: String, _ fileSystem: any FileSystem) throws {
+        do throws(FileFailure) {
+            for suffix in ["", "-wal", "-shm"] { try fileSystem.remove(path + suffix) }
+            _ = try fileSystem.create(path)
+        } catch {
+            throw error.vaultError("a new index cannot be created")
         }
     }
 
@@ -261,7 +305,7 @@ extension VaultIndex {
             try Row.fetchAll(
                 db,
                 sql: """
-                    SELECT * FROM representation AS filling WHERE state = 'filling'
+                    SELECT \(RepresentationRow.columns) FROM representation AS filling WHERE state = 'filling'
                     AND EXISTS (SELECT 1 FROM segment WHERE representation = filling.id)
                     AND NOT EXISTS (
                         SELECT 1 FROM segment JOIN representation AS other ON other.id = segment.representation

@@ -48,9 +48,31 @@ extension VaultStore {
         return nil
     }
 
-    private func headerAndSize(of id: SegmentID) throws -> ([UInt8], Int64) {
+    /// Moves files back from the quarantine that name a resource which opens, and bytes that nothing holds: its rows may
+    /// have come back since. Whether they are what they claim is yet to be checked, as that of every file without a row.
+    ///
+    /// - Returns: the number of files.
+    package func takeBackQuarantined() throws -> Int {
+        let ids: [SegmentID]
         do throws(FileFailure) {
-            let file = try segments.open(id, writable: false)
+            ids = try segments.quarantined()
+        } catch {
+            throw error.vaultError("the quarantine cannot be listed")
+        }
+        return try index.unindexed(ids).filter { id in
+            guard let (header, size) = try? headerAndSize(of: id, inQuarantine: true),
+                let claim = SegmentHeader.claim(header, fileSize: size, keyNumber: 0), claim.id == id,
+                let owner = try index.resource(of: claim.representation), (try? index.resource(owner)) ?? nil != nil,
+                try index.isGap(claim)
+            else { return false }
+            // If the system does not permit it, the file stays where nothing reads it.
+            return (try? segments.takeBack(id)) != nil
+        }.count
+    }
+
+    private func headerAndSize(of id: SegmentID, inQuarantine: Bool = false) throws -> ([UInt8], Int64) {
+        do throws(FileFailure) {
+            let file = try inQuarantine ? segments.openQuarantined(id) : segments.open(id, writable: false)
             return (try file.read(count: SegmentDescription.headerByteCount, at: 0), try file.size())
         } catch {
             throw error.kind == .notFound ? SegmentFailure.missing : .unreadable(error)

@@ -98,7 +98,8 @@ extension VaultIndex {
 
     /// Returns those ids that no row names, neither as a segment nor as a pending deletion.
     package func unindexed(_ ids: [SegmentID]) throws -> [SegmentID] {
-        try read { db in
+        guard !ids.isEmpty else { return [] }
+        return try read { db in
             let statement = try db.cachedStatement(
                 sql: """
                     SELECT EXISTS (SELECT 1 FROM segment WHERE id = ?) \
@@ -122,6 +123,79 @@ extension VaultIndex {
     }
 }
 
+// Rows that belong to nothing, or that nothing can name.
+extension VaultIndex {
+    /// The conditions for such rows, in an order in which they can be deleted; those of packs have a check of their own,
+    /// and so have segments.
+    private static let strayRows = [
+        (
+            table: "resourceKey",
+            condition: "NOT \(PlainColumn.isWithin(PlainColumn.numbers, "number")) OR \(lacksResource)"
+        ),
+        (table: "cover", condition: lacksResource),
+        (
+            table: "representation",
+            condition: """
+            (typeof(id) <> 'blob' OR length(id) <> 16 OR \(lacksResource))
+            AND NOT EXISTS (SELECT 1 FROM segment WHERE segment.representation = representation.id)
+            """
+        ),
+        (
+            table: "resource",
+            condition: """
+            (typeof(id) <> 'blob' OR length(id) <> 32)
+            AND NOT EXISTS (SELECT 1 FROM representation WHERE representation.resource = resource.id)
+            """
+        ),
+    ]
+
+    private static let lacksResource = """
+        (typeof(resource) <> 'blob'
+            OR resource NOT IN (SELECT id FROM resource WHERE typeof(id) = 'blob' AND length(id) = 32))
+        """
+
+    /// Returns the number of rows that belong to no resource, or that nothing can name.
+    package func strayRowCount() throws -> Int {
+        try read { db in
+            try Self.strayRows.reduce(into: 0) { count, stray in
+                guard try IndexSchema.hasTable(stray.table, db) else { return }
+                count +=
+                    try Int.fetchOne(db, sql: "SELECT count(*) FROM \(stray.table) WHERE \(stray.condition)") ?? 0
+            }
+        }
+    }
+
+    /// Deletes them.
+    package func dropStrayRows() throws {
+        try write { db in
+            for stray in Self.strayRows where try IndexSchema.hasTable(stray.table, db) {
+                try db.execute(sql: "DELETE FROM \(stray.table) WHERE \(stray.condition)")
+            }
+        }
+    }
+
+    /// Corrects values of plain columns that are impossible, and on which no key depends.
+    ///
+    /// - Returns: the number of rows.
+    func correctPlainColumns() throws -> Int {
+        let hour = PlainColumn.hour(of: WallClock.now())
+        return try write { db in
+            var count = 0
+            for sql in [
+                "UPDATE resource SET class = 'download' WHERE typeof(class) <> 'text' OR class NOT IN ('pinned', 'download', 'cache')",
+                "UPDATE resource SET accessed = \(hour) WHERE NOT \(PlainColumn.hasHour)",
+                """
+                UPDATE representation SET state = 'serving' WHERE typeof(state) <> 'text' OR state NOT IN ('filling', 'serving', 'superseded')
+                """,
+            ] {
+                try db.execute(sql: sql)
+                count += db.changesCount
+            }
+            return count
+        }
+    }
+}
+
 // Records that do not open, of every kind.
 extension VaultIndex {
     /// Records of one kind that do not open.
@@ -129,8 +203,8 @@ extension VaultIndex {
         /// What people call them, in the plural.
         package let title: String
         package let count: Int
-        /// How many of them a generation sealed that was retired since.
-        package let retired: Int
+        /// How many of them a generation sealed whose key the keyring lacks, as after its retirement.
+        package let lacked: Int
         fileprivate let table: String
     }
 
@@ -143,24 +217,21 @@ extension VaultIndex {
         try read { db in
             let count = try table.unreadableCount(recordKeys(db), db)
             guard count > 0 else { return nil }
-            let retired = try retiredRecords(of: table, db).values.reduce(0, +)
-            return UnreadableRecords(title: table.title, count: count, retired: retired, table: table.name)
+            let lacked = try table.lackedRecordCounts(keyring, db).values.reduce(0, +)
+            return UnreadableRecords(title: table.title, count: count, lacked: lacked, table: table.name)
         }
     }
 
-    /// Returns the number of records of each generation that was retired since.
-    private func retiredRecords(of table: SealedTable, _ db: Database) throws -> [Int: Int] {
-        try table.recordCounts(db).filter { keyring.isRetired($0.key) }
-    }
-
-    /// Deletes the records of a kind that do not open, unless a generation sealed them that was retired since: then the
-    /// index is older than the keys, and not damaged.
+    /// Deletes the records of a kind that do not open, unless a generation sealed them whose key the keyring lacks: then
+    /// the index is older than the keys, or belongs to another keyring, and is not damaged.
     ///
+    /// - Parameter forgettingLacked: whether to delete these, too.
     /// - Returns: how many are left.
-    package func dropUnreadable(_ records: UnreadableRecords) throws -> Int {
+    package func dropUnreadable(_ records: UnreadableRecords, forgettingLacked: Bool = false) throws -> Int {
         guard let table = SealedTable.own.first(where: { $0.name == records.table }) else { return records.count }
         try write { db in
-            try table.deleteUnreadable(recordKeys(db), keeping: Array(retiredRecords(of: table, db).keys), db)
+            let kept = try forgettingLacked ? [] : Array(table.lackedRecordCounts(keyring, db).keys)
+            try table.deleteUnreadable(recordKeys(db), keeping: kept, db)
         }
         return try unreadable(table)?.count ?? 0
     }
@@ -178,11 +249,11 @@ extension VaultIndex {
 }
 
 extension VaultStore {
-    /// Returns whether a resource that cannot be read still opens, in the index or in `catalog.backup`: then a rebuild
-    /// of the index brings it back.
+    /// Returns whether a resource that cannot be read still opens, in the index or in `catalog.backup`: then a repair
+    /// brings it back.
     package func canRestore(_ id: ResourceID) -> Bool {
         if (try? index.read { try index.opens(id, $0) }) == true { return true }
-        return (try? IndexDatabase.reading(backupIn: folder) { try index.opens(id, $0) }) == true
+        return (try? CatalogFiles(in: folder).reading { _, backup in try index.opens(id, backup) }) == true
     }
 }
 

@@ -17,6 +17,11 @@ package protocol SegmentStore: Sendable {
     func names(in byte: UInt8) throws(FileFailure) -> [String]
     /// Moves a file of any name from that folder to the quarantine.
     func quarantine(_ name: String, in byte: UInt8) throws(FileFailure)
+    /// Returns the segments by whose names files lie in the quarantine.
+    func quarantined() throws(FileFailure) -> [SegmentID]
+    func openQuarantined(_ id: SegmentID) throws(FileFailure) -> any StoredFile
+    /// Moves a file from the quarantine to where the segment belongs, unless there is one.
+    func takeBack(_ id: SegmentID) throws(FileFailure)
 }
 
 /// Segments as files: `segments/<first two hex digits>/<32 hex digits>`, and `quarantine/` for invalid ones.
@@ -63,12 +68,34 @@ package struct FolderSegmentStore: SegmentStore {
     }
 
     package func quarantine(_ name: String, in byte: UInt8) throws(FileFailure) {
-        let (source, quarantine) = (try folder(named: Hex.encode([byte])), folder + "/quarantine")
+        let (source, quarantine) = (try folder(named: Hex.encode([byte])), try quarantineFolder())
         try fileSystem.createDirectory(quarantine)
-        try requireNoLink(quarantine)
         try fileSystem.rename(source + "/" + name, to: quarantine + "/" + name)
         try fileSystem.synchronizeDirectory(quarantine)
         try fileSystem.synchronizeDirectory(source)
+    }
+
+    package func quarantined() throws(FileFailure) -> [SegmentID] {
+        let quarantine = try quarantineFolder()
+        guard fileSystem.exists(quarantine) else { return [] }
+        return try fileSystem.names(in: quarantine).compactMap { SegmentID(hex: $0) }
+    }
+
+    package func openQuarantined(_ id: SegmentID) throws(FileFailure) -> any StoredFile {
+        try fileSystem.open(try quarantineFolder() + "/" + id.hex, writable: false)
+    }
+
+    package func takeBack(_ id: SegmentID) throws(FileFailure) {
+        let quarantine = try quarantineFolder()
+        try fileSystem.move(quarantine + "/" + id.hex, toUnused: try path(id))
+        try synchronizeName(of: id)
+        try fileSystem.synchronizeDirectory(quarantine)
+    }
+
+    private func quarantineFolder() throws(FileFailure) -> String {
+        let path = folder + "/quarantine"
+        try requireNoLink(path)
+        return path
     }
 
     private func folder(of id: SegmentID) throws(FileFailure) -> String { try folder(named: id.hex.prefix(2)) }

@@ -46,7 +46,7 @@ final class KeyErasure: Sendable {
             guard let pending = try pending() else { return }
             last.withLock { $0 = .now }
             // Before the wipe: what was deleted has a name in the index until the backup lacks it.
-            try backup.write()
+            try backup.write(forgetting: true)
             try wipeUnusedBytes(patience)
             try quota.withDiskSpace(orReserve: true) { try index.write { db in try pending.remove(db) } }
         }
@@ -85,14 +85,14 @@ final class KeyErasure: Sendable {
     func eraseAll() throws {
         backup.discardChanges()
         // The backup first: nothing may bring its rows back if the wipe has to wait.
-        try removeCopies(Self.copies + ["catalog.backup"])
+        try removeCopies(Self.copies + ["catalog.backup", "catalog.backup.1"])
         try erasing.withLock { _ in try wipeUnusedBytes(VaultStore.erasingTimeout) }
     }
 
     /// Copies of the index and its backup that may be left over: they hold sealed keys.
     private static let copies = [
         "index.sqlite.damaged", "index.sqlite.damaged-wal", "index.sqlite.new", "index.sqlite.new-wal",
-        "index.sqlite.new-shm", "catalog.backup.new",
+        "index.sqlite.new-shm", "catalog.backup.new", "catalog.backup.1.new",
     ]
 
     private func removeCopies(_ names: [String]) throws {

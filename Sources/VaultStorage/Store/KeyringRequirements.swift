@@ -32,8 +32,9 @@ package struct KeyringRequirements: Sendable {
                 file: folder + "/index.sqlite", IndexSchema.first, optional: IndexSchema.later)
         } catch let failure {
             do {
-                return try KeyringRequirements(
-                    file: folder + "/catalog.backup", IndexSchema.catalog, optional: IndexSchema.laterCatalog)
+                return try CatalogFiles(in: folder).trying { path in
+                    try KeyringRequirements(file: path, IndexSchema.catalog, optional: IndexSchema.laterCatalog)
+                }
             } catch {
                 throw VaultStore.exists(at: folder) ? failure : error
             }
@@ -87,6 +88,11 @@ package struct KeyringRequirements: Sendable {
             if try sample.key(keyring) != nil { opened.insert(sample.generation) }
         }
         return opened
+    }
+
+    /// Whether the vault's settings are sealed under a generation, and not in the form of format versions up to 5.
+    package var sealsRecordsByGeneration: Bool {
+        if case .generation? = row.settings.flatMap({ RecordForm($0) }) { true } else { false }
     }
 
     /// Returns whether a keyring opens the vault's settings: the only test if the vault is empty.

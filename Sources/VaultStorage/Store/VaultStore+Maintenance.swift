@@ -74,7 +74,11 @@ extension VaultStore {
     }
 
     /// Writes a new `catalog.backup`.
-    package func backUpCatalog(now: ContinuousClock.Instant = .now) throws { try catalogBackup.write(now: now) }
+    ///
+    /// - Parameter forgetting: whether the backup before is replaced, too.
+    package func backUpCatalog(forgetting: Bool = false, now: ContinuousClock.Instant = .now) throws {
+        try catalogBackup.write(forgetting: forgetting, now: now)
+    }
 
     /// Brings back what the index does not open and `catalog.backup` does.
     ///
@@ -83,12 +87,23 @@ extension VaultStore {
         guard isOwner, keyring.hasRecordKeys else { return Restored() }
         let restored = try withDiskSpace(orReserve: true) { [folder] in
             try index.database.catchUp()
-            return try index.database.withoutTransaction { db in
+            let corrected = try index.correctPlainColumns()
+            var restored = try index.database.withoutTransaction { db in
                 try CatalogMerge.run(
                     fromBackupIn: folder, into: db, erased: "SELECT record, id FROM main.erased", index)
             }
+            restored.rows += corrected
+            return restored
         }
-        if restored.total > 0 { noteChange(restored.total) }
+        if restored.resources > 0 {
+            // Titles and their parts find each other by rows that no backup has.
+            try withDiskSpace(orReserve: true) { try index.linkParts() }
+            try index.recountTitles(doubting: true)
+        }
+        if restored.total > 0 {
+            noteChange(restored.total)
+            onRestore.withLock(\.self)()
+        }
         return restored
     }
 
@@ -103,6 +118,13 @@ extension VaultStore {
     /// - Parameter patience: how long to wait, each time, for a program that reads the log.
     package func carryOutErasure(patience: Duration = erasingTimeout) throws {
         try erasure.carryOut(patience: patience)
+    }
+
+    /// Erases a secret that was just replaced or deleted, unless something was erased within the last minute: then it
+    /// waits for the next erasure.
+    package func eraseIfDue() {
+        guard erasure.isDue, (try? hasPendingErasure()) == true else { return }
+        try? carryOutErasure(patience: .seconds(1))
     }
 
     // MARK: Recovery
@@ -226,5 +248,6 @@ extension VaultStore {
     package func changeSettings(_ change: (inout VaultSettings) throws -> Void) throws {
         try withDiskSpace(orReserve: true) { try index.changeSettings(change) }
         noteChange()
+        eraseIfDue()
     }
 }

@@ -4,16 +4,17 @@ package import VaultModel
 
 // The viewers, what is shared with them, and how far they have played.
 extension VaultStore {
-    /// Writes a viewer durably.
+    /// Writes a viewer durably; a PIN that it no longer has is erased.
     package func write(_ viewer: Viewer) throws {
         noteChange()
-        try withDiskSpace { try index.write(viewer) }
+        if try withDiskSpace({ try index.write(viewer) }) { eraseIfDue() }
     }
 
     /// Deletes a viewer with their positions durably, and writes the shares without them.
     package func remove(_ viewer: ViewerID, changing shares: [ResourceID: TitleShare]) throws {
         noteChange(1 + shares.count)
         try withDiskSpace(orReserve: true) { try index.remove(viewer, changing: shares) }
+        eraseIfDue()
     }
 
     /// Writes with whom titles are shared, durably; titles that the vault does not have are left out.

@@ -28,6 +28,8 @@ package final class VaultStore: Sendable {
     package let work = WorkCounters()
     /// Reports which resources change.
     package let changes = ChangeNotifier()
+    /// Is called after rows came back from `catalog.backup`: what was read of them before is behind. It may block.
+    package let onRestore = Locked<@Sendable () -> Void>({})
     /// The last verification of the whole vault in this run; nil if there was none.
     let verification = Locked<VerificationRecord?>(nil)
 
@@ -79,7 +81,7 @@ package final class VaultStore: Sendable {
 
     /// Returns whether a folder holds a vault that has lost its index, but has the backup to rebuild it from.
     package static func hasLostIndex(at folder: String, fileSystem: any FileSystem = PosixFileSystem()) -> Bool {
-        !exists(at: folder, fileSystem: fileSystem) && fileSystem.exists(folder + "/catalog.backup")
+        !exists(at: folder, fileSystem: fileSystem) && CatalogFiles(in: folder).exist(fileSystem)
     }
 
     /// Returns the error that says why there is nothing to open in a folder.

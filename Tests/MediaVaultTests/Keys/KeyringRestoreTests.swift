@@ -166,10 +166,13 @@ struct KeyringRestoreTests {
         await vault.close()
         let error = try await refusal()
         #expect(error.code == .olderKeyring && error.message.contains("generation 1, which was retired"))
+        // Only the index knows of the retirement then.
+        try FileManager.default.removeItem(atPath: keyring)
         let report = try await restore(force: true)
         #expect(report.generations == [2] && report.warnings.count == 1)
         let document = try KeyringReader.unauthenticated(KeyringFile.read(keyring))
         #expect(document.generations.map { $0.key == nil } == [true, false])
+        #expect(document.sealsRecordsByGeneration, "the key of records of earlier versions opens none any more")
         try await expectHeld(drawer)
     }
 

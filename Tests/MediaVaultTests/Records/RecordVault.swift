@@ -48,7 +48,7 @@ final class RecordVault: Sendable {
         let walk = files.enumerator(atPath: folder.path)
         while let name = walk?.nextObject() as? String {
             let (from, to) = (folder.path + "/" + name, copy.folder.path + "/" + name)
-            guard !Self.states.contains(name) else { continue }
+            guard !Self.states.contains(name), !name.hasPrefix("original-") else { continue }
             if walk?.fileAttributes?[.type] as? FileAttributeType == .typeDirectory {
                 try files.createDirectory(
                     atPath: to, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -62,6 +62,11 @@ final class RecordVault: Sendable {
     }
 
     private static let states = ["older", "retired"]
+    /// The files in which rows are damaged.
+    private static let damagedFiles = ["index.sqlite", "catalog.backup"]
+
+    /// A file as it was before anything was damaged: several damages are done to one copy, and count its rows.
+    private func original(_ file: String) -> String { states + "/original-" + file }
 
     func open() async throws -> Vault {
         var options = VaultOptions(mode: .offline)
@@ -116,6 +121,9 @@ final class RecordVault: Sendable {
         for name in try files.contentsOfDirectory(atPath: folders)
         where try files.contentsOfDirectory(atPath: folders + name).isEmpty {
             try files.removeItem(atPath: folders + name)
+        }
+        for file in damagedFiles {
+            try files.copyItem(atPath: made.place.folder + "/" + file, toPath: made.original(file))
         }
         return RecordVault(in: made.folder, ids, spared)
     }
@@ -213,8 +221,8 @@ final class RecordVault: Sendable {
     func inflict(
         _ damage: RecordDamage, on row: Int, _ column: RecordKind.Column?, of kind: RecordKind, in file: String
     ) throws -> Bool {
-        try change(file) { db in
-            let row = try rows(of: kind, db)[row]
+        let row = try change(path: original(file)) { try rows(of: kind, $0)[row] }
+        return try change(file) { db in
             let state = Self.states.contains(damage.rawValue) ? damage.rawValue : nil
             if let state {
                 try db.execute(sql: "ATTACH DATABASE ? AS \(state)", arguments: [states + "/" + state])
@@ -237,9 +245,13 @@ final class RecordVault: Sendable {
 
     /// Changes a file as a program without the key would: nothing is checked.
     private func change<Result>(_ file: String, _ body: (Database) throws -> Result) throws -> Result {
+        try change(path: place.folder + "/" + file, body)
+    }
+
+    private func change<Result>(path: String, _ body: (Database) throws -> Result) throws -> Result {
         var configuration = Configuration()
         configuration.foreignKeysEnabled = false
-        let queue = try DatabaseQueue(path: place.folder + "/" + file, configuration: configuration)
+        let queue = try DatabaseQueue(path: path, configuration: configuration)
         defer { try? queue.close() }
         return try queue.writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA ignore_check_constraints = ON; PRAGMA synchronous = OFF")

@@ -188,7 +188,9 @@ struct ImpossibleValuesTests {
         let vault = try await planted.open()
         for try await _ in vault.keys.reseal() {}
         try await planted.write("UPDATE vault SET settings = zeroblob(60)")
-        if areLost { try FileManager.default.removeItem(atPath: planted.place.folder + "/catalog.backup") }
+        for name in areLost ? ["catalog.backup", "catalog.backup.1"] : [] {
+            try? FileManager.default.removeItem(atPath: planted.place.folder + "/" + name)
+        }
         try vault.store.backUpCatalog()
         await vault.close()
         let report = try await Vault.rebuildIndex(planted.place, unlock: planted.unlock, evenIfSound: true)

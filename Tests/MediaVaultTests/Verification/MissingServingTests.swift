@@ -10,7 +10,9 @@ struct MissingServingTests {
     private static func fixture(hasBackup: Bool) async throws -> VaultFixture {
         let fixture = try await VaultFixture.filled()
         try fixture.index { try $0.execute(sql: "DELETE FROM segment; DELETE FROM representation") }
-        if !hasBackup { try FileManager.default.removeItem(atPath: fixture.place.folder + "/catalog.backup") }
+        for name in hasBackup ? [] : ["catalog.backup", "catalog.backup.1"] {
+            try? FileManager.default.removeItem(atPath: fixture.place.folder + "/" + name)
+        }
         return fixture
     }
 

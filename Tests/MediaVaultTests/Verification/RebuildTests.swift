@@ -110,7 +110,9 @@ struct RebuildTests {
     func noBackup() async throws {
         let fixture = try await VaultFixture.filled()
         try removeIndex(fixture)
-        try FileManager.default.removeItem(atPath: fixture.place.folder + "/catalog.backup")
+        for name in ["catalog.backup", "catalog.backup.1"] {
+            try? FileManager.default.removeItem(atPath: fixture.place.folder + "/" + name)
+        }
         let error = await #expect(throws: VaultError.self) { try await rebuild(fixture) }
         #expect(error?.code == .noVault && error?.message.contains("catalog.backup") == true)
         #expect(fixture.segmentFiles.count == 2 && fixture.quarantined.isEmpty)

@@ -96,6 +96,45 @@ struct VerifyDamageTests {
         #expect(later.isSound && later.found == 0)
     }
 
+    @Test("A file in quarantine whose rows came back returns, and what is no segment stays there")
+    func quarantine() async throws {
+        let fixture = try await VaultFixture.filled()
+        let folder = fixture.place.folder
+        let file = try #require(try fixture.files().first)
+        let name = try #require(file.split(separator: "/").last)
+        try FileManager.default.moveItem(atPath: file, toPath: "\(folder)/quarantine/\(name)")
+        try Data(repeating: 1, count: 500).write(
+            to: URL(filePath: "\(folder)/quarantine/\(String(repeating: "ab", count: 16))"))
+        try fixture.index { db in
+            try db.execute(
+                sql: "DELETE FROM segment WHERE id = ?",
+                arguments: [Data(try #require(SegmentID(hex: String(name))).bytes)])
+        }
+        let repaired = try await fixture.verify(repairs: true)
+        #expect(repaired.isSound && repaired.bytesRefetched == 0)
+        #expect(repaired.orphans.good == 1 && repaired.orphans.adopted == 1 && repaired.orphans.strange == 0)
+        #expect(fixture.quarantined == [String(repeating: "ab", count: 16)])
+        #expect(fixture.origin.exchanges.count == 2, "nothing is fetched again")
+        try await fixture.expectWholeOffline()
+    }
+
+    @Test("A viewer and a token whose records a repair brought back can be removed and revoked at once")
+    func broughtBack() async throws {
+        let fixture = try await VaultFixture.filled()
+        let first = try await fixture.open()
+        let viewer = try await first.viewers.add("Anna")
+        _ = try await first.createToken(.read, name: "kiosk")
+        await first.close()
+        try fixture.index { try $0.execute(sql: "UPDATE viewer SET record = x''; UPDATE accessGrant SET record = x''") }
+        let vault = try await fixture.open()
+        #expect(vault.viewers.all.isEmpty, "premise")
+        #expect(try await VaultFixture.report(of: vault.verify(VerifyOptions(repairs: true))).isSound)
+        #expect(vault.viewers.all.map(\.name) == ["Anna"] && vault.viewers.unreadableCount == 0)
+        try await vault.viewers.remove(viewer.id)
+        #expect(try await vault.revoke(vault.issued(.tokens), isAll: true) == 1)
+        await vault.close()
+    }
+
     @Test("Settings that fail their tag are found")
     func settings() async throws {
         let fixture = try await VaultFixture.filled()

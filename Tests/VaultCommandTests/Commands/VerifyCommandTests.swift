@@ -147,7 +147,9 @@ import VaultTestSupport
     }
 
     @Test("Without a catalog backup, the message says that nothing can be rebuilt") func noBackup() async throws {
-        try FileManager.default.removeItem(atPath: lab.vault + "/catalog.backup")
+        for name in ["catalog.backup", "catalog.backup.1"] {
+            try? FileManager.default.removeItem(atPath: lab.vault + "/" + name)
+        }
         try FileManager.default.removeItem(atPath: lab.vault + "/index.sqlite")
         let result = try await lab.run("index", "rebuild")
         #expect(result.status == 1 && result.error?.contains("nothing can be rebuilt") == true)

@@ -49,7 +49,8 @@ struct ResourceRouteTests {
     func links() async throws {
         try await serving { service, origin in
             let vault = service.vault
-            func names() -> [String?] { vault.issuedLinks.map(\.name) }
+            // Those of one second have no order.
+            func names() -> Set<String?> { Set(vault.issuedLinks.map(\.name)) }
             for name in ["one", "two"] { try await fetch("\(name).mp4", 1000, from: origin, into: vault) }
             for name in ["one", "two", "gone"] {
                 let reference = MediaReference(origin.url("/\(name).mp4"))

@@ -328,7 +328,7 @@ struct WireForm: Sendable, CustomTestStringConvertible {
             PositionOrder.self, "PositionOrder", #"{"duration":9.5,"seconds":1.25}"#, minimal: #"{"seconds":1.25}"#),
         WireForm(
             VerificationRequest.self, "VerificationOrder",
-            #"{"limitRate":1,"repair":true,"resources":[{\#(url)}],"sample":2}"#, minimal: "{}"),
+            #"{"forgetRetired":true,"limitRate":1,"repair":true,"resources":[{\#(url)}],"sample":2}"#, minimal: "{}"),
         WireForm(
             ResealRequest.self, "ResealingOrder", #"{"limitRate":1,"resources":[{\#(url)}]}"#, minimal: "{}"),
         WireForm(

@@ -69,7 +69,10 @@ struct ViewerRightTests {
     func told(loss: Loss) async throws {
         let origin = try ScriptedOrigin(ScriptedResource(seed: 6, length: 1000))
         defer { origin.stop() }
-        let vault = try await TestVault().open()
+        let place = try await TestVault()
+        // Its folder is removed with it.
+        defer { withExtendedLifetime(place) {} }
+        let vault = try await place.open()
         for try await _ in vault.download(origin.url()) {}
         let id = try #require(try await vault.summary(of: origin.url())?.id)
         let anna = try await vault.viewers.add("Anna")

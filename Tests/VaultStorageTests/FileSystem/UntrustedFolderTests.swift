@@ -133,6 +133,7 @@ struct UntrustedFolderTests {
     @Test("A catalog.backup that is a symbolic link is not read")
     func linkedBackup() throws {
         try leadAway("catalog.backup")
+        try? TemporaryFolder.remove(vault.folder + "/catalog.backup.1")
         try TemporaryFolder.remove(vault.folder + "/index.sqlite")
         let error = #expect(throws: VaultError.self) {
             _ = try IndexRebuild(at: vault.folder, keyring: vault.keyring, evenIfSound: false)

@@ -66,7 +66,7 @@ struct RecordKeyTests {
         var rewrap = try store.rewrap()
         while try rewrap.step() {}
         try store.finishRewrap()
-        try FileManager.default.removeItem(atPath: vault.folder + "/catalog.backup")
+        for path in CatalogFiles(in: vault.folder).all { try? FileManager.default.removeItem(atPath: path) }
         var flipped = old.sealed
         flipped[100] ^= 1
         try store.index.write { [flipped] in try table.replace(flipped, of: old.id, $0) }
@@ -173,5 +173,61 @@ struct RecordKeyTests {
             #expect(error?.message.contains("this copy of the vault is older than its keys: generation 1") == true)
         }
         try VaultStore.open(at: copy, keyring: former, access: .owner).close()
+    }
+
+    @Test("A copy of a version without such records says the same once a generation was retired")
+    func olderCopyOfVersion5() throws {
+        try store.close()
+        try EveryRecord.makeFormer(vault)
+        let copy = vault.above.path + "-copy"
+        defer { try? TemporaryFolder.remove(copy) }
+        try FileManager.default.copyItem(atPath: vault.folder, toPath: copy)
+        let owner = try vault.open()
+        #expect(try owner.replaceGenerations(noting: vault.log(of: owner)) == [])
+        try owner.close()
+        let error = #expect(throws: VaultError.self) {
+            try VaultStore.open(at: copy, keyring: vault.keyring, access: .owner)
+        }
+        #expect(error?.code == .foreignKeyring)
+        #expect(error?.message.contains("this copy of the vault is older than its keys") == true)
+    }
+
+    @Test("A record of a generation that the keyring merely lacks stays, until it is to be forgotten")
+    func lackedGeneration() throws {
+        try store.backUpCatalog()
+        try store.index.write { db in
+            try GenerationRow.insert(77, db)
+            try db.execute(sql: "UPDATE subscription SET record = CAST(x'4d000000' || substr(record, 5) AS BLOB)")
+        }
+        #expect(try store.restoreFromBackup().records == 0, "another keyring opens it")
+        let found = try #require(try store.index.unreadableRecords().first)
+        #expect(found.count == 1 && found.lacked == 1)
+        #expect(try store.index.dropUnreadable(found) == 1)
+        #expect(try store.index.dropUnreadable(found, forgettingLacked: true) == 0)
+        try store.close()
+    }
+
+    @Test("A number that no generation has is damage, and the record comes back")
+    func unknownGeneration() throws {
+        try store.backUpCatalog()
+        try store.index.write { db in
+            try db.execute(sql: "UPDATE subscription SET record = CAST(x'4d000000' || substr(record, 5) AS BLOB)")
+        }
+        #expect(try store.index.unreadableRecords().map(\.lacked) == [0])
+        #expect(try store.restoreFromBackup().records == 1)
+        try store.close()
+    }
+
+    @Test("A rewrap visits the generations that wrap keys, however many rows name others")
+    func manyGenerations() throws {
+        try store.index.write { db in
+            try db.execute(
+                sql: """
+                    WITH RECURSIVE many(number) AS (SELECT 100 UNION ALL SELECT number + 1 FROM many LIMIT 5000)
+                    INSERT INTO generation SELECT number, 'active' FROM many
+                    """)
+        }
+        #expect(try store.index.wrappingGenerations() == [1])
+        try store.close()
     }
 }

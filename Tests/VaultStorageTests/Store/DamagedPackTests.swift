@@ -18,7 +18,7 @@ struct DamagedPackTests {
             "UPDATE packedPart SET entry = (SELECT entry FROM packedPart WHERE id = :two) WHERE id = :one",
             "UPDATE packedPart SET pack = :other WHERE id = :one",
             "DELETE FROM packedPart WHERE id = :two; UPDATE packedPart SET id = :two WHERE id = :one",
-            "UPDATE packedPart SET entry = substr(entry, 1, 40) || x'00' || substr(entry, 42) WHERE id = :one",
+            "UPDATE packedPart SET entry = substr(entry, 1, 40) || x'0000000000000000' || substr(entry, 49) WHERE id = :one",
             "UPDATE packedPart SET entry = x'' WHERE id = :one",
         ])
     func tampered(_ sql: String) throws {

@@ -106,6 +106,7 @@ struct ForeignSchemaTests {
     )
     func plantedInBackup(sql: String) throws {
         try plant(sql, in: backup)
+        try? TemporaryFolder.remove(backup + ".1")
         try TemporaryFolder.remove(index)
         #expect(refusal { try rebuild() }?.code == .integrity)
         #expect(refusal { _ = try KeyringRequirements.read(vault: vault.folder) }?.code == .integrity)

@@ -1,0 +1,107 @@
+import Foundation
+import GRDB
+import VaultModel
+
+/// The two copies of a vault's catalog: `catalog.backup`, and `catalog.backup.1`, which was that before.
+///
+/// They are written in turn, so that neither a bad write nor a full disk destroys both. An erasure replaces both: nothing
+/// that was erased comes back from either.
+struct CatalogFiles: Sendable {
+    let folder: String
+
+    init(in folder: String) { self.folder = folder }
+
+    /// The copy that was written last.
+    var newest: String { folder + "/catalog.backup" }
+    /// The copy before.
+    var former: String { newest + ".1" }
+    /// In the order in which they are read.
+    var all: [String] { [newest, former] }
+    /// Files that are left if a process was killed while it wrote.
+    var temporary: [String] { all.map { $0 + ".new" } }
+
+    /// Returns whether there is a copy.
+    func exist(_ fileSystem: any FileSystem = PosixFileSystem()) -> Bool { all.contains { fileSystem.exists($0) } }
+
+    /// The error for a vault without a copy.
+    var absence: VaultError {
+        VaultError(
+            .noVault,
+            "there is no catalog.backup at \(folder): without it no segment opens and nothing can be rebuilt")
+    }
+
+    /// Runs work on the copy that was written last and can be read.
+    ///
+    /// - Parameter body: receives the path of a copy and its rows; one that it finds damaged is passed over.
+    /// - Throws: what the work throws for the last copy that there is; ``VaultError`` with code `noVault` if there is
+    ///   none.
+    func reading<Result>(_ body: (_ path: String, Database) throws -> Result) throws -> Result {
+        try trying { path in try reading(path) { db in try body(path, db) } }
+    }
+
+    /// Tries the copies in turn, until one is not damaged.
+    func trying<Result>(_ body: (_ path: String) throws -> Result) throws -> Result {
+        var failure: any Error = absence
+        for path in all where FileManager.default.fileExists(atPath: path) {
+            do {
+                return try body(path)
+            } catch let error as VaultError where [.integrity, .noVault, .storage].contains(error.code) {
+                failure = error
+            }
+        }
+        throw failure
+    }
+
+    private func reading<Result>(_ path: String, _ body: (Database) throws -> Result) throws -> Result {
+        try IndexError.translating {
+            for suffix in ["", "-wal", "-shm", "-journal"] { try RegularFile.require(path + suffix) }
+            let backup = try DatabaseQueue(path: path, configuration: IndexDatabase.configuration(readOnly: true))
+            defer { try? backup.close() }
+            return try backup.read { db in
+                try SchemaCheck.require(IndexSchema.catalog, optional: IndexSchema.laterCatalog, db)
+                return try body(db)
+            }
+        }
+    }
+
+    /// Returns whether a copy can be read, and has a title: that of a new vault is worth nothing.
+    private func isWorthKeeping(_ path: String) -> Bool {
+        (try? reading(path) { db in try Bool.fetchOne(db, sql: "SELECT 1 FROM resource LIMIT 1") ?? false }) ?? false
+    }
+
+    // MARK: Writing
+
+    /// Puts a new copy, which is durable under its temporary name, in place. The newest becomes the one before, unless it
+    /// cannot be read or has no title: then the one before, if there is none, becomes a copy of the new one.
+    func put(_ temporary: String, _ fileSystem: any FileSystem) throws {
+        let isKept = fileSystem.exists(newest) && isWorthKeeping(newest)
+        // Whatever is in the place of the one before: a new copy is worth more.
+        if isKept { try? fileSystem.rename(newest, to: former) }
+        try fileSystem.rename(temporary, to: newest)
+        try fileSystem.synchronizeDirectory(folder)
+        if !isKept, !fileSystem.exists(former) || !isWorthKeeping(former) { try renewFormer(fileSystem) }
+    }
+
+    private static let pageBytes: Int64 = 1 << 20
+
+    /// Replaces the copy before with one of the newest, so that nothing is left in it that the newest lacks.
+    ///
+    /// Without space for it, the copy before is removed.
+    func renewFormer(_ fileSystem: any FileSystem) throws {
+        let temporary = former + ".new"
+        do {
+            try fileSystem.remove(temporary)
+            let (source, copy) = (try fileSystem.open(newest, writable: false), try fileSystem.create(temporary))
+            let size = try source.size()
+            for offset in stride(from: 0, to: size, by: Int(Self.pageBytes)) {
+                let count = Int(min(Self.pageBytes, size - offset))
+                try copy.write(source.read(count: count, at: offset), at: offset)
+            }
+            try copy.synchronize()
+            try fileSystem.rename(temporary, to: former)
+        } catch {
+            for path in [temporary, former] { try fileSystem.remove(path) }
+        }
+        try fileSystem.synchronizeDirectory(folder)
+    }
+}
