@@ -34,6 +34,7 @@ struct KeysBackupCommand: AsyncParsableCommand {
             strength: PassphraseStrength(isSensitive: sensitive))
         try await changer.orders.backUp(to: file, for: way) { try await changer.carryOut($0) }
         await Terminal.shared.say("backed up the keyring to \(file); store it apart from the vault")
+        await Terminal.shared.say(CopiesText.ofBackup)
         if json { try await StandardOutput.shared.write(try JSONText.of(BackupRecord(file: file)) + "\n") }
     }
 }

@@ -177,6 +177,7 @@ struct RetireCommand: AsyncParsableCommand {
                     ? "1 backup of the keyring still contains it: destroy it, too"
                     : "\(backups) backups of the keyring still contain it: destroy them, too")
         }
+        if !wasRetired { await Terminal.shared.say(CopiesText.afterRetirement) }
         await KeysText.printRemainingWork(.retire, document)
         try await StandardOutput.shared.write(json ? try JSONText.of(document) + "\n" : KeysText.text(document))
     }

@@ -187,7 +187,18 @@ struct ResealText: Hashable, Sendable {
     }
 }
 
-/// The messages about a shred, and its exit code.
+/// What is said about copies of the vault's folder.
+enum CopiesText {
+    /// What becomes of copies of the folder when a generation is destroyed.
+    static let afterRetirement =
+        "copies of the vault's folder from before open only with a keyring of their time, such as one of keys backup"
+    /// Which copies of the folder a backup of the keyring opens.
+    static let ofBackup =
+        "it opens copies of the vault's folder up to the next change of keys, except for what a generation sealed that "
+        + "was destroyed before"
+}
+
+/// What is said about a shred, and its exit code.
 struct ShredText: Hashable, Sendable {
     /// Nil if nothing was shredded, because the failures were reported already.
     let remark: String?
@@ -200,7 +211,9 @@ struct ShredText: Hashable, Sendable {
         if problems.count == document.resources.count {
             (remark, status) = (nil, failure ?? .done)
         } else if document.outcome == .destroyed {
-            remark = "generation \(document.generation) is current and wraps every key; back up the keyring"
+            remark =
+                "generation \(document.generation) is current and wraps every key; back up the keyring; "
+                + CopiesText.afterRetirement
             status = failure ?? .done
         } else if isQuick {
             remark =

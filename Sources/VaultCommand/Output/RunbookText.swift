@@ -49,7 +49,9 @@ enum RunbookText: Sendable {
     static func results(_ ended: RunbookProgress.Ended) -> [String] {
         switch ended.outcome {
         case .done: ["\(name(ended.step)): done"]
-        case .retired(let generations, _): generations.map { "retiring generation \($0): done" }
+        case .retired(let generations, _):
+            generations.map { "retiring generation \($0): done" }
+                + (generations.isEmpty ? [] : [CopiesText.afterRetirement])
         case .unopened, .damaged: []
         }
     }
