@@ -40,7 +40,7 @@ def unlock_key(options):
 
 
 def open_vault(options):
-    """Returns the contents of the index and the faults of the catalog backup."""
+    """Returns the contents of the index and the faults of both catalog backups."""
     with open(options.keyring, "rb") as file:
         members = keyring.read(file.read())
     keys = keyring.unlock_keys(members, unlock_key(options))
@@ -51,13 +51,16 @@ def open_vault(options):
 
 
 def catalog_faults(vault, keys):
-    path = os.path.join(vault, "catalog.backup")
-    if not os.path.exists(path):
-        return []
-    try:
-        return [f"catalog.backup: {sentence}" for sentence in Contents(database.read_catalog(path), keys).faults]
-    except FormatError as error:
-        return [f"catalog.backup: {error}"]
+    faults = []
+    for name in ("catalog.backup", "catalog.backup.1"):
+        path = os.path.join(vault, name)
+        if not os.path.exists(path):
+            continue
+        try:
+            faults += [f"{name}: {sentence}" for sentence in Contents(database.read_catalog(path), keys).faults]
+        except FormatError as error:
+            faults.append(f"{name}: {error}")
+    return faults
 
 
 def row_changed(vault, before):

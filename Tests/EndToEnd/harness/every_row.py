@@ -20,7 +20,7 @@ from vaultformat import database, derivation, errors, records, schema, sealed  #
 # Every table of the backup whose rows are sealed: all but that of the generations, which has no secret.
 TABLES = tuple(statement.split()[2] for statement in schema.complete(schema.CATALOG, schema.RECORD_VERSION)
                if statement.startswith("CREATE TABLE") and "BLOB NOT NULL" in statement)
-FILES = ("index.sqlite", "index.sqlite-wal", "catalog.backup")
+FILES = ("index.sqlite", "index.sqlite-wal", "catalog.backup", "catalog.backup.1")
 OTHER = "http://many.example/0"  # a title that holds nothing
 
 

@@ -1,4 +1,4 @@
-"""The records of a vault's index and of its backup, and which of them a keyring opens."""
+"""The records of a vault's index and of its backups, and which of them a keyring opens."""
 
 import contextlib
 import os
@@ -18,10 +18,11 @@ def keys_of(path, key):
 
 
 def of_vault(vault):
-    """Returns table, id and sealed value of each record of the index and of its backup."""
+    """Returns table, id and sealed value of each record of the index and of its backups."""
     stored = []
+    catalogs = [os.path.join(vault.folder, name) for name in ("catalog.backup", "catalog.backup.1")]
     for rows in (database.read_index(os.path.join(vault.folder, "index.sqlite")),
-                 database.read_catalog(os.path.join(vault.folder, "catalog.backup"))):
+                 *(database.read_catalog(path) for path in catalogs if os.path.exists(path))):
         stored += [(table, row["id"], row[column]) for table, column in records.KINDS.items()
                    for row in getattr(rows, table)]
     return stored
