@@ -253,7 +253,7 @@ extension VaultStore {
     /// brings it back.
     package func canRestore(_ id: ResourceID) -> Bool {
         if (try? index.read { try index.opens(id, $0) }) == true { return true }
-        return (try? CatalogFiles(in: folder).reading { _, backup in try index.opens(id, backup) }) == true
+        return (try? CatalogFiles(in: folder).reading { _, backup in (try? index.opens(id, backup)) ?? false }) == true
     }
 }
 

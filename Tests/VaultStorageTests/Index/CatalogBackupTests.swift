@@ -87,14 +87,14 @@ struct CatalogBackupTests {
         try rebuilt.close()
     }
 
-    @Test("Of a damaged title, the backup keeps all rows that it has or none, and keeps those of the others")
+    @Test("The backup keeps all rows of a damaged title, also one that another title claims and does not open")
     func wholeTitles() throws {
         let vault = try TemporaryVault()
         let store = try vault.open()
         let films = try (0..<6).map { try store.addMedia("film\($0)", length: 100) }
         try store.backUpCatalog()
         let (film, later) = (films[0], try store.addMedia("later", length: 100))
-        // All are damaged, and a row of the first one cannot be copied back: another title has its id.
+        // All are damaged, and another title has the id of a row of the first one.
         try store.index.write { db in
             let former = try Data.fetchOne(
                 db, sql: "SELECT id FROM representation WHERE resource = ?", arguments: [film.id.data])
@@ -110,13 +110,7 @@ struct CatalogBackupTests {
         try store.backUpCatalog()
         let (index, backup) = (store.index, try Self.open(Self.backup(of: vault)))
         let opening = try backup.read { db in films.filter { (try? index.opens($0.id, db)) == true }.map(\.id) }
-        #expect(opening == films.dropFirst().map(\.id))
-        for (table, column) in [("resource", "id"), ("resourceKey", "resource"), ("representation", "resource")] {
-            let sql = "SELECT * FROM \(table) WHERE \(column) = ?"
-            let rows = try backup.read { try Row.fetchAll($0, sql: sql, arguments: [film.id.data]) }
-            #expect(try rows == index.read { try Row.fetchAll($0, sql: sql, arguments: [film.id.data]) }, "\(table)")
-            #expect(rows.count == 1, "\(table)")
-        }
+        #expect(opening == films.map(\.id))
         try backup.close()
         try store.close()
     }
