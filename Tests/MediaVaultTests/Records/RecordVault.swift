@@ -251,6 +251,8 @@ final class RecordVault: Sendable {
     private func change<Result>(path: String, _ body: (Database) throws -> Result) throws -> Result {
         var configuration = Configuration()
         configuration.foreignKeysEnabled = false
+        // Copies of one vault are made side by side.
+        configuration.busyMode = .timeout(60)
         let queue = try DatabaseQueue(path: path, configuration: configuration)
         defer { try? queue.close() }
         return try queue.writeWithoutTransaction { db in
