@@ -42,13 +42,14 @@ extension SealedTable {
         return try recordCounts(db).filter { keyring.isRetired($0.key) || known.contains($0.key) }
     }
 
-    /// Returns whether the record of a row names a generation that ``lackedRecordCounts(_:_:)`` counts.
+    /// Returns whether the record of a row names a generation that the index knows, and the keyring merely lacks.
     func isOfLackedGeneration(_ id: [UInt8], _ keyring: Keyring, _ db: Database) throws -> Bool {
         let statement = try db.cachedStatement(
             sql: "SELECT \(prefix) AS prefix FROM \(name) WHERE id = ? AND \(isPossible) AND \(namesGeneration)")
         guard let row = try Row.fetchOne(statement, arguments: [id.data]) else { return false }
         let number = RecordForm.number(in: (try row.column("prefix") as Data).array)
-        guard !keyring.isRetired(number) else { return true }
+        // No keyring of today opens it any more: what the backup has is better.
+        guard !keyring.isRetired(number) else { return false }
         return try !keyring.activeGenerations.contains(number)
             && GenerationRow.fetchAll(db).contains { $0.number == number }
     }
