@@ -4,11 +4,11 @@ import os
 import random
 
 from harness import full_vault
-from harness.case import KILLS, SEED, VaultCase
+from harness.case import KILLS, SEED
 from harness.record_acts import ACTS
+from harness.record_case import RecordCase
 from harness.record_place import Place
 from harness.small_disk import SmallDisk
-from harness.waiting import eventually
 
 MANY = 60 if KILLS >= 200 else 8
 ROUNDS = len(ACTS) * (KILLS // 10)
@@ -17,12 +17,9 @@ MOST_LEFT = 200_000  # bytes: an act on so small a vault writes about as much
 patience = 600 + 20 * KILLS
 
 
-class FullDiskRecords(VaultCase):
-    @classmethod
-    def prepare(cls):
-        cls.origin = cls.new_scripted_origin()
-
+class FullDiskRecords(RecordCase):
     def setUp(self):
+        super().setUp()
         self.dice, self.vault = random.Random(SEED), self.new_vault()
         full_vault.fill(self.vault, self.origin, MANY)
         self.disk = SmallDisk(self, self.vault, DISK)
@@ -72,23 +69,3 @@ class FullDiskRecords(VaultCase):
         done = self.vault.run("cat", "--offline", self.origin.url(name))
         self.assertEqual((done.returncode, done.stdout == self.origin.film(name).content), (0, True),
                          f"{where}: {done.stderr.decode()}")
-
-    def check(self, act, before, where):
-        """Checks that the vault has all that it had, and nothing wrong."""
-        def wrong():
-            found, differing, _ = self.place.differing(before, act)
-            return differing + (found if act.before is None else [])  # a repair finishes its work later
-        self.assertEqual(eventually(wrong, lambda told: not told), [], where)
-
-    def finish(self, act, before, where):
-        """Runs the act to its end, and checks the vault; returns all records."""
-        done = eventually(lambda: self.vault.run(*act.line), lambda done: done.returncode in act.codes)
-        self.assertIn(done.returncode, act.codes, f"{where}: {done.stderr.decode()}")
-        found, differing, records = self.place.differing(before, act)
-        self.assertEqual((found, differing), ([], []), where)
-        self.assertTrue(act.done(records), f"{where}: the act is not done, but said {done.stdout + done.stderr}")
-        self.assertEqual(eventually(self.place.unfinished, lambda left: not left), {}, where)
-        if act.former:
-            self.place.stop()
-            self.assertEqual(self.place.remaining(act.former), set(), f"{where}: what it destroys is still there")
-        return records

@@ -7,8 +7,9 @@ import subprocess
 import time
 
 from harness import full_vault
-from harness.case import KILLS, SEED, VaultCase
+from harness.case import KILLS, SEED
 from harness.record_acts import ACTS
+from harness.record_case import RecordCase
 from harness.record_place import Place
 from harness.waiting import eventually
 
@@ -18,13 +19,10 @@ TRIES = 6  # for a kill that comes before the act has ended
 patience = 600 + 20 * KILLS
 
 
-class RecordKills(VaultCase):
-    @classmethod
-    def prepare(cls):
-        cls.origin = cls.new_scripted_origin()
-
+class RecordKills(RecordCase):
     def setUp(self):
-        self.dice, self.took = random.Random(SEED), {}
+        super().setUp()
+        self.dice = random.Random(SEED)
         self.place = Place(self.new_vault(), self.origin, self.dice)
         self.vault = self.place.vault
         full_vault.fill(self.vault, self.origin, MANY)
@@ -67,28 +65,6 @@ class RecordKills(VaultCase):
         if was_served or self.dice.random() < 0.5:
             self.vault.serve()
         self.vault.result("list", "--json")
-
-    def check(self, act, before, where):
-        """Checks that the vault has all that it had, and nothing wrong."""
-        def wrong():
-            found, differing, _ = self.place.differing(before, act)
-            return differing + (found if act.before is None else [])  # a repair finishes its work later
-        self.assertEqual(eventually(wrong, lambda told: not told), [], where)
-
-    def finish(self, act, before, where):
-        """Runs the act again, to its end, and checks the vault; returns all records."""
-        started = time.monotonic()
-        done = eventually(lambda: self.vault.run(*act.line), lambda done: done.returncode in act.codes)
-        self.assertIn(done.returncode, act.codes, f"{where}: {done.stderr.decode()}")
-        self.took[act.line[:2]] = time.monotonic() - started
-        found, differing, records = self.place.differing(before, act)
-        self.assertEqual((found, differing), ([], []), where)
-        self.assertTrue(act.done(records), f"{where}: the act is not done, but said {done.stdout + done.stderr}")
-        self.assertEqual(eventually(self.place.unfinished, lambda left: not left), {}, where)
-        if act.former:
-            self.place.stop()
-            self.assertEqual(self.place.remaining(act.former), set(), f"{where}: what it destroys is still there")
-        return records
 
     def test_killed(self):
         """After a kill in the middle of any act on records the vault opens by itself, and has every record and title

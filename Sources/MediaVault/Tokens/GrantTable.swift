@@ -32,12 +32,19 @@ final class GrantTable: Sendable {
     /// Reads the grants. Blocks.
     init(_ store: VaultStore) {
         self.store = store
+        state = Locked(State())
+        read()
+    }
+
+    /// Reads what the index has; what this process uses is the newest of what both have.
+    private func read() {
         // Without its grants a vault accepts no token: its operator can create others.
-        let stored = (try? store.grants()) ?? StoredGrants()
-        state = Locked(
-            State(
-                grants: Dictionary(stored.grants.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first }),
-                unreadable: stored.unreadable))
+        guard let stored = try? store.grants() else { return }
+        state.withLock { state in
+            let mine = state.grants
+            state.grants = Dictionary(stored.grants.map { ($0.id, mine[$0.id] ?? $0) }) { first, _ in first }
+            state.unreadable = stored.unreadable
+        }
     }
 
     /// Grows each time that something is revoked or issued.
@@ -50,15 +57,7 @@ final class GrantTable: Sendable {
 
     /// Reads again what the index has, after records came back, so that they can be revoked. Blocks.
     func reload() {
-        changing.withLock { _ in
-            guard let stored = try? store.grants() else { return }
-            state.withLock { state in
-                // What this process uses is the newest of what both have.
-                let mine = state.grants
-                state.grants = Dictionary(stored.grants.map { ($0.id, mine[$0.id] ?? $0) }) { first, _ in first }
-                state.unreadable = stored.unreadable
-            }
-        }
+        changing.withLock { _ in read() }
         noteChange()
     }
 

@@ -332,10 +332,9 @@ extension Verifier {
         // The rows of their representations last: no segment may be left without one.
         let strays = try await blocking { try $0.index.strayRowCount() }
         guard strays > 0 else { return }
-        if options.repairs { try await blocking { try $0.index.dropStrayRows() } }
-        let left = options.repairs ? try await blocking { try $0.index.strayRowCount() } : strays
-        report.note(.row, strays - left, isMended: true)
-        report.note(.row, left, isMended: false)
+        let dropped = options.repairs ? try await blocking { try $0.index.dropStrayRows() } : 0
+        report.note(.row, dropped, isMended: true)
+        report.note(.row, strays - dropped, isMended: false)
     }
 
     private mutating func settle(stranded id: SegmentID) async throws {

@@ -59,15 +59,14 @@ package final class CatalogBackup: Sendable {
 
     /// Writes the file under a temporary name, syncs and renames it; then the folder is synced.
     private func replaceFile(forgetting: Bool) throws {
-        let temporary = files.newest + ".new"
+        let temporary = files.newest + CatalogFiles.unfinished
         do {
             try fileSystem.remove(temporary)
             // Created here with the vault's mode: SQLite would leave the mode to the umask.
             _ = try fileSystem.create(temporary)
             let erased = try copyRows(to: temporary)
             try fileSystem.open(temporary, writable: true).synchronize()
-            try files.put(temporary, fileSystem)
-            if forgetting { try files.renewFormer(fileSystem) }
+            try files.put(temporary, forgetting: forgetting, fileSystem)
             // Without space for this, the next backup is told once more.
             if erased > 0 { try? index.writeWithoutSync { db in try ErasedRow.remove(upTo: erased, db) } }
         } catch {

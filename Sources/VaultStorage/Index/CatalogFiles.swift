@@ -17,8 +17,10 @@ struct CatalogFiles: Sendable {
     var former: String { newest + ".1" }
     /// In the order in which they are read.
     var all: [String] { [newest, former] }
+    /// The end of the name of a copy that is being written.
+    static let unfinished = ".new"
     /// Files that are left if a process was killed while it wrote.
-    var temporary: [String] { all.map { $0 + ".new" } }
+    var temporary: [String] { all.map { $0 + Self.unfinished } }
 
     /// Returns whether there is a copy.
     func exist(_ fileSystem: any FileSystem = PosixFileSystem()) -> Bool { all.contains { fileSystem.exists($0) } }
@@ -36,7 +38,7 @@ struct CatalogFiles: Sendable {
     /// - Throws: what the work throws for the last copy that there is; ``VaultError`` with code `noVault` if there is
     ///   none.
     func reading<Result>(_ body: (_ path: String, Database) throws -> Result) throws -> Result {
-        try trying { path in try reading(path) { db in try body(path, db) } }
+        try trying { path in try IndexDatabase.reading(path, .ofCatalog) { db in try body(path, db) } }
     }
 
     /// Tries the copies in turn, until one is not damaged.
@@ -52,43 +54,36 @@ struct CatalogFiles: Sendable {
         throw failure
     }
 
-    private func reading<Result>(_ path: String, _ body: (Database) throws -> Result) throws -> Result {
-        try IndexError.translating {
-            for suffix in ["", "-wal", "-shm", "-journal"] { try RegularFile.require(path + suffix) }
-            let backup = try DatabaseQueue(path: path, configuration: IndexDatabase.configuration(readOnly: true))
-            defer { try? backup.close() }
-            return try backup.read { db in
-                try SchemaCheck.require(IndexSchema.catalog, optional: IndexSchema.laterCatalog, db)
-                return try body(db)
-            }
-        }
-    }
-
     /// Returns whether a copy can be read, and has a title: that of a new vault is worth nothing.
     private func isWorthKeeping(_ path: String) -> Bool {
-        (try? reading(path) { db in try Bool.fetchOne(db, sql: "SELECT 1 FROM resource LIMIT 1") ?? false }) ?? false
+        let hasTitle = try? IndexDatabase.reading(path, .ofCatalog) { db in
+            try Bool.fetchOne(db, sql: "SELECT 1 FROM resource LIMIT 1")
+        }
+        return (hasTitle ?? nil) ?? false
     }
 
     // MARK: Writing
 
     /// Puts a new copy, which is durable under its temporary name, in place. The newest becomes the one before, unless it
     /// cannot be read or has no title: then the one before, if there is none, becomes a copy of the new one.
-    func put(_ temporary: String, _ fileSystem: any FileSystem) throws {
-        let isKept = fileSystem.exists(newest) && isWorthKeeping(newest)
+    ///
+    /// - Parameter forgetting: whether the one before becomes a copy of the new one in any case, so that nothing is left
+    ///   in it that was erased.
+    func put(_ temporary: String, forgetting: Bool, _ fileSystem: any FileSystem) throws {
+        let isKept = !forgetting && fileSystem.exists(newest) && isWorthKeeping(newest)
         // Whatever is in the place of the one before: a new copy is worth more.
         if isKept { try? fileSystem.rename(newest, to: former) }
         try fileSystem.rename(temporary, to: newest)
         try fileSystem.synchronizeDirectory(folder)
-        if !isKept, !fileSystem.exists(former) || !isWorthKeeping(former) { try renewFormer(fileSystem) }
+        let isDue = forgetting || !isKept && !(fileSystem.exists(former) && isWorthKeeping(former))
+        if isDue { try renewFormer(fileSystem) }
     }
 
     private static let pageBytes: Int64 = 1 << 20
 
-    /// Replaces the copy before with one of the newest, so that nothing is left in it that the newest lacks.
-    ///
-    /// Without space for it, the copy before is removed.
-    func renewFormer(_ fileSystem: any FileSystem) throws {
-        let temporary = former + ".new"
+    /// Replaces the copy before with one of the newest. Without space for it, the copy before is removed.
+    private func renewFormer(_ fileSystem: any FileSystem) throws {
+        let temporary = former + Self.unfinished
         do {
             try fileSystem.remove(temporary)
             let (source, copy) = (try fileSystem.open(newest, writable: false), try fileSystem.create(temporary))

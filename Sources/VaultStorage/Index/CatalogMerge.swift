@@ -36,7 +36,7 @@ struct CatalogMerge {
         do {
             let files = CatalogFiles(in: folder)
             return try files.reading { path, catalog in
-                try attached(path, IndexSchema.catalog, IndexSchema.laterCatalog, to: db, erased: erased) {
+                try attached(path, .ofCatalog, to: db, erased: erased) {
                     try CatalogMerge(into: db, from: catalog, isNewest: path == files.newest, index)
                 }
             }
@@ -48,26 +48,22 @@ struct CatalogMerge {
 
     /// Takes over from another index of the vault what is lacking. Call it outside a transaction.
     static func run(fromIndex path: String, into db: Database, _ index: VaultIndex) throws {
-        try RegularFile.require(path)
-        let other = try DatabaseQueue(path: path, configuration: IndexDatabase.configuration(readOnly: true))
-        defer { try? other.close() }
-        try other.read { rows in
-            try SchemaCheck.require(IndexSchema.first, optional: IndexSchema.later, rows)
-            _ = try attached(path, IndexSchema.first, IndexSchema.later, to: db, erased: "SELECT '', x'' WHERE FALSE") {
+        try IndexDatabase.reading(path, .ofIndex) { rows in
+            _ = try attached(path, .ofIndex, to: db, erased: "SELECT '', x'' WHERE FALSE") {
                 try CatalogMerge(into: db, from: rows, isNewest: true, index)
             }
         }
     }
 
     private static func attached(
-        _ path: String, _ statements: [String], _ optional: [String], to db: Database, erased: String,
+        _ path: String, _ contents: IndexSchema.Contents, to db: Database, erased: String,
         _ merge: () throws -> CatalogMerge
     ) throws -> Restored {
         try db.execute(sql: "ATTACH DATABASE ? AS \(schema)", arguments: [path])
         defer { try? db.execute(sql: "DETACH DATABASE \(schema)") }
         var taken = Restored()
         try db.inTransaction(.deferred) {
-            try SchemaCheck.require(statements, optional: optional, of: schema, db)
+            try SchemaCheck.require(contents.required, optional: contents.optional, of: schema, db)
             try db.execute(
                 sql: """
                     CREATE TEMP TABLE ordered (record TEXT, id BLOB, PRIMARY KEY (record, id)) WITHOUT ROWID;

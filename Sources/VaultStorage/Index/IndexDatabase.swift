@@ -55,6 +55,21 @@ final class IndexDatabase: Sendable {
         }
     }
 
+    /// Runs work on the rows of an index or a catalog that this process does not write.
+    static func reading<Result>(
+        _ path: String, _ contents: IndexSchema.Contents, _ body: (Database) throws -> Result
+    ) throws -> Result {
+        try IndexError.translating {
+            for suffix in ["", "-wal", "-shm", "-journal"] { try RegularFile.require(path + suffix) }
+            let database = try DatabaseQueue(path: path, configuration: configuration(readOnly: true))
+            defer { try? database.close() }
+            return try database.read { db in
+                try SchemaCheck.require(contents.required, optional: contents.optional, db)
+                return try body(db)
+            }
+        }
+    }
+
     /// Creates the tables of an index, and marks the database as one when `fill` has added the first rows.
     static func createSchema(_ db: Database, filling fill: () throws -> Void) throws {
         try db.execute(sql: "PRAGMA application_id = \(IndexSchema.applicationID)")

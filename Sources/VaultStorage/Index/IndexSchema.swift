@@ -153,6 +153,15 @@ enum IndexSchema {
         packedPart, packedPartByPack, accessGrant, download, network, subscription, cover, coverByResource, viewer,
         share, position,
     ]
+
+    /// The tables and indices of a kind of file: those that every vault has, and those that an older one lacks.
+    struct Contents: Sendable {
+        let required: [String]
+        let optional: [String]
+
+        static let ofIndex = Contents(required: first, optional: later)
+        static let ofCatalog = Contents(required: catalog, optional: laterCatalog)
+    }
 }
 
 extension Identifier {
@@ -282,7 +291,7 @@ enum PlainColumn {
     /// Returns the SQL expression that selects a sealed value under its column's name, and null in place of one that is
     /// larger than what any writer writes: SQLite does not read it then.
     static func bounded(_ column: String, _ maxBytes: Int) -> String {
-        "CASE WHEN typeof(\(column)) = 'blob' AND length(\(column)) <= \(maxBytes) THEN \(column) END AS \(column)"
+        "CASE WHEN \(isSealed(column, upTo: maxBytes)) THEN \(column) END AS \(column)"
     }
 
     /// Returns the SQL condition for the same sealed value in two rows; SQLite reads neither if their lengths differ.

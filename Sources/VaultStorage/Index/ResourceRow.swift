@@ -21,13 +21,25 @@ struct ResourceRow: Sendable {
     /// The columns, with metadata that are too large as null.
     static let columns = "id, key, \(PlainColumn.bounded("metadata", maxBytes)), class, accessed"
 
+    private static let hasClass = "(typeof(class) = 'text' AND class IN ('pinned', 'download', 'cache'))"
+    private static let hasHour = PlainColumn.isWithin(PlainColumn.hours, "accessed")
+
+    /// Corrects classes and hours in place, as ``corrected(now:)`` does.
+    ///
+    /// - Returns: the number of changes.
+    static func correct(now: Int64, _ db: Database) throws -> Int {
+        try db.execute(sql: "UPDATE resource SET class = 'download' WHERE NOT \(hasClass)")
+        let classes = db.changesCount
+        try db.execute(sql: "UPDATE resource SET accessed = \(PlainColumn.hour(of: now)) WHERE NOT \(hasHour)")
+        return classes + db.changesCount
+    }
+
     /// Returns the columns of a row in a catalog, which may be damaged: a class or an hour that is impossible is
     /// corrected, because no key depends on it.
     static func corrected(now: Int64) -> String {
         """
-        id, key, metadata, CASE WHEN class IN ('pinned', 'download', 'cache') THEN class ELSE 'download' END,
-        CASE WHEN \(PlainColumn.isWithin(PlainColumn.hours, "accessed")) THEN accessed
-            ELSE \(PlainColumn.hour(of: now)) END
+        id, key, metadata, CASE WHEN \(hasClass) THEN class ELSE 'download' END,
+        CASE WHEN \(hasHour) THEN accessed ELSE \(PlainColumn.hour(of: now)) END
         """
     }
 
@@ -219,8 +231,16 @@ struct RepresentationRow: Sendable {
         + "AND \(PlainColumn.isSealed("info", upTo: maxBytes)))"
 
     /// Returns the columns of a row in a catalog, which may be damaged: no key depends on the state.
-    static let corrected =
-        "id, resource, CASE WHEN state IN ('filling', 'superseded') THEN state ELSE 'serving' END, info"
+    static let corrected = "id, resource, CASE WHEN \(hasState) THEN state ELSE 'serving' END, info"
+    private static let hasState = "(typeof(state) = 'text' AND state IN ('filling', 'serving', 'superseded'))"
+
+    /// Corrects states in place, as ``corrected`` does.
+    ///
+    /// - Returns: the number of changes.
+    static func correct(_ db: Database) throws -> Int {
+        try db.execute(sql: "UPDATE representation SET state = 'serving' WHERE NOT \(hasState)")
+        return db.changesCount
+    }
 
     /// Creates the row; nil if its id is none.
     ///

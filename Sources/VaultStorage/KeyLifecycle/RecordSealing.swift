@@ -38,8 +38,13 @@ extension SealedTable {
     /// Returns the number of records of each generation whose key the keyring lacks, although it exists or existed: it
     /// was retired, or the index knows it. What they sealed is not damaged: another keyring opens it.
     func lackedRecordCounts(_ keyring: Keyring, _ db: Database) throws -> [Int: Int] {
-        let known = Set(try GenerationRow.fetchAll(db).map(\.number)).subtracting(keyring.activeGenerations)
-        return try recordCounts(db).filter { keyring.isRetired($0.key) || known.contains($0.key) }
+        let lacked = try Self.lackedGenerations(keyring, db)
+        return try recordCounts(db).filter { keyring.isRetired($0.key) || lacked.contains($0.key) }
+    }
+
+    /// Returns the generations that the index knows, and the keyring lacks.
+    private static func lackedGenerations(_ keyring: Keyring, _ db: Database) throws -> Set<Int> {
+        Set(try GenerationRow.fetchAll(db).map(\.number)).subtracting(keyring.activeGenerations)
     }
 
     /// Returns whether the record of a row names a generation that the index knows, and the keyring merely lacks.
@@ -49,9 +54,7 @@ extension SealedTable {
         guard let row = try Row.fetchOne(statement, arguments: [id.data]) else { return false }
         let number = RecordForm.number(in: (try row.column("prefix") as Data).array)
         // No keyring of today opens it any more: what the backup has is better.
-        guard !keyring.isRetired(number) else { return false }
-        return try !keyring.activeGenerations.contains(number)
-            && GenerationRow.fetchAll(db).contains { $0.number == number }
+        return try !keyring.isRetired(number) && Self.lackedGenerations(keyring, db).contains(number)
     }
 
     /// Returns the number of records of all kinds that each generation seals.

@@ -9,20 +9,20 @@ struct BackupRestore {
     private let keyring: Keyring
     /// Whether the rows are those of another index.
     private let isIndex: Bool
-    private let schema: (required: [String], optional: [String])
+    private let contents: IndexSchema.Contents
 
     init(_ backup: String, _ keyring: Keyring) {
         self.backup = backup
         self.keyring = keyring
         isIndex = false
-        schema = (IndexSchema.catalog, IndexSchema.laterCatalog)
+        contents = .ofCatalog
     }
 
     init(index: String, _ keyring: Keyring) {
         backup = index
         self.keyring = keyring
         isIndex = true
-        schema = (IndexSchema.first, IndexSchema.later)
+        contents = .ofIndex
     }
 
     /// Creates the index.
@@ -38,7 +38,7 @@ struct BackupRestore {
             try db.execute(sql: "ATTACH DATABASE ? AS backup", arguments: [backup])
             try db.inTransaction {
                 // Checked again, because the file may have been replaced since.
-                try SchemaCheck.require(schema.required, optional: schema.optional, of: "backup", db)
+                try SchemaCheck.require(contents.required, optional: contents.optional, of: "backup", db)
                 try IndexDatabase.createSchema(db) {
                     areSettingsLost = try copyVault(db)
                     try copyRows(now: WallClock.now(), db)
@@ -111,8 +111,7 @@ struct BackupRestore {
                         AND generation IN (SELECT number FROM main.generation);
                 INSERT INTO main.representation
                     SELECT \(RepresentationRow.corrected) FROM backup.representation
-                    WHERE typeof(id) = 'blob' AND length(id) = 16
-                        AND \(PlainColumn.isSealed("info", upTo: RepresentationRow.maxBytes))
+                    WHERE \(RepresentationRow.isPossible)
                         AND resource IN (SELECT id FROM main.resource);
                 """)
         for table in try SealedTable.own.filter({ try $0.exists(in: "backup", db) }) {
@@ -160,7 +159,7 @@ struct BackupRestore {
                     path: backup, configuration: IndexDatabase.configuration(readOnly: true))
                 defer { try? database.close() }
                 try database.read { db in
-                    try SchemaCheck.requireKind(db, schema.required, optional: schema.optional)
+                    try SchemaCheck.requireKind(db, contents.required, optional: contents.optional)
                     _ = try VaultRow.require(keyring, db)
                     // Rows with impossible values are left out one by one, or corrected.
                     try db.execute(sql: "PRAGMA ignore_check_constraints = ON")

@@ -166,33 +166,23 @@ extension VaultIndex {
     }
 
     /// Deletes them.
-    package func dropStrayRows() throws {
+    ///
+    /// - Returns: the number of rows.
+    package func dropStrayRows() throws -> Int {
         try write { db in
-            for stray in Self.strayRows where try IndexSchema.hasTable(stray.table, db) {
+            try Self.strayRows.reduce(into: 0) { count, stray in
+                guard try IndexSchema.hasTable(stray.table, db) else { return }
                 try db.execute(sql: "DELETE FROM \(stray.table) WHERE \(stray.condition)")
+                count += db.changesCount
             }
         }
     }
 
     /// Corrects values of plain columns that are impossible, and on which no key depends.
     ///
-    /// - Returns: the number of rows.
+    /// - Returns: the number of changes.
     func correctPlainColumns() throws -> Int {
-        let hour = PlainColumn.hour(of: WallClock.now())
-        return try write { db in
-            var count = 0
-            for sql in [
-                "UPDATE resource SET class = 'download' WHERE typeof(class) <> 'text' OR class NOT IN ('pinned', 'download', 'cache')",
-                "UPDATE resource SET accessed = \(hour) WHERE NOT \(PlainColumn.hasHour)",
-                """
-                UPDATE representation SET state = 'serving' WHERE typeof(state) <> 'text' OR state NOT IN ('filling', 'serving', 'superseded')
-                """,
-            ] {
-                try db.execute(sql: sql)
-                count += db.changesCount
-            }
-            return count
-        }
+        try write { db in try ResourceRow.correct(now: WallClock.now(), db) + RepresentationRow.correct(db) }
     }
 }
 

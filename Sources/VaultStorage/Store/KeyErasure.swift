@@ -72,7 +72,7 @@ final class KeyErasure: Sendable {
         do {
             try quota.withDiskSpace(orReserve: true) { try index.write { db in try PendingErasure.record(db) } }
             try carryOut()
-            try removeCopies(Self.copies)
+            try remove(copies)
         } catch let error as VaultError {
             guard let what else { throw error }
             throw VaultError(
@@ -85,19 +85,19 @@ final class KeyErasure: Sendable {
     func eraseAll() throws {
         backup.discardChanges()
         // The backup first: nothing may bring its rows back if the wipe has to wait.
-        try removeCopies(Self.copies + ["catalog.backup", "catalog.backup.1"])
+        try remove(copies + CatalogFiles(in: folder).all)
         try erasing.withLock { _ in try wipeUnusedBytes(VaultStore.erasingTimeout) }
     }
 
     /// Copies of the index and its backup that may be left over: they hold sealed keys.
-    private static let copies = [
-        "index.sqlite.damaged", "index.sqlite.damaged-wal", "index.sqlite.new", "index.sqlite.new-wal",
-        "index.sqlite.new-shm", "catalog.backup.new", "catalog.backup.1.new",
-    ]
+    private var copies: [String] {
+        [".damaged", ".damaged-wal", ".new", ".new-wal", ".new-shm"].map { folder + "/index.sqlite" + $0 }
+            + CatalogFiles(in: folder).temporary
+    }
 
-    private func removeCopies(_ names: [String]) throws {
+    private func remove(_ paths: [String]) throws {
         do throws(FileFailure) {
-            for name in names { try fileSystem.remove(folder + "/" + name) }
+            for path in paths { try fileSystem.remove(path) }
             try fileSystem.synchronizeDirectory(folder)
         } catch {
             throw error.vaultError("a copy of the index cannot be removed")

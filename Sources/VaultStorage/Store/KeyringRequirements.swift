@@ -28,12 +28,11 @@ package struct KeyringRequirements: Sendable {
             throw VaultStore.absence(at: folder)
         }
         do {
-            return try KeyringRequirements(
-                file: folder + "/index.sqlite", IndexSchema.first, optional: IndexSchema.later)
+            return try KeyringRequirements(file: folder + "/index.sqlite", .ofIndex)
         } catch let failure {
             do {
                 return try CatalogFiles(in: folder).trying { path in
-                    try KeyringRequirements(file: path, IndexSchema.catalog, optional: IndexSchema.laterCatalog)
+                    try KeyringRequirements(file: path, .ofCatalog)
                 }
             } catch {
                 throw VaultStore.exists(at: folder) ? failure : error
@@ -41,16 +40,8 @@ package struct KeyringRequirements: Sendable {
         }
     }
 
-    private init(file: String, _ statements: [String], optional: [String] = []) throws {
-        try RegularFile.require(file)
-        self = try IndexError.translating {
-            let database = try DatabaseQueue(path: file, configuration: IndexDatabase.configuration(readOnly: true))
-            defer { try? database.close() }
-            return try database.read { db in
-                try SchemaCheck.require(statements, optional: optional, db)
-                return try KeyringRequirements(db)
-            }
-        }
+    private init(file: String, _ contents: IndexSchema.Contents) throws {
+        self = try IndexDatabase.reading(file, contents) { try KeyringRequirements($0) }
     }
 
     private init(_ db: Database) throws {

@@ -37,8 +37,6 @@ final class SegmentRemoval: Sendable {
 
     func spareNoMore(_ ids: [SegmentID]) { spared.withLock { $0.subtract(ids) } }
 
-    private static let pageSize = 4096
-
     /// Removes the files of all segments that are pending deletion.
     ///
     /// A segment whose file cannot be removed stays on the list for the next time: that is no reason to refuse a vault
@@ -50,8 +48,7 @@ final class SegmentRemoval: Sendable {
         while true {
             // Under the lock: a segment is spared for as long as a page can name it and its file is wanted.
             let (page, end) = try spared.withLock { spared in
-                // In the order of their ids, so that a page has few folders to sync.
-                let page = try index.segmentsPendingDeletion(after: last, limit: Self.pageSize)
+                let page = try index.segmentsPendingDeletion(after: last, limit: 256)
                 return (page.filter { !spared.contains($0) }, page.last)
             }
             guard let end else { break }

@@ -123,8 +123,7 @@ extension VaultStore {
     /// Erases a secret that was just replaced or deleted, unless something was erased within the last minute: then it
     /// waits for the next erasure.
     package func eraseIfDue() {
-        guard erasure.isDue, (try? hasPendingErasure()) == true else { return }
-        try? carryOutErasure(patience: .seconds(1))
+        if erasure.isDue { try? carryOutErasure(patience: .seconds(1)) }
     }
 
     // MARK: Recovery

@@ -27,6 +27,22 @@ struct ViewerRightTests {
         }
     }
 
+    /// Shares a film with a viewer; returns it, the viewer, their session, and the link that they got in it.
+    private static func sharedLink(
+        to origin: ScriptedOrigin, in vault: Vault
+    ) async throws -> (id: TitleID, viewer: ViewerID, session: BegunSession, link: String) {
+        for try await _ in vault.download(origin.url()) {}
+        let id = try #require(try await vault.summary(of: origin.url())?.id)
+        let anna = try await vault.viewers.add("Anna")
+        try await vault.viewers.share([id], with: anna.id)
+        let session = try await vault.beginSession(of: anna.id, in: nil, endingFormer: nil)
+        var viewer = AskingViewer(vault, anna.id)
+        viewer.access = vault.tokens.access(bySession: session.secret, now: session.grant.created)
+        let made = try await viewer.ask("POST", "links", #"{"id":"\#(id)"}"#).body
+        let link = try JSONText.read(LinkDocument.self, from: Array(made.utf8)).path
+        return (id, anna.id, session, link)
+    }
+
     /// Takes the right away while an answer is being sent to a player that has stopped reading; then reads what still
     /// arrives, and returns how many bytes of the body that makes in all.
     private func received(after loss: Loss, letsFinish: Bool) async throws -> Int64 {
@@ -36,20 +52,12 @@ struct ViewerRightTests {
         configuration.letsFinish = letsFinish
         return try await RunningService.run(over: try await TestVault(), configuration: configuration) { service in
             let vault = service.vault
-            for try await _ in vault.download(origin.url()) {}
-            let id = try #require(try await vault.summary(of: origin.url())?.id)
-            let anna = try await vault.viewers.add("Anna")
-            try await vault.viewers.share([id], with: anna.id)
-            let session = try await vault.beginSession(of: anna.id, in: nil, endingFormer: nil)
-            var viewer = AskingViewer(vault, anna.id)
-            viewer.access = vault.tokens.access(bySession: session.secret, now: session.grant.created)
-            let made = try await viewer.ask("POST", "links", #"{"id":"\#(id)"}"#).body
-            let link = try JSONText.read(LinkDocument.self, from: Array(made.utf8)).path
+            let (id, anna, session, link) = try await Self.sharedLink(to: origin, in: vault)
             let player = try service.client(receiveBuffer: 64 << 10)
             await player.request("GET", link, host: service.host)
             #expect(await player.readHead()?.status == 200)
             let begun = await player.read(100_000).count
-            try await loss.take(id, from: anna.id, session, vault)
+            try await loss.take(id, from: anna, session, vault)
             let rest = await player.read(Int(Self.length) - begun).count
             // Whatever was being sent, nothing more is begun.
             let again = try await service.client().ask("GET", link, host: service.host)
@@ -73,22 +81,14 @@ struct ViewerRightTests {
         // Its folder is removed with it.
         defer { withExtendedLifetime(place) {} }
         let vault = try await place.open()
-        for try await _ in vault.download(origin.url()) {}
-        let id = try #require(try await vault.summary(of: origin.url())?.id)
-        let anna = try await vault.viewers.add("Anna")
-        try await vault.viewers.share([id], with: anna.id)
-        let session = try await vault.beginSession(of: anna.id, in: nil, endingFormer: nil)
-        var viewer = AskingViewer(vault, anna.id)
-        viewer.access = vault.tokens.access(bySession: session.secret, now: session.grant.created)
-        let made = try await viewer.ask("POST", "links", #"{"id":"\#(id)"}"#).body
-        let link = try JSONText.read(LinkDocument.self, from: Array(made.utf8)).path
+        let (id, anna, session, link) = try await Self.sharedLink(to: origin, in: vault)
         let admission = try #require(vault.tokens.admission(ofTarget: link, now: session.grant.created))
         let right = try #require(ViewerRight(admission.scope, of: vault))
         let (losses, lose) = AsyncStream.makeStream(of: Never.self)
         let watching = right.watch { lose.finish() }
         defer { watching.end() }
         #expect(!watching.isLost)
-        try await loss.take(id, from: anna.id, session, vault)
+        try await loss.take(id, from: anna, session, vault)
         for await _ in losses {}
         #expect(watching.isLost)
         await vault.close()

@@ -156,15 +156,22 @@ struct RecordKeyTests {
         try owner.close()
     }
 
-    @Test("A copy of the folder that is older than the keys says so, and nothing of it is removed")
-    func olderCopy() throws {
-        try store.close()
-        let copy = vault.above.path + "-copy"
-        defer { try? TemporaryFolder.remove(copy) }
+    /// Copies the folder, and then destroys the generation of what is in the copy.
+    private func copyBeforeRetirement() throws -> (folder: TemporaryFolder, vault: String) {
+        let folder = try TemporaryFolder()
+        let copy = folder.path + "/vault"
         try FileManager.default.copyItem(atPath: vault.folder, toPath: copy)
         let owner = try vault.open()
         #expect(try owner.replaceGenerations(noting: vault.log(of: owner)) == [])
         try owner.close()
+        return (folder, copy)
+    }
+
+    @Test("A copy of the folder that is older than the keys says so, and nothing of it is removed")
+    func olderCopy() throws {
+        try store.close()
+        let (folder, copy) = try copyBeforeRetirement()
+        defer { withExtendedLifetime(folder) {} }
         for access in [VaultStore.Access.owner, .reader] {
             let error = #expect(throws: VaultError.self) {
                 try VaultStore.open(at: copy, keyring: vault.keyring, access: access)
@@ -179,12 +186,8 @@ struct RecordKeyTests {
     func olderCopyOfVersion5() throws {
         try store.close()
         try EveryRecord.makeFormer(vault)
-        let copy = vault.above.path + "-copy"
-        defer { try? TemporaryFolder.remove(copy) }
-        try FileManager.default.copyItem(atPath: vault.folder, toPath: copy)
-        let owner = try vault.open()
-        #expect(try owner.replaceGenerations(noting: vault.log(of: owner)) == [])
-        try owner.close()
+        let (folder, copy) = try copyBeforeRetirement()
+        defer { withExtendedLifetime(folder) {} }
         let error = #expect(throws: VaultError.self) {
             try VaultStore.open(at: copy, keyring: vault.keyring, access: .owner)
         }

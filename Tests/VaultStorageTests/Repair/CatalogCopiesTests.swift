@@ -143,8 +143,8 @@ struct CatalogCopiesTests {
         try store.close()
     }
 
-    @Test("A part whose row was lost does not come back once its title was removed")
-    func partOfRemoved() throws {
+    /// Adds a part of the film to the backup alone.
+    private func losePart() throws -> ResourceID {
         let cacheKey = Array("http://origin.example/film".utf8)
         let url = "http://origin.example/part.ts"
         let part = try #require(store.keyring.resourceID(cacheKey: Array(url.utf8), locator: store.index.locator))
@@ -153,6 +153,12 @@ struct CatalogCopiesTests {
         try store.backUpCatalog()
         try execute("DELETE FROM resourceKey WHERE resource = ?", [part.data])
         try execute("DELETE FROM part; DELETE FROM resource WHERE id = ?", [part.data])
+        return part
+    }
+
+    @Test("A part whose row was lost does not come back once its title was removed")
+    func partOfRemoved() throws {
+        _ = try losePart()
         _ = try store.index.remove(film)
         #expect(try store.restoreFromBackup() == Restored())
         try store.close()
@@ -160,14 +166,7 @@ struct CatalogCopiesTests {
 
     @Test("A lost part comes back while its title is there, linked to it")
     func partOfPresent() throws {
-        let cacheKey = Array("http://origin.example/film".utf8)
-        let url = "http://origin.example/part.ts"
-        let part = try #require(store.keyring.resourceID(cacheKey: Array(url.utf8), locator: store.index.locator))
-        _ = try store.addResource(
-            part, url: url, cacheKey: Array(url.utf8), resourceClass: .download, partOf: [cacheKey])
-        try store.backUpCatalog()
-        try execute("DELETE FROM resourceKey WHERE resource = ?", [part.data])
-        try execute("DELETE FROM part; DELETE FROM resource WHERE id = ?", [part.data])
+        let part = try losePart()
         #expect(try store.restoreFromBackup().resources == 1)
         #expect(try store.index.wrongLinks(of: part) == 0)
         #expect(try store.index.read { try PartRow.titles(of: part, $0) } == [film])
