@@ -189,7 +189,7 @@ extension Vault {
             return RebuildReport(
                 resources: counts.resources, segments: counts.segments, bytes: counts.bytes,
                 badBlocks: counts.badBlocks, cut: counts.cut, quarantined: counts.quarantined, unknown: counts.unknown,
-                unknownToBackup: counts.unknownToBackup, areSettingsLost: counts.areSettingsLost)
+                isFromFormerBackup: counts.isFromFormerBackup, areSettingsLost: counts.areSettingsLost)
         } catch {
             try? await pool.run { rebuild.discard() }
             throw error
@@ -211,7 +211,7 @@ public struct InitializationReport: Hashable, Sendable {
 
 /// The result of ``Vault/rebuildIndex(_:unlock:evenIfSound:progress:)``.
 public struct RebuildReport: Hashable, Codable, Sendable {
-    /// Resources in the catalog backup.
+    /// Resources in the new index.
     public let resources: Int
     /// Segments adopted.
     public let segments: Int
@@ -226,9 +226,9 @@ public struct RebuildReport: Hashable, Codable, Sendable {
     public let quarantined: Int
     /// Files left in place, because they could not be read or the rows of their resource do not open.
     public let unknown: Int
-    /// Segments in the old index that the backup does not know; they are among the quarantined files. 0 if the old
-    /// index did not open.
-    public let unknownToBackup: Int
+    /// Whether the rows are those of `catalog.backup.1`, because neither the index nor `catalog.backup` could be read:
+    /// what was added after that was written is not known.
+    public let isFromFormerBackup: Bool
     /// Whether the settings in the backup did not open: they are those of a new vault now.
     public let areSettingsLost: Bool
 }

@@ -18,7 +18,7 @@ extension Vault {
         guard store.isOwner else {
             throw VaultError(
                 .owned,
-                "the vault is read-only here, so that nobody can sign in; a link that mediavault url prints plays what "
+                "the vault is read-only here, so that nobody can sign in; a playback link plays what "
                     + "it has")
         }
     }

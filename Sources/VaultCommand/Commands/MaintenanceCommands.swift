@@ -152,8 +152,8 @@ struct IndexRebuildCommand: AsyncParsableCommand {
             ("bad blocks", String(report.badBlocks)), ("truncated", String(report.cut)),
             ("quarantined", String(report.quarantined)), ("unknown", String(report.unknown)),
         ]
-        if report.unknownToBackup > 0 {
-            facts.append(("not in backup", "\(Count.of(report.unknownToBackup, "segment")) that the old index had"))
+        if report.isFromFormerBackup {
+            facts.append(("backup", "catalog.backup.1 was used: neither the index nor catalog.backup can be read"))
         }
         if report.areSettingsLost { facts.append(("settings", "lost and reset to defaults: set them again")) }
         return FactText.text(facts)

@@ -65,6 +65,7 @@ final class IndexDatabase: Sendable {
             defer { try? database.close() }
             return try database.read { db in
                 try SchemaCheck.require(contents.required, optional: contents.optional, db)
+                try ValueSizes.require(contents, db)
                 return try body(db)
             }
         }
@@ -107,11 +108,12 @@ final class IndexDatabase: Sendable {
         }
     }
 
-    /// Checks that a database is this vault's index: first its kind, then its schema, then its rows.
+    /// Checks that a database is this vault's index: first its kind, then its schema, then the sizes of its values, then its rows.
     ///
     /// - Returns: the locator of the vault.
     private static func check(_ db: Database, _ keyring: Keyring) throws -> Int {
         try SchemaCheck.requireKind(db, IndexSchema.first, optional: IndexSchema.later)
+        try ValueSizes.require(.ofIndex, db)
         let row = try VaultRow.require(keyring, db)
         guard try Int.fetchOne(db, sql: "SELECT count(*) FROM vault") == 1 else {
             throw VaultError(.integrity, "the index also has another vault's row; rebuild it", hint: .rebuildIndex)

@@ -159,6 +159,9 @@ enum IndexSchema {
         let required: [String]
         let optional: [String]
 
+        /// All of them.
+        var statements: [String] { required + optional }
+
         static let ofIndex = Contents(required: first, optional: later)
         static let ofCatalog = Contents(required: catalog, optional: laterCatalog)
     }

@@ -42,8 +42,14 @@ struct VaultRow: Sendable {
         let row = try Row.fetchOne(
             db, sql: "SELECT \(columns) FROM \(schema).vault WHERE +id = ?", arguments: [keyring.vaultID.data])
         if let row { return VaultRow(row) }
-        guard try Int.fetchOne(db, sql: "SELECT count(*) FROM \(schema).vault") ?? 0 > 0 else {
+        let others = try Row.fetchAll(db, sql: "SELECT \(columns) FROM \(schema).vault LIMIT 2").map(VaultRow.init)
+        guard !others.isEmpty else {
             throw VaultError(.integrity, "the vault's row is missing from the index; rebuild it", hint: .rebuildIndex)
+        }
+        // Settings are bound to the vault's id: if they open, only the id beside them is damaged.
+        guard try others.allSatisfy({ try $0.openSettings(keyring) == nil }) else {
+            throw VaultError(
+                .integrity, "the vault's id in the index is damaged; rebuild the index", hint: .rebuildIndex)
         }
         throw VaultError(
             .foreignKeyring, "the keyring belongs to another vault; use the one this vault was created with")

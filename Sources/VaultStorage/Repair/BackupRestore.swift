@@ -160,6 +160,7 @@ struct BackupRestore {
                 defer { try? database.close() }
                 try database.read { db in
                     try SchemaCheck.requireKind(db, contents.required, optional: contents.optional)
+                    try ValueSizes.require(contents, db)
                     _ = try VaultRow.require(keyring, db)
                     // Rows with impossible values are left out one by one, or corrected.
                     try db.execute(sql: "PRAGMA ignore_check_constraints = ON")

@@ -24,8 +24,9 @@ package final class IndexRebuild: Sendable {
         package var quarantined = 0
         /// Files that could not be read, cut or moved, or whose resource does not open: they stay in place.
         package var unknown = 0
-        /// Segments of the existing index whose representation the backup does not know; 0 if that index did not open.
-        package var unknownToBackup = 0
+        /// Whether the rows are those of the backup before the newest: neither the index nor the newest backup could be
+        /// read.
+        package var isFromFormerBackup = false
         /// Whether the backup's settings did not open: the index then has those of a new vault.
         package var areSettingsLost = false
     }
@@ -62,10 +63,9 @@ package final class IndexRebuild: Sendable {
         guard backups.exist(fileSystem) else { throw backups.absence }
         let path = folder + "/index.sqlite"
         // With `evenIfSound`, it also continues with an index that does not belong to this keyring.
-        let (isSound, unknown) =
+        let isSound =
             evenIfSound
-            ? (try? Self.examine(path, backups, keyring, fileSystem)) ?? (false, 0)
-            : try Self.examine(path, backups, keyring, fileSystem)
+            ? (try? Self.isSound(path, keyring, fileSystem)) ?? false : try Self.isSound(path, keyring, fileSystem)
         if isSound, !evenIfSound {
             throw VaultError(
                 .invalidArgument,
@@ -77,29 +77,27 @@ package final class IndexRebuild: Sendable {
         self.folder = folder
         self.fileSystem = fileSystem
         counts.withLock { counts in
-            counts.unknownToBackup = restored.isFromIndex ? 0 : unknown
+            counts.isFromFormerBackup = restored.isFromFormerBackup
             counts.areSettingsLost = restored.areSettingsLost
         }
         store = VaultStore(
             folder: folder, fileSystem: fileSystem, index: index, keyring: keyring, lock: lock, now: now)
     }
 
-    /// Returns whether the existing index is sound, and how many of its segments the backup does not know.
+    /// Returns whether the existing index is sound.
     ///
     /// - Throws: ``VaultError`` if the index opens but does not belong to this keyring.
-    private static func examine(
-        _ path: String, _ backups: CatalogFiles, _ keyring: Keyring, _ fileSystem: any FileSystem
-    ) throws -> (isSound: Bool, unknown: Int) {
-        guard fileSystem.exists(path) else { return (false, 0) }
+    private static func isSound(_ path: String, _ keyring: Keyring, _ fileSystem: any FileSystem) throws -> Bool {
+        guard fileSystem.exists(path) else { return false }
         do {
             // Opened for writing, so that closing it folds its log into it: it may soon be moved away.
             let index = try VaultIndex.open(at: path, keyring: keyring, readOnly: false)
             defer { try? index.close() }
-            return (try index.isSound(), (try? backups.trying { try index.segmentCount(unknownTo: $0) }) ?? 0)
+            return try index.isSound()
         } catch let error as VaultError where [.foreignKeyring, .olderKeyring].contains(error.code) {
             throw error
         } catch {
-            return (false, 0)
+            return false
         }
     }
 
@@ -107,23 +105,43 @@ package final class IndexRebuild: Sendable {
     /// there; otherwise with those of the backup, and of the existing one what they lack.
     private static func restore(
         _ path: String, _ backups: CatalogFiles, _ keyring: Keyring, _ fileSystem: any FileSystem
-    ) throws -> (index: VaultIndex, areSettingsLost: Bool, isFromIndex: Bool) {
-        let source = path + ".new"
-        if fileSystem.exists(path) {
+    ) throws -> (index: VaultIndex, areSettingsLost: Bool, isFromFormerBackup: Bool) {
+        let (source, smaller) = (path + ".new", path + ".smaller.new")
+        defer { try? remove(smaller, fileSystem) }
+        let old = try readable(path, orCopy: smaller, fileSystem)
+        if let old {
             try create(source, fileSystem)
-            if let (index, areSettingsLost) = try? BackupRestore(index: path, keyring).restore(to: source) {
-                return (index, try merge(backups, into: index, withoutSettings: areSettingsLost), true)
+            if let (index, areSettingsLost) = try? BackupRestore(index: old, keyring).restore(to: source) {
+                let areLost = try merge(backups, into: index, withoutSettings: areSettingsLost)
+                // What belongs to a title that has come back was left out with it.
+                take(from: old, into: index)
+                return (index, areLost, false)
             }
         }
-        let (index, areSettingsLost) = try backups.trying { backup in
+        let (index, areSettingsLost, isFromFormerBackup) = try backups.trying { backup in
             try create(source, fileSystem)
-            return try BackupRestore(backup, keyring).restore(to: source)
+            let (index, areSettingsLost) = try BackupRestore(backup, keyring).restore(to: source)
+            return (index, areSettingsLost, backup == backups.former)
         }
-        if fileSystem.exists(path) {
-            // Whatever is damaged in it: the backup's rows are enough.
-            try? index.database.withoutTransaction { db in try CatalogMerge.run(fromIndex: path, into: db, index) }
-        }
-        return (index, areSettingsLost, false)
+        if let old { take(from: old, into: index) }
+        return (index, areSettingsLost, isFromFormerBackup)
+    }
+
+    /// Returns the existing index, or if it has values that are too large to be searched, a copy without those; nil if
+    /// there is none.
+    private static func readable(
+        _ path: String, orCopy copy: String, _ fileSystem: any FileSystem
+    ) throws -> String? {
+        guard fileSystem.exists(path) else { return nil }
+        guard (try? IndexDatabase.reading(path, .ofIndex) { _ in true }) == nil else { return path }
+        try create(copy, fileSystem)
+        return (try? ValueSizes.copySmaller(from: path, to: copy)) != nil ? copy : path
+    }
+
+    /// Takes over from the existing index what a new one lacks.
+    private static func take(from old: String, into index: VaultIndex) {
+        // Whatever is damaged in it: what the new index has is enough.
+        try? index.database.withoutTransaction { db in try CatalogMerge.run(fromIndex: old, into: db, index) }
     }
 
     /// Takes over from the backup what does not open in a new index.
@@ -149,11 +167,15 @@ package final class IndexRebuild: Sendable {
 
     private static func create(_ path: String, _ fileSystem: any FileSystem) throws {
         do throws(FileFailure) {
-            for suffix in ["", "-wal", "-shm"] { try fileSystem.remove(path + suffix) }
+            try remove(path, fileSystem)
             _ = try fileSystem.create(path)
         } catch {
             throw error.vaultError("a new index cannot be created")
         }
+    }
+
+    private static func remove(_ path: String, _ fileSystem: any FileSystem) throws(FileFailure) {
+        for suffix in ["", "-wal", "-shm"] { try fileSystem.remove(path + suffix) }
     }
 
     // MARK: Segments
@@ -258,7 +280,7 @@ package final class IndexRebuild: Sendable {
     /// Removes the unfinished index, and releases the lock.
     package func discard() {
         try? store.index.close()
-        for suffix in ["", "-wal", "-shm"] { try? fileSystem.remove(folder + "/index.sqlite.new" + suffix) }
+        try? Self.remove(folder + "/index.sqlite.new", fileSystem)
         store.giveUpLock()
     }
 }
@@ -280,23 +302,6 @@ extension VaultIndex {
             last = end.id
         }
         return false
-    }
-
-    /// Returns the number of segments whose representation a catalog backup does not know.
-    func segmentCount(unknownTo backup: String) throws -> Int {
-        try database.withoutTransaction { db in
-            try db.execute(sql: "ATTACH DATABASE ? AS backup", arguments: [backup])
-            defer { try? db.execute(sql: "DETACH DATABASE backup") }
-            // A view in place of a table could keep the query running forever.
-            try SchemaCheck.require(IndexSchema.catalog, optional: IndexSchema.laterCatalog, of: "backup", db)
-            return try Int.fetchOne(
-                db,
-                sql: """
-                    SELECT count(*) FROM segment \
-                    WHERE representation NOT IN (SELECT id FROM backup.representation)
-                    """
-            ) ?? 0
-        }
     }
 
     /// Serves representations that the backup lists as being filled, if no other of their resource holds bytes.

@@ -44,11 +44,11 @@ final class SegmentRemoval: Sendable {
     func finish() throws {
         var last: SegmentID?
         var stillListed: [SegmentID] = []
-        // One pass through the list: a segment that stays on it is tried only once.
+        // One pass through the list: a segment that stays on it is tried only once. A page syncs each folder once.
         while true {
             // Under the lock: a segment is spared for as long as a page can name it and its file is wanted.
             let (page, end) = try spared.withLock { spared in
-                let page = try index.segmentsPendingDeletion(after: last, limit: 256)
+                let page = try index.segmentsPendingDeletion(after: last, limit: 4096)
                 return (page.filter { !spared.contains($0) }, page.last)
             }
             guard let end else { break }

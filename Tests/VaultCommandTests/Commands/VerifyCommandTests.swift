@@ -136,7 +136,7 @@ import VaultTestSupport
         #expect(result.status == 0)
         #expect(
             result.text == """
-                {"areSettingsLost":false,"badBlocks":0,"bytes":1000000,"cut":0,"quarantined":0,"resources":1,"segments":1,"unknown":0,"unknownToBackup":0}
+                {"areSettingsLost":false,"badBlocks":0,"bytes":1000000,"cut":0,"isFromFormerBackup":false,"quarantined":0,"resources":1,"segments":1,"unknown":0}
 
                 """)
         origin.stop()

@@ -61,7 +61,7 @@ struct RebuildBrokenOffTests {
         let rebuild = try IndexRebuild(at: vault.folder, keyring: vault.keyring, evenIfSound: true)
         for byte in IndexRebuild.bytes { try rebuild.adopt(byte) }
         let counts = try rebuild.finish()
-        #expect(counts.unknownToBackup == 0 && counts.quarantined == 0 && counts.cut == 1 && counts.unknown == 0)
+        #expect(!counts.isFromFormerBackup && counts.quarantined == 0 && counts.cut == 1 && counts.unknown == 0)
         #expect(try PosixFileSystem().size(of: vault.path(of: cut.id)) < cut.fileSize)
         let store = try vault.open()
         let resource = try #require(try store.index.resource(newer))
