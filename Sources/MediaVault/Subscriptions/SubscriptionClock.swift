@@ -5,6 +5,7 @@ final class SubscriptionClock: Sendable {
     private struct State {
         var loop: Task<Void, Never>?
         var isEnded = false
+        var waiting: Set<SubscriptionID> = []
     }
 
     private let state = Locked(State())
@@ -13,6 +14,17 @@ final class SubscriptionClock: Sendable {
 
     /// How often it is decided what is due.
     private static let pace: Duration = .seconds(20)
+
+    /// The subscriptions with titles that their lists no longer name, and that stay until what takes their place is
+    /// there. After a restart, the next run of each decides anew.
+    var waiting: Set<SubscriptionID> { state.withLock(\.waiting) }
+
+    /// Notes whether a subscription has such titles.
+    func note(_ id: SubscriptionID, isWaiting: Bool) {
+        state.withLock { state in
+            if isWaiting { state.waiting.insert(id) } else { state.waiting.remove(id) }
+        }
+    }
 
     /// Begins to run what is due. A second call does nothing.
     ///

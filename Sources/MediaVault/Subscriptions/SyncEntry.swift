@@ -48,6 +48,8 @@ package struct SyncReport: Sendable {
     package var unchanged = 0
     /// How many titles stay although the list no longer names them, because they are pinned.
     package var pinned = 0
+    /// How many titles are removed once everything is whole that the list names.
+    package var waiting = 0
     /// How many entries of the list cannot be used; then nothing is removed.
     package var unusable = 0
     /// The subscription as it is now.

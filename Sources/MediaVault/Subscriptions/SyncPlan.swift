@@ -28,6 +28,8 @@ struct SyncPlan: Hashable, Sendable {
     let remove: [TitleID]
     /// The titles that stay although the list no longer names them: they are pinned.
     let pinned: Set<TitleID>
+    /// How many titles go once everything is whole that the list names: what takes their place may fail to come.
+    let waiting: Int
     /// The titles that the list names and that are whole.
     let unchanged: Int
     /// What the subscription has brought, when all of this is done.
@@ -57,14 +59,20 @@ struct SyncPlan: Hashable, Sendable {
         let gone = former.subtracting(names)
         let ours = names.filter(isOurs)
         guard goneTitles == .removed else {
-            (remove, pinned) = ([], [])
+            (remove, pinned, waiting) = ([], [], 0)
             brought = goneTitles == .kept ? ours : ours.union(gone)
             return
         }
         // Another subscription wants it, and removes it in its turn.
         let left = gone.subtracting(wantedByOthers)
         pinned = left.filter { held[$0]?.isPinned == true }
-        remove = left.subtracting(pinned).sorted { $0.description < $1.description }
+        let leaving = left.subtracting(pinned)
+        guard fetch.isEmpty else {
+            (remove, waiting) = ([], leaving.count)
+            brought = ours.union(left)
+            return
+        }
+        (remove, waiting) = (leaving.sorted { $0.description < $1.description }, 0)
         brought = ours.union(pinned)
     }
 }

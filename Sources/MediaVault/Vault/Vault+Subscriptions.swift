@@ -111,7 +111,7 @@ extension Vault {
 
     // MARK: Running
 
-    /// Runs a subscription: decides what is to be fetched, and removes what is gone.
+    /// Runs a subscription: decides what is to be fetched, and removes what is gone once nothing is to be fetched.
     ///
     /// - Parameters:
     ///   - id: the short id.
@@ -187,6 +187,7 @@ extension Vault {
                 report.removals[index] = try await removal(of: report.removals[index].title)
             }
             if queues { try await queue(report) }
+            subscriptionClock.note(given.id, isWaiting: report.waiting > 0)
             subscription.brought = plan.subscription.brought.union(
                 report.removals.filter { $0.error != nil }.map(\.title))
             subscription.failure = report.removals.lazy.compactMap(\.error).first.map(Subscription.Failure.init)
@@ -208,12 +209,14 @@ extension Vault {
     private func decide(_ subscription: inout Subscription, _ list: SyncList) async throws -> SyncReport {
         let newest = subscription.choices.newest.map { Int($0) }
         let entries: [SyncEntry]
+        var passedOver: [SyncEntry] = []
         var unusable: Int
         switch list {
         case .given(let given, let count): (entries, unusable) = (Array(given.prefix(newest ?? .max)), count)
         case .feed(let answer):
             let place = subscription.choices.usesContentIDs ? loaders.environment.names.feedPlace(answer.url) : nil
-            entries = answer.feed.newest(newest).map { SyncEntry($0, reach: answer.reach, namedWithin: place) }
+            let entry = { SyncEntry($0, reach: answer.reach, namedWithin: place) }
+            (entries, passedOver) = (answer.feed.newest(newest).map(entry), answer.feed.passedOver.map(entry))
             unusable = answer.feed.unusable
             subscription.statedName = answer.feed.title.flatMap(MediaName.cleaned)
         }
@@ -231,6 +234,11 @@ extension Vault {
                 continue
             }
             if known.insert(title).inserted { wanted.append((title, entry)) }
+        }
+        // What it once named as media is not gone because its type is another now.
+        for entry in passedOver {
+            guard let title = try await usableTitle(of: entry), subscription.brought.contains(title) else { continue }
+            unusable += 1
         }
         guard wanted.count <= Feed.maxEntries else {
             throw VaultError(
@@ -255,7 +263,8 @@ extension Vault {
         let missing = Set(plan.fetch)
         report.fetch = wanted.filter { missing.contains($0.title) }
         report.removals = try await plan.remove.asyncMap { SyncReport.Removal(title: $0, name: try await name(of: $0)) }
-        (report.unchanged, report.pinned, report.unusable) = (plan.unchanged, plan.pinned.count, unusable)
+        (report.unchanged, report.pinned, report.waiting) = (plan.unchanged, plan.pinned.count, plan.waiting)
+        report.unusable = unusable
         return report
     }
 
@@ -349,7 +358,33 @@ extension Vault {
     /// - Parameter tell: called after each run, with its error if it failed.
     package func startSubscriptions(_ tell: @escaping @Sendable (Subscription, VaultError?) -> Void) {
         guard store.isOwner else { return }
-        subscriptionClock.start { [weak self] in await self?.runDueSubscriptions(tell) }
+        subscriptionClock.start { [weak self] in
+            await self?.removeReplacedTitles()
+            await self?.runDueSubscriptions(tell)
+        }
+    }
+
+    /// Removes titles that lists no longer name, once everything is there that those lists name.
+    func removeReplacedTitles() async {
+        for id in subscriptionClock.waiting where !Task.isCancelled {
+            // What fails is tried again with the next run, which tells about it.
+            try? await subscriptionClock.changing.exclusively { try await removeReplacedTitles(of: id) }
+        }
+    }
+
+    private func removeReplacedTitles(of id: SubscriptionID) async throws {
+        let (all, damaged) = try await subscriptions()
+        guard damaged == 0, var subscription = all.first(where: { $0.id == id }), !subscription.choices.keepsGone
+        else { return subscriptionClock.note(id, isWaiting: false) }
+        guard subscription.wanted.isDisjoint(with: try await downloads.queuedTitles().keys) else { return }
+        let plan = SyncPlan(
+            wanted: Array(subscription.wanted), held: try await held(subscription.wanted.union(subscription.brought)),
+            subscription: subscription, others: all.filter { $0.id != id }, goneTitles: .removed)
+        guard plan.waiting == 0 else { return }
+        let removals = try await plan.remove.asyncMap { try await removal(of: $0) }
+        subscription.brought = plan.brought.union(removals.filter { $0.error != nil }.map(\.title))
+        try await write(subscription)
+        subscriptionClock.note(id, isWaiting: removals.contains { $0.error != nil })
     }
 
     /// Runs what is due, in the hours of the download queue.

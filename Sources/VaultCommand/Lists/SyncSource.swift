@@ -107,6 +107,12 @@ struct SyncRun: Sendable {
             outcome.document.fetched[index].problem = record.failure ?? "it could not be fetched"
         }
         outcome.status = records.first { $0.status != .done }?.status ?? Self.status(outcome.document)
+        if outcome.status == .done, report.waiting > 0 {
+            // What takes their place is there now. Nothing else may have changed in the list meanwhile, or it stays.
+            let second = SyncDocument(try await local.run(order))
+            (outcome.document.removed, outcome.document.waiting) = (second.removed, second.waiting)
+            outcome.status = Self.status(second)
+        }
         return outcome
     }
 

@@ -21,6 +21,7 @@ enum SyncText {
         if !isDryRun, !isServed { counts = ["\(fetched.count) fetched"] }
         counts += ["\(removed.count) \(isDryRun ? "to remove" : "removed")", "\(document.unchanged) unchanged"]
         if document.pinned > 0 { counts.append("\(document.pinned) kept because pinned") }
+        if document.waiting > 0 { counts.append("\(document.waiting) stay until everything new is there") }
         let failed = (document.fetched + document.removed).count { $0.problem != nil }
         if failed > 0 { counts.append("\(failed) failed") }
         return text

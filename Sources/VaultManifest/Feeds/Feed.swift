@@ -8,6 +8,8 @@ package struct Feed: Hashable, Sendable {
     package var picture: MediaURL?
     /// What has a media file, in the order of the feed.
     package var entries: [FeedEntry] = []
+    /// What names a file, but only of a type that is no media.
+    package var passedOver: [FeedEntry] = []
     /// How many entries name a file that cannot be fetched.
     package var unusable = 0
 
@@ -36,12 +38,19 @@ package struct Feed: Hashable, Sendable {
     ///
     /// - Parameter address: the reference to its file, which counts as unusable if it is empty; nil if the entry names
     ///   no file: a text to read.
+    /// - Parameter other: the reference to its file if that is no media.
     /// - Parameter pictures: the references to its pictures, the best first.
     /// - Throws: ``FeedError/tooManyEntries``.
     mutating func add(
-        _ address: String?, guid: String?, title: String?, date: String?, pictures: [String?] = [], at base: MediaURL?
+        _ address: String?, else other: String? = nil, guid: String?, title: String?, date: String?,
+        pictures: [String?] = [], at base: MediaURL?
     ) throws(FeedError) {
-        guard let address = address?.trimmingSpace() else { return }
+        guard let address = address?.trimmingSpace() else {
+            if passedOver.count < Self.maxEntries, let url = other.flatMap({ Self.url($0.trimmingSpace(), at: base) }) {
+                passedOver.append(FeedEntry(url: url, guid: guid?.trimmingSpace().nonEmpty))
+            }
+            return
+        }
         guard entries.count + unusable < Self.maxEntries else { throw .tooManyEntries }
         guard !address.isEmpty else {
             unusable += 1

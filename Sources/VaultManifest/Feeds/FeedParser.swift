@@ -67,21 +67,20 @@ enum RSSFeed {
         var feed = Feed(title: channel.plain("title"))
         feed.picture = Feed.picture(channel.pictures + root.pictures, at: base)
         for item in channel.elements("item") + root.elements("item") {
+            let files = files(of: item)
             try feed.add(
-                address(of: item), guid: item.plain("guid"), title: item.plain("title"),
+                FeedMedia.address(in: files, "url"), else: files.first?["url"], guid: item.plain("guid"),
+                title: item.plain("title"),
                 date: item.plain("pubDate") ?? item.first("date")?.text, pictures: item.pictures, at: base)
         }
         return feed
     }
 
-    /// Returns the reference to the media of an item: its enclosure, else what `media:content` names.
-    private static func address(of item: MarkupElement) -> String? {
+    /// Returns the files of an item: its enclosures, then what `media:content` names.
+    private static func files(of item: MarkupElement) -> [MarkupElement] {
         let groups = [item] + item.elements("group")
         let content = groups.flatMap { $0.elements("content") }.filter { $0["url"] != nil }
-        let named = item.elements("enclosure") + content.filter { $0["isDefault"] == "true" } + content
-        let media = named.first { FeedMedia.isMedia(type: $0["type"], medium: $0["medium"]) }
-        // An enclosure without an address is a file that cannot be fetched.
-        return media.map { $0["url"] ?? "" }
+        return item.elements("enclosure") + content.filter { $0["isDefault"] == "true" } + content
     }
 }
 
@@ -92,10 +91,9 @@ enum AtomFeed {
         let base = root.base(at: base)
         feed.picture = Feed.picture(root.pictures + [root.plain("logo"), root.plain("icon")], at: base)
         for entry in root.elements("entry") {
-            let links = entry.elements("link").filter { $0["rel"] == "enclosure" }
-            let media = links.first { FeedMedia.isMedia(type: $0["type"], medium: nil) }
+            let files = entry.elements("link").filter { $0["rel"] == "enclosure" }
             try feed.add(
-                media.map { $0["href"] ?? "" }, guid: entry.plain("id"),
+                FeedMedia.address(in: files, "href"), else: files.first?["href"], guid: entry.plain("id"),
                 title: entry.plain("title"), date: entry.plain("published") ?? entry.plain("updated"),
                 pictures: entry.pictures, at: entry.base(at: base))
         }
@@ -105,6 +103,12 @@ enum AtomFeed {
 
 /// What kinds of files feeds name.
 enum FeedMedia {
+    /// Returns the reference to the first file that may be a title; empty if it has none, nil if there is no such file.
+    static func address(in files: [MarkupElement], _ attribute: String) -> String? {
+        // A file without an address is one that cannot be fetched.
+        files.first { isMedia(type: $0["type"], medium: $0["medium"]) }.map { $0[attribute] ?? "" }
+    }
+
     /// Returns whether a file may be a title: not a picture, and not a text.
     static func isMedia(type: String?, medium: String?) -> Bool {
         if let medium, ["image", "document", "executable"].contains(medium) { return false }

@@ -24,7 +24,7 @@ enum JSONFeed {
             // An item of a feed names its page as url.
             let address = document.isFeed ? entry.attachment : entry.attachment ?? entry.url ?? ""
             try feed.add(
-                address, guid: entry.id, title: entry.title, date: entry.date,
+                address, else: entry.other, guid: entry.id, title: entry.title, date: entry.date,
                 pictures: [entry.image], at: base)
         }
         return feed
@@ -80,6 +80,8 @@ enum JSONFeed {
     private struct Entry: Decodable {
         var url: String?
         var attachment: String?
+        /// The first attachment that is no media.
+        var other: String?
         var id: String?
         var title: String?
         var date: String?
@@ -107,7 +109,11 @@ enum JSONFeed {
             var attachments = try members.nestedUnkeyedContainer(forKey: .attachments)
             while attachment == nil, !attachments.isAtEnd {
                 let file = try attachments.decode(Attachment.self)
-                if FeedMedia.isMedia(type: file.type, medium: nil) { attachment = file.url ?? "" }
+                if FeedMedia.isMedia(type: file.type, medium: nil) {
+                    attachment = file.url ?? ""
+                } else {
+                    other = other ?? file.url
+                }
             }
         }
 

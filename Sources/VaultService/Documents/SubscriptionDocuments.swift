@@ -171,11 +171,13 @@ package struct SyncDocument: Codable, Sendable {
     package let subscription: SubscriptionDocument
     /// The titles that are fetched: a service has them in its download queue.
     package var fetched: [Item]
-    package let removed: [Item]
+    package var removed: [Item]
     /// How many titles are as the list wants them.
     package let unchanged: Int
     /// How many titles stay although the list no longer names them, because they are pinned.
     package let pinned: Int
+    /// How many titles that the list no longer names are removed once everything that it names is whole.
+    package var waiting: Int
     /// How many entries of the list cannot be used; then nothing is removed.
     package let unusable: Int
 
@@ -186,7 +188,8 @@ package struct SyncDocument: Codable, Sendable {
         removed = report.removals.map {
             Item(id: $0.title, name: $0.name ?? "\($0.title)", problem: $0.error?.message)
         }
-        (unchanged, pinned, unusable) = (report.unchanged, report.pinned, report.unusable)
+        (unchanged, pinned, waiting) = (report.unchanged, report.pinned, report.waiting)
+        unusable = report.unusable
     }
 }
 

@@ -57,9 +57,20 @@ struct SyncPlanTests {
 
     @Test("A pinned title stays, and stays the subscription's, so that it goes when it is unpinned")
     func pinning() {
-        let plan = planned([a], held: [b: Self.pinned], brought: [a, b])
+        let plan = planned([a], held: [a: Self.whole, b: Self.pinned], brought: [a, b])
         #expect(plan.remove.isEmpty && plan.pinned == [b] && plan.brought == [a, b])
-        #expect(planned([a], held: [b: Self.whole], brought: plan.brought).remove == [b])
+        #expect(planned([a], held: [a: Self.whole, b: Self.whole], brought: plan.brought).remove == [b])
+    }
+
+    @Test("Nothing is removed before everything that the list names is whole, and it stays the subscription's")
+    func firstHave() {
+        let held = [a: Self.whole, b: Self.whole]
+        let plan = planned([b, c], held: held, brought: [a, b])
+        #expect(plan.fetch == [c] && plan.remove.isEmpty && plan.waiting == 1 && plan.brought == [a, b, c])
+        let broken = planned([b, c], held: held.merging([c: SyncPlan.Held()]) { $1 }, brought: plan.brought)
+        #expect(broken.remove.isEmpty && broken.waiting == 1)
+        let whole = planned([b, c], held: held.merging([c: Self.whole]) { $1 }, brought: plan.brought)
+        #expect(whole.remove == [a] && whole.waiting == 0 && whole.brought == [b, c])
     }
 
     @Test("A title that two subscriptions name goes only when both no longer name it")

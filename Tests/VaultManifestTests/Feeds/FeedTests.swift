@@ -123,7 +123,21 @@ struct FeedTests {
         ])
     func withoutAddress(text: String, count: Int) throws {
         let feed = try Self.feed(text)
-        #expect(feed.unusable == count && feed.entries.isEmpty)
+        #expect(feed.unusable == count && feed.entries.isEmpty && feed.passedOver.isEmpty)
+    }
+
+    @Test(
+        "An entry whose only file is no media is passed over, and named with its guid",
+        arguments: [
+            "<rss><channel><item><guid>g</guid><enclosure url='/a' type='text/html'/></item></channel></rss>",
+            "<rss><channel><item><guid>g</guid><media:content url='/a' medium='image'/></item></channel></rss>",
+            "<feed><entry><id>g</id><link rel='enclosure' href='/a' type='image/png'/></entry></feed>",
+            #"{"items": [{"id": "g", "attachments": [{"url": "/a", "mime_type": "text/html"}]}]}"#,
+        ])
+    func passedOver(text: String) throws {
+        let feed = try Self.feed(text)
+        #expect(feed.entries.isEmpty && feed.unusable == 0)
+        #expect(feed.passedOver.map(\.url.path) == ["/a"] && feed.passedOver.map(\.guid) == ["g"])
     }
 
     @Test(
