@@ -117,11 +117,22 @@ public struct OriginHead: Sendable {
         self.privateHosts = privateHosts
     }
 
-    /// The validators of the response. An empty date distinguishes nothing, so it is ignored.
+    /// The validators of the response.
+    ///
+    /// A date that is not at least a second before the response's own `Date` distinguishes nothing, because the content
+    /// may have changed again within that second (RFC 9110 §8.8.2.2), and neither does an empty one: they are ignored.
     public var validators: Validators {
         Validators(
             entityTag: fields["ETag"].flatMap { EntityTag($0) },
-            lastModified: fields["Last-Modified"].flatMap { $0.isEmpty ? nil : $0 })
+            lastModified: fields["Last-Modified"].flatMap { $0.isEmpty || isOfItsOwnSecond($0) ? nil : $0 })
+    }
+
+    private func isOfItsOwnSecond(_ lastModified: String) -> Bool {
+        // Both times are the origin's, so the century of an obsolete date form does not depend on the local clock.
+        guard let sent = fields["Date"].flatMap({ HTTPDate($0, now: 0) }),
+            let modified = HTTPDate(lastModified, now: sent.seconds)
+        else { return false }
+        return modified >= sent
     }
 
     /// The head without its entity tag.

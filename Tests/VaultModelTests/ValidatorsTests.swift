@@ -63,4 +63,25 @@ struct ValidatorsTests {
             OriginHead(status: 200, fields: HeaderFields(["ETag": "", "Last-Modified": " "])).validators == Validators()
         )
     }
+
+    private static let dates: [(modified: String?, sent: String?, counts: Bool)] = [
+        (sunday, monday, true), (sunday, "Sun, 06 Nov 1994 08:49:38 GMT", true),
+        (sunday, "Sunday, 06-Nov-94 08:49:38 GMT", true),
+        // A later change within the same second would have the same date.
+        (monday, monday, false), (monday, sunday, false), (monday, "Monday, 07-Nov-94 08:49:37 GMT", false),
+        // Without a date of the answer nothing is known of its second.
+        (sunday, nil, true), (sunday, "yesterday", true), ("yesterday", monday, true),
+        ("", monday, false), (nil, monday, false),
+    ]
+
+    @Test(
+        "A modification date counts if it is at least a second before the date of its answer", arguments: dates.indices)
+    func ownSecond(index: Int) {
+        let row = Self.dates[index]
+        var fields = HeaderFields()
+        if let modified = row.modified { fields.append(name: "Last-Modified", value: modified) }
+        if let sent = row.sent { fields.append(name: "Date", value: sent) }
+        let validators = OriginHead(status: 200, fields: fields).validators
+        #expect(validators.lastModified == (row.counts ? row.modified : nil), "\(row)")
+    }
 }

@@ -15,10 +15,27 @@ struct Fetch {
     func run() async {
         let sealer = FetchSealer(id: id, loader: loader)
         async let sealing: Void = sealer.run()
-        let failure = await receive()
-        loader.change { $0.receiverEnded(id, failure, now: .now, chance: .random(in: 0...1)) }
+        var failure = await receive()
+        let (hasWrongEnd, isUnproven) = loader.look { state in
+            (state.fetches[id]?.hasWrongEnd ?? false, state.fetches[id]?.isUnproven ?? false)
+        }
+        if hasWrongEnd {
+            loader.originErrors.count(Self.wrongEnd)
+            failure = .origin(Self.wrongEnd)
+        }
+        loader.change { [failure] in $0.receiverEnded(id, failure, now: .now, chance: .random(in: 0...1)) }
         await sealing
+        if hasWrongEnd || isUnproven { await discardBytes() }
         loader.change { $0.remove(id) }
+    }
+
+    private static let wrongEnd = OriginFailure(.invalidResponse, "it sent more bytes than it stated")
+
+    /// Discards what the answer brought, so that nothing of it is held.
+    private func discardBytes() async {
+        let segments = loader.change { $0.forgetBytes(of: id) }
+        // The store remembers those that it cannot discard now.
+        try? await loader.pool.run { for segment in segments { try? loader.store.discard(segment) } }
     }
 
     private func receive() async -> FetchFailure? {
@@ -29,17 +46,34 @@ struct Fetch {
             await loader.noteAnswer(from: request.url)
             // However this ends, the bytes that arrived are kept.
             defer { for bytes in body.end() { take(bytes) } }
+            noteFraming(response.head)
             while try await mayReceive() {
                 guard let bytes = try await body.next() else {
                     try await reachedEnd()
+                    noteEnd()
                     return nil
                 }
                 take(bytes)
+            }
+            if loader.look({ $0.fetches[id]?.awaitsEnd ?? false }) {
+                do {
+                    // The body must end there.
+                    guard let more = try await body.next() else {
+                        noteEnd()
+                        return nil
+                    }
+                    take(more)
+                } catch is OriginFailure {
+                    // All bytes are there that the head states.
+                    noteEnd()
+                }
             }
             return nil
         } catch is CancellationError {
             return nil
         } catch let failure as OriginFailure {
+            // What came before a connection broke is what the reader goes on from.
+            noteEnd()
             if failure.kind == .unreachable { loader.noteContact(isReachable: false) }
             // An origin that drops a client which takes nothing has done nothing wrong.
             if failure.kind != .interrupted || !loader.look({ $0.fetches[id]?.hasStoodStill ?? false }) {
@@ -49,6 +83,24 @@ struct Fetch {
         } catch {
             return .final(
                 error as? VaultError ?? VaultError(.storage, "a fetch failed unexpectedly: \(error)"))
+        }
+    }
+
+    /// Notes whether only the end of the body shows that it is the range and nothing else: an origin may send the whole
+    /// file under the head of a range, and without a length the framing does not tell.
+    private func noteFraming(_ head: OriginHead) {
+        let isFramed = head.fields["Content-Length"] != nil && head.fields["Transfer-Encoding"] == nil
+        loader.change { state in
+            let start = state.fetches[id]?.start ?? 0
+            state.fetches[id]?.isUnproven = !isFramed && start > 0
+            return Effects()
+        }
+    }
+
+    private func noteEnd() {
+        loader.change { state in
+            state.fetches[id]?.isUnproven = false
+            return Effects()
         }
     }
 

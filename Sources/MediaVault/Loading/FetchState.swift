@@ -65,6 +65,14 @@ struct FetchState {
     var rewoundAt: Int64?
     /// The offset that the fastest reader has reached.
     var demand: Int64
+    /// One past the last byte that the head of the answer states; nil if it states none.
+    var statedEnd: Int64?
+    /// Whether the body did not end where the head of the answer states: then nobody knows which bytes are right.
+    var hasWrongEnd = false
+    /// Whether nothing but the end of the body would show that its bytes are those of the range, and it was not seen.
+    var isUnproven = false
+    /// The segments that its bytes were sealed in.
+    var segments: Set<SegmentID> = []
     /// When the transfer began to wait for its readers; nil while it does not.
     var pausedSince: ContinuousClock.Instant?
     /// Whether the transfer has waited for its readers for so long that the origin may have dropped it.
@@ -131,6 +139,9 @@ struct FetchState {
     /// Whether more bytes will come.
     var isActive: Bool { phase == .requesting || phase == .receiving }
 
+    /// Whether all bytes are there that the head of the answer states; only the end of the body is awaited.
+    var awaitsEnd: Bool { phase == .receiving && statedEnd == present }
+
     /// Whether no more bytes come.
     var hasEnded: Bool { phase == .ended || phase == .keptForReaders }
 
@@ -193,6 +204,7 @@ struct FetchState {
         lastByte = now
         isDirty = true
         let room = end - present
+        if Int64(bytes.count) > room, end == statedEnd { hasWrongEnd = true }
         recent.append(Int64(bytes.count) <= room ? bytes : Array(bytes.prefix(Int(max(0, room)))))
         return min(Int64(bytes.count), max(0, room))
     }

@@ -53,6 +53,7 @@ extension LoaderState {
         var effects = Effects()
         guard var fetch = fetches[id] else { return effects }
         fetch.representation = representation
+        fetch.statedEnd = end
         if fromZero {
             fetch.restartAtZero(end: end ?? .max)
         } else if let end {
@@ -150,7 +151,7 @@ extension LoaderState {
         effects.wake(fetch.sealerSignal.raise())
         fetches[id] = fetch
         for reader in readers.keys where readers[reader]?.fetch == id {
-            if let position = readers[reader]?.position, position >= fetch.present {
+            if let position = readers[reader]?.position, position >= fetch.present || fetch.hasWrongEnd {
                 // If a fetch with stricter demands failed, readers without them ask again on their own.
                 let isTheirs = !fetch.keepsRepresentation || readers[reader]?.keepsRepresentation == true
                 readers[reader]?.failure = isTheirs ? failure : nil
@@ -159,6 +160,17 @@ extension LoaderState {
             effects.wake(readers[reader]?.signal.raise())
         }
         return effects
+    }
+
+    /// Forgets what an answer has brought that did not end where its head states.
+    ///
+    /// - Returns: the segments to discard.
+    mutating func forgetBytes(of id: FetchState.ID) -> (Set<SegmentID>, Effects) {
+        var effects = Effects()
+        guard let fetch = fetches[id] else { return ([], effects) }
+        for segment in fetch.segments { map.remove(segment, isDamaged: false) }
+        for reader in readers.keys { effects.wake(readers[reader]?.signal.raise()) }
+        return (fetch.segments, effects)
     }
 
     /// Removes a fetch whose bytes are in segments.
@@ -251,6 +263,7 @@ extension LoaderState {
         // An abandoned fetch writes for a representation that is no longer read.
         guard var fetch = fetches[id] else { return effects }
         map.put(segment)
+        fetch.segments.insert(segment.id)
         fetch.sealedTo = max(fetch.sealedTo, segment.range.upperBound)
         fetch.trim()
         if fetch.mayReceive { effects.wake(fetch.receiverSignal.raise()) }

@@ -155,7 +155,7 @@ extension LoaderState {
     /// - Parameter leaving: the reader that is leaving, if it is still in the table.
     mutating func release(_ id: FetchState.ID, leaving: ReaderState? = nil) -> Effects {
         var effects = removeKept(id, leaving: leaving)
-        guard let fetch = fetches[id], fetch.isActive else { return effects }
+        guard let fetch = fetches[id], fetch.isActive, !fetch.awaitsEnd else { return effects }
         let remaining = readers.values.count { $0.fetch == id } - (leaving == nil ? 0 : 1)
         // A fetch extended to whole blocks is short and runs to its end; otherwise each requested byte would become a
         // file.

@@ -86,7 +86,7 @@ extension VaultStore {
     /// Gives a segment up: deletes its row, then its file.
     ///
     /// - Parameter keepsLimits: whether nothing is evicted for this, and the reserve stays.
-    func discard(_ id: SegmentID, keepsLimits: Bool = false) throws {
+    package func discard(_ id: SegmentID, keepsLimits: Bool = false) throws {
         let drop = { try self.index.drop(id, deletesFile: true) }
         try removal.abandon(id) { _ = try keepsLimits ? drop() : withDiskSpace(orReserve: true, drop) }
         try removal.removeFiles(of: [id])

@@ -52,6 +52,38 @@ struct InvalidResponseTests {
         #expect(try await fixture.stored() == [0..<100_000])
     }
 
+    /// What follows the bytes that the head of an answer states.
+    enum Excess: CaseIterable {
+        /// One byte, in a chunk of its own.
+        case byte
+        /// As much again.
+        case again
+        /// The file from its beginning, in place of the range.
+        case whole
+    }
+
+    @Test(
+        "If a body is longer than its head states, nothing that it brought stays held", arguments: Excess.allCases,
+        [RequestedRange.closed(first: 100_000, last: 149_999), .from(100_000)])
+    func longerBody(_ excess: Excess, _ range: RequestedRange) async throws {
+        let fixture = try await fixture()
+        let vault = try await fixture.openHasty()
+        #expect(try await fixture.read(vault, .closed(first: 0, last: 49_999)) == 0..<50_000)
+        fixture.origin.answer { [resource = fixture.resource, media = fixture.media] request in
+            var answer = resource.answer(to: request)
+            answer.sendInChunks()
+            switch excess {
+            case .byte: answer.body.append(.bytes([7]))
+            case .again: answer.body += answer.body
+            case .whole: answer.body = [.bytes(media.bytes(0..<Lie.length))]
+            }
+            return answer
+        }
+        _ = await fixture.receive(vault, range)
+        await vault.close()
+        #expect(try await fixture.stored() == [0..<50_000])
+    }
+
     @Test("A 416 without a length, for a byte that must exist, is an invalid response")
     func unsatisfiableWithin() async throws {
         let fixture = try await fixture()
