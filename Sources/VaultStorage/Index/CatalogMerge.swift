@@ -19,38 +19,51 @@ struct CatalogMerge {
     private let knowsErasures: Bool
     /// Whether resources have the same ids in both.
     private let hasSameLocator: Bool
+    /// Whether it may give back what lets somebody in: a former copy may give more than was left to them since.
+    private let givesRights: Bool
 
+    /// The kinds of records that let somebody in.
+    static let rights = [SealedTable.shares, .viewers, .grants].map(\.name)
     /// The name under which the catalog is attached.
     private static let schema = "former"
 
     /// Takes over what is lost. Call it outside a transaction.
     ///
     /// - Parameters:
-    ///   - folder: that of the vault, whose `catalog.backup` is the catalog. Without one that can be read, nothing is
-    ///     lost.
+    ///   - folder: that of the vault, whose catalogs are asked, the newest first. Without one that can be read, nothing
+    ///     is lost.
     ///   - db: the database that is mended.
     ///   - erased: an SQL query for what was deleted on purpose: the columns of `erased`.
     static func run(
         fromBackupIn folder: String, into db: Database, erased: String, _ index: VaultIndex
     ) throws -> Restored {
-        do {
-            let files = CatalogFiles(in: folder)
-            return try files.reading { path, catalog in
-                try attached(path, .ofCatalog, to: db, erased: erased) {
-                    try CatalogMerge(into: db, from: catalog, isNewest: path == files.newest, index)
+        var taken = Restored()
+        var isFirst = true
+        let files = CatalogFiles(in: folder)
+        // The copy before may have a row that is damaged in the newest, too.
+        for path in files.all where FileManager.default.fileExists(atPath: path) {
+            do {
+                let more = try IndexDatabase.reading(path, .ofCatalog) { [isFirst] catalog in
+                    try attached(path, .ofCatalog, to: db, erased: erased) {
+                        try CatalogMerge(
+                            into: db, from: catalog, isNewest: path == files.newest, givesRights: isFirst, index)
+                    }
                 }
+                taken = taken + more
+                isFirst = false
+            } catch let error as VaultError where [.integrity, .noVault, .storage].contains(error.code) {
+                // A backup that cannot be read has nothing that could be lost.
+                continue
             }
-        } catch let error as VaultError where [.integrity, .noVault, .storage].contains(error.code) {
-            // A backup that cannot be read has nothing that could be lost.
-            return Restored()
         }
+        return taken
     }
 
     /// Takes over from another index of the vault what is lacking. Call it outside a transaction.
     static func run(fromIndex path: String, into db: Database, _ index: VaultIndex) throws {
         try IndexDatabase.reading(path, .ofIndex) { rows in
             _ = try attached(path, .ofIndex, to: db, erased: "SELECT '', x'' WHERE FALSE") {
-                try CatalogMerge(into: db, from: rows, isNewest: true, index)
+                try CatalogMerge(into: db, from: rows, isNewest: true, givesRights: true, index)
             }
         }
     }
@@ -61,31 +74,39 @@ struct CatalogMerge {
     ) throws -> Restored {
         try db.execute(sql: "ATTACH DATABASE ? AS \(schema)", arguments: [path])
         defer { try? db.execute(sql: "DETACH DATABASE \(schema)") }
-        var taken = Restored()
-        try db.inTransaction(.deferred) {
-            try SchemaCheck.require(contents.required, optional: contents.optional, of: schema, db)
-            try db.execute(
-                sql: """
-                    CREATE TEMP TABLE ordered (record TEXT, id BLOB, PRIMARY KEY (record, id)) WITHOUT ROWID;
-                    INSERT OR IGNORE INTO temp.ordered \(erased)
-                    """)
-            taken = try merge().run()
-            try db.execute(sql: "DROP TABLE temp.ordered")
-            return .commit
-        }
-        return taken
+        try SchemaCheck.require(contents.required, optional: contents.optional, of: schema, db)
+        try db.execute(
+            sql: """
+                CREATE TEMP TABLE ordered (record TEXT, id BLOB, PRIMARY KEY (record, id)) WITHOUT ROWID;
+                INSERT OR IGNORE INTO temp.ordered \(erased)
+                """)
+        defer { try? db.execute(sql: "DROP TABLE temp.ordered") }
+        return try merge().run()
     }
 
     private func run() throws -> Restored {
         var taken = Restored()
         taken.resources = try byItself(takeResources)
         taken.rows = try byItself(takeParts) + byItself(takeCovers)
-        taken.records = try byItself(takeRecords)
+        var tables: Set<String> = []
+        for table in SealedTable.all where givesRights || !Self.rights.contains(table.name) {
+            let count = try byItself { try takeRecords(of: table) }
+            taken.records += count
+            if count > 0 { tables.insert(table.name) }
+        }
+        if !tables.isDisjoint(with: [SealedTable.settings.name, SealedTable.network.name]) {
+            _ = try byItself {
+                try bindNetwork()
+                return 0
+            }
+        }
         return taken
     }
 
-    private init(into db: Database, from catalog: Database, isNewest: Bool, _ index: VaultIndex) throws {
-        (self.index, self.db, self.catalog) = (index, db, catalog)
+    private init(
+        into db: Database, from catalog: Database, isNewest: Bool, givesRights: Bool, _ index: VaultIndex
+    ) throws {
+        (self.index, self.db, self.catalog, self.givesRights) = (index, db, catalog, givesRights)
         keys = try RecordKeys(index.keyring, db)
         catalogKeys = try RecordKeys(index.keyring, of: Self.schema, db)
         // Earlier versions noted no deletions, and those before the newest catalog are noted no more.
@@ -93,11 +114,12 @@ struct CatalogMerge {
         knowsErasures = try isNewest && Int.fetchOne(catalog, sql: "PRAGMA user_version") ?? 0 >= 6
     }
 
-    /// Takes over one kind of rows: a page of another kind that cannot be read does not undo it.
+    /// Takes over one kind of rows in a transaction of its own: SQLite commits nothing more in one that has met a page that
+    /// cannot be read.
     private func byItself(_ take: () throws -> Int) throws -> Int {
         var count = 0
         do {
-            try db.inSavepoint {
+            try db.inTransaction(.deferred) {
                 count = try take()
                 return .commit
             }
@@ -275,29 +297,24 @@ struct CatalogMerge {
 
     // MARK: Records
 
-    /// Takes over each record that does not open, if the catalog's opens.
-    private func takeRecords() throws -> Int {
+    /// Takes over each record of a kind that does not open, if the catalog's opens.
+    private func takeRecords(of table: SealedTable) throws -> Int {
+        guard try isComparable(table) else { return 0 }
         var count = 0
-        var taken: Set<String> = []
-        for table in SealedTable.all where try isComparable(table) {
-            let ids = try Data.fetchAll(
-                db,
-                sql: """
-                    SELECT was.id FROM former.\(table.name) AS was LEFT JOIN main.\(table.name) AS now ON now.id = was.id
-                    WHERE \(table.isPossible(of: "was")) AND NOT \(PlainColumn.isSame(table.column))
-                    """)
-            for id in ids {
-                guard try isLost(id, table),
-                    case .members(let members) = try table.content(of: id.array, catalogKeys, in: Self.schema, db),
-                    try !table.isOfResource || ResourceID(id).map({ try ResourceRow.exists($0, db) }) ?? false
-                else { continue }
-                let sealed = try table.seal(current(members, of: table), of: id.array, keys)
-                guard try take({ try table.restore(sealed, of: id.array, db) }) > 0 else { continue }
-                count += 1
-                taken.insert(table.name)
-            }
+        let ids = try Data.fetchAll(
+            db,
+            sql: """
+                SELECT was.id FROM former.\(table.name) AS was LEFT JOIN main.\(table.name) AS now ON now.id = was.id
+                WHERE \(table.isPossible(of: "was")) AND NOT \(PlainColumn.isSame(table.column))
+                """)
+        for id in ids {
+            guard try isLost(id, table),
+                case .members(let members) = try table.content(of: id.array, catalogKeys, in: Self.schema, db),
+                try !table.isOfResource || ResourceID(id).map({ try ResourceRow.exists($0, db) }) ?? false
+            else { continue }
+            let sealed = try table.seal(current(members, of: table), of: id.array, keys)
+            count += try take { try table.restore(sealed, of: id.array, db) }
         }
-        if !taken.isDisjoint(with: [SealedTable.settings.name, SealedTable.network.name]) { try bindNetwork() }
         return count
     }
 
@@ -371,4 +388,10 @@ package struct Restored: Hashable, Sendable {
     package var records = 0
 
     package var total: Int { resources + rows + records }
+
+    static func + (one: Restored, other: Restored) -> Restored {
+        Restored(
+            resources: one.resources + other.resources, rows: one.rows + other.rows,
+            records: one.records + other.records)
+    }
 }

@@ -24,6 +24,16 @@ final class IndexDatabase: Sendable {
     /// The file of the database.
     var path: String { queue.path }
 
+    /// The ends of the names of files beside an index, from which a new one is made.
+    enum Unfinished: String, CaseIterable {
+        /// It is being filled.
+        case filling = ".new"
+        /// It is complete and durable, and takes the place of the old one.
+        case complete = ".complete.new"
+        /// What could be read of the old one.
+        case salvage = ".salvage.new"
+    }
+
     // MARK: Opening
 
     /// Opens an index, and checks that the keyring is this vault's and not an older one.
@@ -56,16 +66,20 @@ final class IndexDatabase: Sendable {
     }
 
     /// Runs work on the rows of an index or a catalog that this process does not write.
+    ///
+    /// - Parameter boundsValues: whether a value that is larger than any that is written is refused.
     static func reading<Result>(
-        _ path: String, _ contents: IndexSchema.Contents, _ body: (Database) throws -> Result
+        _ path: String, _ contents: IndexSchema.Contents, boundsValues: Bool = true,
+        _ body: (Database) throws -> Result
     ) throws -> Result {
         try IndexError.translating {
             for suffix in ["", "-wal", "-shm", "-journal"] { try RegularFile.require(path + suffix) }
             let database = try DatabaseQueue(path: path, configuration: configuration(readOnly: true))
             defer { try? database.close() }
-            return try database.read { db in
+            // In no transaction: SQLite ends none that has met a page that cannot be read.
+            return try database.inDatabase { db in
                 try SchemaCheck.require(contents.required, optional: contents.optional, db)
-                try ValueSizes.require(contents, db)
+                if boundsValues { try ValueSizes.require(contents, db) }
                 return try body(db)
             }
         }
@@ -130,6 +144,11 @@ final class IndexDatabase: Sendable {
                 .olderKeyring, "the keyring is older than the one this vault was last used with; use the newer one")
         }
         guard let locator = row.locator else { throw IndexError.damaged }
+        guard keyring.locators.contains(locator) else {
+            throw VaultError(
+                .integrity, "the index names a key for ids that its keyring does not have; rebuild the index",
+                hint: .rebuildIndex)
+        }
         return locator
     }
 

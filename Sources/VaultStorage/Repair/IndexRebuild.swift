@@ -62,17 +62,24 @@ package final class IndexRebuild: Sendable {
         let backups = CatalogFiles(in: folder)
         guard backups.exist(fileSystem) else { throw backups.absence }
         let path = folder + "/index.sqlite"
+        let wasBrokenOff = try Self.finishBrokenOff(path, fileSystem)
         // With `evenIfSound`, it also continues with an index that does not belong to this keyring.
         let isSound =
             evenIfSound
             ? (try? Self.isSound(path, keyring, fileSystem)) ?? false : try Self.isSound(path, keyring, fileSystem)
-        if isSound, !evenIfSound {
+        if isSound, !evenIfSound, !wasBrokenOff {
             throw VaultError(
                 .invalidArgument,
                 "the index of \(folder) is sound, and a rebuilt one would know no more; confirm to rebuild it",
                 hint: .force)
         }
-        let restored = try Self.restore(path, backups, keyring, fileSystem)
+        let restored: NewIndex
+        do {
+            restored = try Self.restore(path, backups, keyring, fileSystem)
+        } catch {
+            try? Self.remove(path + ".new", fileSystem)
+            throw error
+        }
         let index = restored.index
         self.folder = folder
         self.fileSystem = fileSystem
@@ -101,47 +108,46 @@ package final class IndexRebuild: Sendable {
         }
     }
 
-    /// Creates the new index: with the rows of the existing one, if that can be read, and of the backup what does not open
-    /// there; otherwise with those of the backup, and of the existing one what they lack.
+    private typealias NewIndex = (index: VaultIndex, areSettingsLost: Bool, isFromFormerBackup: Bool)
+
+    /// What an index or a catalog that cannot be used throws; anything else, such as a full disk, ends the rebuild.
+    private static let unusable: Set<VaultError.Code> = [
+        .integrity, .noVault, .storage, .foreignKeyring, .olderKeyring,
+    ]
+
+    /// Creates the new index: with the rows of the existing one, or what can be read of them, and of the backup what does
+    /// not open there; without any with those of the backup.
     private static func restore(
         _ path: String, _ backups: CatalogFiles, _ keyring: Keyring, _ fileSystem: any FileSystem
-    ) throws -> (index: VaultIndex, areSettingsLost: Bool, isFromFormerBackup: Bool) {
-        let (source, smaller) = (path + ".new", path + ".smaller.new")
-        defer { try? remove(smaller, fileSystem) }
-        let old = try readable(path, orCopy: smaller, fileSystem)
-        if let old {
-            try create(source, fileSystem)
-            if let (index, areSettingsLost) = try? BackupRestore(index: old, keyring).restore(to: source) {
-                let areLost = try merge(backups, into: index, withoutSettings: areSettingsLost)
-                // What belongs to a title that has come back was left out with it.
-                take(from: old, into: index)
-                return (index, areLost, false)
-            }
+    ) throws -> NewIndex {
+        let (source, salvage) = (path + ".new", path + IndexDatabase.Unfinished.salvage.rawValue)
+        defer { try? remove(salvage, fileSystem) }
+        if fileSystem.exists(path) {
+            do {
+                return try restore(path, to: source, backups, keyring, fileSystem)
+            } catch let error as VaultError where unusable.contains(error.code) {}
+            do {
+                try create(salvage, fileSystem)
+                try IndexSalvage(path: path, backups: backups, keyring: keyring).copy(to: salvage)
+                return try restore(salvage, to: source, backups, keyring, fileSystem)
+            } catch let error as VaultError where unusable.contains(error.code) {}
         }
-        let (index, areSettingsLost, isFromFormerBackup) = try backups.trying { backup in
+        return try backups.trying { backup in
             try create(source, fileSystem)
             let (index, areSettingsLost) = try BackupRestore(backup, keyring).restore(to: source)
             return (index, areSettingsLost, backup == backups.former)
         }
-        if let old { take(from: old, into: index) }
-        return (index, areSettingsLost, isFromFormerBackup)
     }
 
-    /// Returns the existing index, or if it has values that are too large to be searched, a copy without those; nil if
-    /// there is none.
-    private static func readable(
-        _ path: String, orCopy copy: String, _ fileSystem: any FileSystem
-    ) throws -> String? {
-        guard fileSystem.exists(path) else { return nil }
-        guard (try? IndexDatabase.reading(path, .ofIndex) { _ in true }) == nil else { return path }
-        try create(copy, fileSystem)
-        return (try? ValueSizes.copySmaller(from: path, to: copy)) != nil ? copy : path
-    }
-
-    /// Takes over from the existing index what a new one lacks.
-    private static func take(from old: String, into index: VaultIndex) {
-        // Whatever is damaged in it: what the new index has is enough.
-        try? index.database.withoutTransaction { db in try CatalogMerge.run(fromIndex: old, into: db, index) }
+    private static func restore(
+        _ old: String, to source: String, _ backups: CatalogFiles, _ keyring: Keyring, _ fileSystem: any FileSystem
+    ) throws -> NewIndex {
+        try create(source, fileSystem)
+        let (index, areSettingsLost) = try BackupRestore(index: old, keyring).restore(to: source)
+        let areLost = try merge(backups, into: index, withoutSettings: areSettingsLost)
+        // What belongs to a title that has come back was left out with it.
+        try index.database.withoutTransaction { db in try CatalogMerge.run(fromIndex: old, into: db, index) }
+        return (index, areLost, false)
     }
 
     /// Takes over from the backup what does not open in a new index.
@@ -247,6 +253,8 @@ package final class IndexRebuild: Sendable {
         try index.linkParts()
         try index.recountTitles(doubting: true)
         let totals = try index.totals()
+        // Closing would not tell that the log does not fit into the file.
+        try index.database.truncateLog()
         try index.close()
         do throws(FileFailure) {
             try replace()
@@ -261,20 +269,51 @@ package final class IndexRebuild: Sendable {
         }
     }
 
+    private static let complete = IndexDatabase.Unfinished.complete.rawValue
+
     private func replace() throws(FileFailure) {
         let path = folder + "/index.sqlite"
-        let damaged = path + ".damaged"
         try fileSystem.open(path + ".new", writable: true).synchronize()
+        // From here on, a rebuild that is broken off is finished by the next one.
+        try fileSystem.rename(path + ".new", to: path + Self.complete)
+        try fileSystem.synchronizeDirectory(folder)
+        try Self.putInPlace(path, in: folder, fileSystem)
+    }
+
+    /// Puts a complete index in the place of the old one, which stays as `index.sqlite.damaged`.
+    private static func putInPlace(_ path: String, in folder: String, _ fileSystem: any FileSystem) throws(FileFailure)
+    {
+        let damaged = path + ".damaged"
         // The old log is moved before the new index comes, because SQLite would take it for the new one's. Until then
         // there is no index at all, rather than one without its log.
-        for suffix in ["", "-wal"] { try fileSystem.remove(damaged + suffix) }
-        if fileSystem.exists(path) { try fileSystem.rename(path, to: damaged) }
+        if fileSystem.exists(path) {
+            for suffix in ["", "-wal"] { try fileSystem.remove(damaged + suffix) }
+            try fileSystem.rename(path, to: damaged)
+        }
         try fileSystem.synchronizeDirectory(folder)
         if fileSystem.exists(path + "-wal") { try fileSystem.rename(path + "-wal", to: damaged + "-wal") }
         try fileSystem.remove(path + "-shm")
         try fileSystem.synchronizeDirectory(folder)
-        try fileSystem.rename(path + ".new", to: path)
+        try fileSystem.rename(path + complete, to: path)
         try fileSystem.synchronizeDirectory(folder)
+    }
+
+    /// Finishes a rebuild that was broken off while it put its index in place.
+    ///
+    /// - Returns: whether there was one.
+    private static func finishBrokenOff(_ path: String, _ fileSystem: any FileSystem) throws -> Bool {
+        do throws(FileFailure) {
+            guard fileSystem.exists(path + complete) else { return false }
+            guard !fileSystem.exists(path) else {
+                // The old index is in use again, so that the new one may lack what came since.
+                try fileSystem.remove(path + complete)
+                return false
+            }
+            try putInPlace(path, in: String(path.dropLast("/index.sqlite".count)), fileSystem)
+            return true
+        } catch {
+            throw error.vaultError("the index cannot be put in place")
+        }
     }
 
     /// Removes the unfinished index, and releases the lock.

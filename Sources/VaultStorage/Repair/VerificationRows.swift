@@ -243,7 +243,9 @@ extension VaultStore {
     /// brings it back.
     package func canRestore(_ id: ResourceID) -> Bool {
         if (try? index.read { try index.opens(id, $0) }) == true { return true }
-        return (try? CatalogFiles(in: folder).reading { _, backup in (try? index.opens(id, backup)) ?? false }) == true
+        return CatalogFiles(in: folder).all.contains { path in
+            (try? IndexDatabase.reading(path, .ofCatalog) { try index.opens(id, $0) }) == true
+        }
     }
 }
 

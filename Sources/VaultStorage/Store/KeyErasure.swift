@@ -91,7 +91,9 @@ final class KeyErasure: Sendable {
 
     /// Copies of the index and its backup that may be left over: they hold sealed keys.
     private var copies: [String] {
-        [".damaged", ".damaged-wal", ".new", ".new-wal", ".new-shm"].map { folder + "/index.sqlite" + $0 }
+        let unfinished = IndexDatabase.Unfinished.allCases
+            .flatMap { name in ["", "-wal", "-shm"].map { name.rawValue + $0 } }
+        return ([".damaged", ".damaged-wal"] + unfinished).map { folder + "/index.sqlite" + $0 }
             + CatalogFiles(in: folder).temporary
     }
 

@@ -75,7 +75,7 @@ struct VerifyDamageTests {
     @Test("A title that no key opens is named first, and removed by a repair; nothing names it afterwards")
     func unopenedTitle() async throws {
         let fixture = try await VaultFixture.filled()
-        for path in ["/index.sqlite", "/catalog.backup"] {
+        for path in ["/index.sqlite", "/catalog.backup", "/catalog.backup.1"] {
             let database = try DatabaseQueue(path: fixture.place.folder + path)
             try await database.write { db in
                 try db.execute(sql: "UPDATE resourceKey SET wrapped = zeroblob(length(wrapped))")

@@ -25,4 +25,20 @@ struct LocatorChangeTests {
         #expect(settings.mode == .offline && settings.bytesFetched == 9)
         try store.close()
     }
+
+    @Test("A title that the backup alone opens gets its new id, too")
+    func fromBackup() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        let former = try store.addMedia("film", length: 10)
+        try store.backUpCatalog()
+        try store.index.write { db in try db.execute(sql: "UPDATE resource SET metadata = zeroblob(284)") }
+        let unopened = try store.changeLocator(
+            noting: vault.log(of: store), queued: { _, _ in nil }, principals: { _, _ in [:] })
+        let id = try #require(
+            store.keyring.resourceID(cacheKey: former.metadata.cacheKey, locator: store.index.locator))
+        #expect(unopened == 0 && id != former.id)
+        #expect(try store.index.resource(id)?.id == id)
+        try store.close()
+    }
 }

@@ -182,6 +182,20 @@ struct RecordKeyTests {
         try VaultStore.open(at: copy, keyring: former, access: .owner).close()
     }
 
+    @Test("No index is rebuilt from the catalog of a copy that is older than the keys")
+    func rebuildOfOlderCopy() throws {
+        try store.backUpCatalog()
+        try store.close()
+        let (folder, copy) = try copyBeforeRetirement()
+        defer { withExtendedLifetime(folder) {} }
+        try FileManager.default.removeItem(atPath: copy + "/index.sqlite")
+        let error = #expect(throws: VaultError.self) {
+            try IndexRebuild(at: copy, keyring: vault.keyring, evenIfSound: false)
+        }
+        #expect(error?.code == .foreignKeyring)
+        #expect(error?.message.contains("this copy of the vault is older than its keys: generation 1") == true)
+    }
+
     @Test("A copy of a version without such records says the same once a generation was retired")
     func olderCopyOfVersion5() throws {
         try store.close()
@@ -207,6 +221,42 @@ struct RecordKeyTests {
         #expect(found.count == 1 && found.lacked == 1)
         #expect(try store.index.dropUnreadable(found) == 1)
         #expect(try store.index.dropUnreadable(found, forgettingLacked: true) == 0)
+        try store.close()
+    }
+
+    /// Destroys the generation of all records, and puts a subscription back as that generation sealed it.
+    private func keepRetired() throws {
+        let table = SealedTable.subscriptions
+        let old = try #require(try store.index.read { try EveryRecord.rows(table.name, $0) }.first)
+        #expect(try store.replaceGenerations(noting: vault.log(of: store)) == [])
+        try store.index.write { try table.replace(old.sealed, of: old.id, $0) }
+    }
+
+    @Test("A record that a destroyed generation sealed stays, until it is to be forgotten")
+    func retiredGeneration() throws {
+        try keepRetired()
+        let found = try #require(try store.index.unreadableRecords().first)
+        #expect(found.count == 1 && found.lacked == 1)
+        #expect(try store.index.dropUnreadable(found) == 1)
+        #expect(try store.index.dropUnreadable(found, forgettingLacked: true) == 0)
+        try store.close()
+    }
+
+    @Test("A record that a destroyed generation sealed comes back, although the index still names the generation")
+    func namedRetiredGeneration() throws {
+        try keepRetired()
+        try store.index.write { try GenerationRow.insert(1, $0) }
+        #expect(try store.restoreFromBackup().records == 1)
+        #expect(try store.index.unreadableRecords().isEmpty)
+        try store.close()
+    }
+
+    @Test("A rewrap seals every record under the current generation")
+    func rewrapped() throws {
+        _ = try store.addGeneration(noting: vault.log(of: store))
+        var rewrap = try store.rewrap()
+        while try rewrap.step() {}
+        #expect(try store.index.recordUse().keys.sorted() == [2])
         try store.close()
     }
 

@@ -12,6 +12,20 @@ import VaultTestSupport
 struct ShredTests {
     private static let bytes = SeededGenerator.bytes(60_000, seed: 89)
 
+    @Test("A quick shred ends once its erasure was carried out, however recent the last one is")
+    func quickErasure() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        let ids = try ["first", "second"].map { try store.addMedia($0, length: 10).id }
+        _ = try store.remove(ids[0])
+        #expect(try !store.hasPendingErasure(), "premise")
+        let log = vault.log(of: store)
+        _ = try store.shred(ids[1], isQuick: true, noting: log)
+        #expect(try store.finishShreds(noting: log) == [])
+        #expect(try !store.hasPendingErasure())
+        try store.close()
+    }
+
     @Test(
         "After a power loss other titles are readable, a shredded title is whole or gone, and the shred is finished"
     )

@@ -63,6 +63,22 @@ struct CatalogCopiesTests {
         try store.close()
     }
 
+    @Test("A row that is damaged in the index and in the newest copy comes back from the one before")
+    func rowByRow() throws {
+        _ = try store.addMedia("second", length: 10)
+        try store.backUpCatalog()
+        let damage = "UPDATE resource SET metadata = zeroblob(284) WHERE id = x'\(film.hex)'"
+        let queue = try DatabaseQueue(path: newest)
+        try queue.write { db in try db.execute(sql: damage) }
+        try queue.close()
+        try execute(damage)
+        try execute("UPDATE share SET record = x''")
+        try store.backUpCatalog()
+        #expect(try store.restoreFromBackup().resources == 1)
+        #expect(try store.index.read { try store.index.opens(film, $0) })
+        try store.close()
+    }
+
     @Test("A rebuild and the description of the needed keyring take the copy before if the newest is damaged")
     func rebuild() throws {
         _ = try store.addMedia("second", length: 10)
@@ -187,6 +203,16 @@ struct CatalogCopiesTests {
         try store.close()
     }
 
+    @Test("A class, an hour and a state that are impossible in the index are corrected, although all of it opens")
+    func impossibleInIndex() throws {
+        try execute("UPDATE resource SET class = 'x', accessed = -5; UPDATE representation SET state = 7")
+        let restored = try store.restoreFromBackup()
+        #expect(restored.rows > 0 && restored.resources == 0)
+        #expect(try store.index.read { try String.fetchOne($0, sql: "PRAGMA quick_check") } == "ok")
+        #expect(try store.restoreFromBackup() == Restored())
+        try store.close()
+    }
+
     @Test("A value that is larger than any writer writes is not read, and its title comes back")
     func hugeValues() throws {
         for (table, column) in [("resource", "metadata"), ("resourceKey", "wrapped"), ("representation", "info")] {
@@ -232,6 +258,23 @@ struct CatalogCopiesTests {
         #expect(try store.restoreFromBackup().records == 1)
         #expect(try proxy(store) == "newer.example")
         try store.close()
+    }
+
+    @Test("A rebuild takes a share that only the index has, although only the backup opens its title")
+    func rebuildOfShared() throws {
+        let share = try #require(try store.index.viewers().shares[film])
+        try store.write([film: TitleShare(title: share.title, viewers: [])])
+        try store.backUpCatalog()
+        try store.write([film: share])
+        try execute("UPDATE resource SET metadata = 'x'")
+        try store.index.close()
+        store.giveUpLock()
+        let rebuild = try IndexRebuild(at: vault.folder, keyring: vault.keyring, evenIfSound: false)
+        for byte in IndexRebuild.bytes { try rebuild.adopt(byte) }
+        _ = try rebuild.finish()
+        let again = try vault.open()
+        #expect(try again.index.viewers().shares == [film: share])
+        try again.close()
     }
 
     @Test("A rebuild of an index whose settings are lost brings back nothing that was deleted, and takes the backup's")

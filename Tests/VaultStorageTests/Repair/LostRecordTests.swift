@@ -154,6 +154,28 @@ struct LostRecordTests {
         try store.close()
     }
 
+    @Test("A title that is damaged before its rewrap is finished comes back before its generation is destroyed")
+    func retirementAfterRewrap() throws {
+        let log = vault.log(of: store)
+        _ = try store.addGeneration(noting: log)
+        var rewrap = try store.rewrap()
+        while try rewrap.step() {}
+        try spoil("resource", "metadata", .empty)
+        try store.retire(1, noting: log)
+        #expect(store.keyring.activeGenerations == [2])
+        #expect(try store.index.read { try store.index.opens(film, $0) })
+        try store.close()
+    }
+
+    @Test("A title that is fetched again after its removal is shared with no one, whatever the backup still has")
+    func storedAgain() throws {
+        _ = try store.index.remove(film)
+        #expect(try store.addMedia("film", length: 40_000).id == film)
+        #expect(try store.restoreFromBackup() == Restored())
+        #expect(try store.index.viewers().shares.isEmpty)
+        try store.close()
+    }
+
     @Test("A backup of the version before brings back what does not open, and nothing that is missing")
     func formerBackup() throws {
         try store.close()

@@ -33,6 +33,19 @@ struct PackTests {
         try again.close()
     }
 
+    @Test("A file that has left its pack does not come back to it from the backup")
+    func left() throws {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        let pack = try files.store(in: store)
+        try store.backUpCatalog()
+        let id = try PackedFiles.id(of: "1.ts", in: store)
+        try store.index.write { db in try store.index.unpack(id, db) }
+        #expect(try store.restoreFromBackup() == Restored())
+        #expect(try store.index.packedParts(of: pack).parts.count == files.names.count - 1)
+        try store.close()
+    }
+
     @Test("A checkpoint records the files that end within whole blocks, and no others")
     func checkpoint() throws {
         let vault = try TemporaryVault()
