@@ -1,9 +1,11 @@
 """A vault is verified, repaired, exported, and rebuilt from its backup; the origin's log shows what each costs."""
 
+import contextlib
 import json
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import time
 
@@ -58,6 +60,27 @@ class Verifying(VaultCase):
         with open(target, "rb") as exported, open(self.media.path(name), "rb") as original:
             self.assertTrue(exported.read() == original.read(), "the exported file differs")
         self.assertEqual(os.stat(target).st_mode & 0o777, 0o600)
+
+    def test_retired(self):
+        """A title whose key a destroyed generation wrapped, and a record that it sealed, stay in a repair;
+        --forget-retired removes them"""
+        vault = self.filled()
+        vault.result("viewers", "add", "Anna")
+        for act in (("rotate",), ("rewrap",), ("retire", "1")):
+            vault.result("keys", *act)
+        with contextlib.closing(sqlite3.connect(os.path.join(vault.folder, "index.sqlite"))) as index:
+            # As in a copy that is older than the keys, without a backup that opens.
+            index.execute("INSERT INTO generation VALUES (1, 'active')")
+            index.execute("UPDATE resourceKey SET generation = 1, wrapped = zeroblob(60)")
+            index.execute("UPDATE viewer SET record = CAST(x'01000000' || substr(record, 5) AS BLOB)")
+            index.commit()
+        for name in ("catalog.backup", "catalog.backup.1"):
+            os.remove(os.path.join(vault.folder, name))
+        for options, code, left in (((), 4, 1), (("--forget-retired",), 0, 0)):
+            self.assertEqual(self.verify(vault, "--repair", *options)[0], code)
+            with contextlib.closing(sqlite3.connect(f"file:{vault.folder}/index.sqlite?mode=ro", uri=True)) as index:
+                for table in ("resource", "viewer"):
+                    self.assertEqual(index.execute(f"SELECT count(*) FROM {table}").fetchone(), (left,), table)
 
     def test_flipped_bits(self):
         """verify finds flipped bits (exit 4), and --repair fetches only their blocks (exit 0); the export equals the

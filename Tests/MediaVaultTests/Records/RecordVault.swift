@@ -48,7 +48,8 @@ final class RecordVault: Sendable {
         let walk = files.enumerator(atPath: folder.path)
         while let name = walk?.nextObject() as? String {
             let (from, to) = (folder.path + "/" + name, copy.folder.path + "/" + name)
-            guard !Self.states.contains(name), !name.hasPrefix("original-") else { continue }
+            // Beside them are former states, and what SQLite has beside those while other copies read them.
+            guard name.hasPrefix("vault") || name.hasPrefix("keys") else { continue }
             if walk?.fileAttributes?[.type] as? FileAttributeType == .typeDirectory {
                 try files.createDirectory(
                     atPath: to, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -61,7 +62,6 @@ final class RecordVault: Sendable {
         return copy
     }
 
-    private static let states = ["older", "retired"]
     /// The files in which rows are damaged.
     private static let damagedFiles = ["index.sqlite", "catalog.backup"]
 
@@ -223,7 +223,7 @@ final class RecordVault: Sendable {
     ) throws -> Bool {
         let row = try change(path: original(file)) { try rows(of: kind, $0)[row] }
         return try change(file) { db in
-            let state = Self.states.contains(damage.rawValue) ? damage.rawValue : nil
+            let state = [.older, .retired].contains(damage) ? damage.rawValue : nil
             if let state {
                 try db.execute(sql: "ATTACH DATABASE ? AS \(state)", arguments: [states + "/" + state])
             }

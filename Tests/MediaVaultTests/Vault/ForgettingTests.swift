@@ -29,4 +29,19 @@ struct ForgettingTests {
         _ = try next.network.current()
         await next.close()
     }
+
+    @Test("It has forgotten by which policy titles are named, what was played, and what was removed")
+    func titles() async throws {
+        let (fixture, vault) = try await VaultFixture.filled(ScriptedResource(length: 1000))
+        let (film, other) = (MediaReference(fixture.url), MediaReference(fixture.origin.url("/b")))
+        for try await _ in vault.download(other.url) {}
+        #expect(try await fixture.read(vault) == 0..<1000)
+        try await vault.remove(other)
+        let named = try await vault.name(film)
+        #expect(vault.names.isCurrent(named) && !vault.loaders.environment.removed.isEmpty, "premise")
+        #expect(!vault.answers.answers(of: named.id).isEmpty, "premise")
+        await vault.close()
+        #expect(!vault.names.isCurrent(named) && vault.loaders.environment.removed.isEmpty)
+        #expect(vault.answers.answers(of: named.id).isEmpty)
+    }
 }

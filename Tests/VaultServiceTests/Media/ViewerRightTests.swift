@@ -94,6 +94,24 @@ struct ViewerRightTests {
         await vault.close()
     }
 
+    @Test("A right that was lost before its answer began is lost at once")
+    func lostBefore() async throws {
+        let origin = try ScriptedOrigin(ScriptedResource(seed: 6, length: 1000))
+        defer { origin.stop() }
+        let place = try await TestVault()
+        // Its folder is removed with it.
+        defer { withExtendedLifetime(place) {} }
+        let vault = try await place.open()
+        let (id, anna, session, link) = try await Self.sharedLink(to: origin, in: vault)
+        let admission = try #require(vault.tokens.admission(ofTarget: link, now: session.grant.created))
+        let right = try #require(ViewerRight(admission.scope, of: vault))
+        try await Loss.share.take(id, from: anna, session, vault)
+        let watching = right.watch {}
+        #expect(watching.isLost)
+        watching.end()
+        await vault.close()
+    }
+
     @Test("With --let-finish it goes to its end")
     func finishes() async throws {
         #expect(try await received(after: .share, letsFinish: true) == Self.length)
