@@ -14,6 +14,7 @@ import time
 
 from harness import client
 from harness.case import KILLS, ROOT, SEED, VaultCase
+from harness.full_vault import CATALOGS
 from harness.waiting import eventually
 
 SIZE = 40 << 20
@@ -157,8 +158,8 @@ class Resealing(VaultCase):
         """If a generation cannot be retired, shred exits 4, and the remedy that it names works"""
         vault = self.new_vault()
         vault.result("fetch", self.urls[1])
-        # In the backup, too, from which it would come back.
-        for name in ("index.sqlite", "catalog.backup"):
+        # In both backups, too, from which it would come back.
+        for name in ("index.sqlite", *CATALOGS):
             with sqlite3.connect(os.path.join(vault.folder, name)) as connection:
                 connection.execute("UPDATE resourceKey SET wrapped = randomblob(60)")
             connection.close()

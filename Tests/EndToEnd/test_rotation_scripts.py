@@ -13,6 +13,7 @@ import threading
 
 from harness import client, stored_records
 from harness.case import ROOT, VaultCase, each
+from harness.full_vault import CATALOGS
 from harness.terminal import Terminal
 from harness.waiting import eventually
 
@@ -205,8 +206,8 @@ class RotationScripts(VaultCase):
         """A title whose key does not open prevents only its own generation from being retired: exit code 4 until the
         title is removed by verify --repair, as all messages say, then 0"""
         self.fetch()
-        # In the backup, too: what opens there could be restored.
-        for name in ("index.sqlite", "catalog.backup"):
+        # In both backups, too: what opens there could be restored.
+        for name in ("index.sqlite", *CATALOGS):
             with sqlite3.connect(os.path.join(self.vault.folder, name)) as connection:
                 connection.execute("UPDATE resourceKey SET wrapped = randomblob(60)")
             connection.close()

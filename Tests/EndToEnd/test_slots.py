@@ -10,6 +10,7 @@ import sys
 import time
 
 from harness.case import KILLS, ROOT, SEED, VaultCase, each
+from harness.full_vault import CATALOGS
 from harness.offline_viewer import LOCKED, OfflineViewer
 from harness.repeated_player import RepeatedPlayer
 from harness.sudden_death import Edge
@@ -138,8 +139,8 @@ class Revocation(SlotCase):
         exits 1"""
         other = self.file("other-key")
         self.vault.result("keys", "slot", "add", "--new-key-file", other)
-        # In the backup, too, from which it would come back.
-        for name in ("index.sqlite", "catalog.backup"):
+        # In both backups, too, from which it would come back.
+        for name in ("index.sqlite", *CATALOGS):
             with sqlite3.connect(os.path.join(self.vault.folder, name)) as connection:
                 connection.execute("UPDATE resourceKey SET wrapped = randomblob(60)")
             connection.close()
