@@ -73,8 +73,10 @@ struct ViewerRightTests {
         #expect(received < Self.length / 2, "\(received)")
     }
 
-    @Test("It is told that the right was lost, so that no answer ends as if it were complete", arguments: Loss.allCases)
-    func told(loss: Loss) async throws {
+    /// Runs work on the right of a viewer to whom a title is shared; the work is given what takes it.
+    private func withRight(
+        _ body: (ViewerRight, _ take: (Loss) async throws -> Void) async throws -> Void
+    ) async throws {
         let origin = try ScriptedOrigin(ScriptedResource(seed: 6, length: 1000))
         defer { origin.stop() }
         let place = try await TestVault()
@@ -84,32 +86,31 @@ struct ViewerRightTests {
         let (id, anna, session, link) = try await Self.sharedLink(to: origin, in: vault)
         let admission = try #require(vault.tokens.admission(ofTarget: link, now: session.grant.created))
         let right = try #require(ViewerRight(admission.scope, of: vault))
-        let (losses, lose) = AsyncStream.makeStream(of: Never.self)
-        let watching = right.watch { lose.finish() }
-        defer { watching.end() }
-        #expect(!watching.isLost)
-        try await loss.take(id, from: anna, session, vault)
-        for await _ in losses {}
-        #expect(watching.isLost)
+        try await body(right) { loss in try await loss.take(id, from: anna, session, vault) }
         await vault.close()
+    }
+
+    @Test("It is told that the right was lost, so that no answer ends as if it were complete", arguments: Loss.allCases)
+    func told(loss: Loss) async throws {
+        try await withRight { right, take in
+            let (losses, lose) = AsyncStream.makeStream(of: Never.self)
+            let watching = right.watch { lose.finish() }
+            defer { watching.end() }
+            #expect(!watching.isLost)
+            try await take(loss)
+            for await _ in losses {}
+            #expect(watching.isLost)
+        }
     }
 
     @Test("A right that was lost before its answer began is lost at once")
     func lostBefore() async throws {
-        let origin = try ScriptedOrigin(ScriptedResource(seed: 6, length: 1000))
-        defer { origin.stop() }
-        let place = try await TestVault()
-        // Its folder is removed with it.
-        defer { withExtendedLifetime(place) {} }
-        let vault = try await place.open()
-        let (id, anna, session, link) = try await Self.sharedLink(to: origin, in: vault)
-        let admission = try #require(vault.tokens.admission(ofTarget: link, now: session.grant.created))
-        let right = try #require(ViewerRight(admission.scope, of: vault))
-        try await Loss.share.take(id, from: anna, session, vault)
-        let watching = right.watch {}
-        #expect(watching.isLost)
-        watching.end()
-        await vault.close()
+        try await withRight { right, take in
+            try await take(.share)
+            let watching = right.watch {}
+            #expect(watching.isLost)
+            watching.end()
+        }
     }
 
     @Test("With --let-finish it goes to its end")

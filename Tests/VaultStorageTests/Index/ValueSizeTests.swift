@@ -17,15 +17,8 @@ struct ValueSizeTests {
 
     /// A vault with every kind of record, and a title that is newer than its catalogs.
     init() throws {
-        vault = try TemporaryVault()
-        let store = try vault.open()
-        known = try EveryRecord.write(to: store)
-        try store.backUpCatalog(forgetting: true)
-        let catalog = try PosixFileSystem().contents(of: vault.folder + "/catalog.backup", atMost: 1 << 24)
-        newer = try store.addMedia("newer", length: 10).id
-        try store.close()
-        for name in ["catalog.backup", "catalog.backup.1"] {
-            try PosixFileSystem().replace(vault.folder + "/" + name, with: catalog)
+        (vault, known, newer) = try EveryRecord.aheadOfCatalogs { store, _ in
+            try store.addMedia("newer", length: 10).id
         }
     }
 
@@ -64,9 +57,7 @@ struct ValueSizeTests {
             }
             #expect(error.code == .integrity && error.hint == .rebuildIndex, "\(error)")
         }
-        let rebuild = try IndexRebuild(at: vault.folder, keyring: vault.keyring, evenIfSound: false)
-        for byte in IndexRebuild.bytes { try rebuild.adopt(byte) }
-        _ = try rebuild.finish()
+        try EveryRecord.rebuild(vault)
         let store = try vault.open()
         #expect(try store.index.read { try store.index.opens(known, $0) })
         #expect(try store.index.read { try store.index.opens(newer, $0) }, "only the index had it")
@@ -99,9 +90,7 @@ struct ValueSizeTests {
     func rebuildFromFormer() throws {
         try change("catalog.backup", "UPDATE resource SET metadata = zeroblob(\(Self.bytes))")
         try FileManager.default.removeItem(atPath: vault.folder + "/index.sqlite")
-        let rebuild = try IndexRebuild(at: vault.folder, keyring: vault.keyring, evenIfSound: false)
-        for byte in IndexRebuild.bytes { try rebuild.adopt(byte) }
-        let counts = try rebuild.finish()
+        let counts = try EveryRecord.rebuild(vault)
         #expect(counts.isFromFormerBackup && counts.resources == 1)
     }
 
@@ -121,9 +110,7 @@ struct ValueSizeTests {
         try change("index.sqlite", "UPDATE vault SET id = zeroblob(16)")
         let error = try #require(throws: VaultError.self) { try vault.open() }
         #expect(error.code == .integrity && error.hint == .rebuildIndex, "\(error)")
-        let rebuild = try IndexRebuild(at: vault.folder, keyring: vault.keyring, evenIfSound: false)
-        for byte in IndexRebuild.bytes { try rebuild.adopt(byte) }
-        _ = try rebuild.finish()
+        try EveryRecord.rebuild(vault)
         let store = try vault.open()
         for id in [known, newer] { #expect(try store.index.read { try store.index.opens(id, $0) }) }
         try store.close()

@@ -16,25 +16,23 @@ struct IndexSalvageTests {
 
     /// A vault with every kind of record, and two changes since its catalogs: a title, and a share that was taken away.
     init() throws {
-        vault = try TemporaryVault()
-        let store = try vault.open()
-        known = try EveryRecord.write(to: store)
-        try store.backUpCatalog(forgetting: true)
-        let catalog = try PosixFileSystem().contents(of: vault.folder + "/catalog.backup", atMost: 1 << 24)
-        newer = try store.addMedia("newer", length: 10).id
-        try store.write([known: TitleShare(title: TitleID(of: known), viewers: [])])
-        try store.close()
-        // As if the owner had been killed before it wrote the next ones.
-        try store.markErased(known, in: path)
-        for name in ["catalog.backup", "catalog.backup.1"] {
-            try PosixFileSystem().replace(vault.folder + "/" + name, with: catalog)
+        (vault, known, newer) = try EveryRecord.aheadOfCatalogs { store, known in
+            let newer = try store.addMedia("newer", length: 10).id
+            try store.write([known: TitleShare(title: TitleID(of: known), viewers: [])])
+            return newer
         }
+        // Closing wrote catalogs that were told of this, and forgot it.
+        try change { db in try ErasedRow.insert(SealedTable.shares.name, known.data, db) }
+    }
+
+    private func change(_ change: (Database) throws -> Void) throws {
+        let queue = try DatabaseQueue(path: path)
+        try queue.write(change)
+        try queue.close()
     }
 
     private func rebuild() throws -> VaultStore {
-        let rebuild = try IndexRebuild(at: vault.folder, keyring: vault.keyring, evenIfSound: false)
-        for byte in IndexRebuild.bytes { try rebuild.adopt(byte) }
-        _ = try rebuild.finish()
+        try EveryRecord.rebuild(vault)
         return try vault.open()
     }
 
@@ -59,9 +57,8 @@ struct IndexSalvageTests {
 
     private static let places = [
         "vault", "segment", "segmentByPlace", "doomed", "badBlock", "part", "packedPart", "packedPartByPack",
-        "accessGrant",
-        "download", "network", "subscription", "cover", "coverByResource", "viewer", "position", "owed",
-        "resourceKeyByGeneration", "representationByResource",
+        "accessGrant", "download", "network", "subscription", "cover", "coverByResource", "viewer", "position",
+        "owed", "resourceKeyByGeneration", "representationByResource",
     ]
 
     @Test("A page that cannot be read costs only its own rows", arguments: places)
@@ -116,22 +113,11 @@ struct IndexSalvageTests {
 
     @Test("An index that names a key for ids that the keyring lacks is damaged, and is rebuilt")
     func locator() throws {
-        let queue = try DatabaseQueue(path: path)
-        try queue.write { db in try db.execute(sql: "UPDATE vault SET locator = 7") }
-        try queue.close()
+        try change { db in try db.execute(sql: "UPDATE vault SET locator = 7") }
         let error = try #require(throws: VaultError.self) { try vault.open() }
         #expect(error.code == .integrity && error.hint == .rebuildIndex, "\(error)")
         let store = try rebuild()
         #expect(try opens(known, store) && opens(newer, store))
         try store.close()
-    }
-}
-
-extension VaultStore {
-    /// Notes that the share of a title was taken away since the last catalog.
-    fileprivate func markErased(_ title: ResourceID, in path: String) throws {
-        let queue = try DatabaseQueue(path: path)
-        try queue.write { db in try ErasedRow.insert(SealedTable.shares.name, title.data, db) }
-        try queue.close()
     }
 }

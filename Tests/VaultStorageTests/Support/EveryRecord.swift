@@ -93,4 +93,31 @@ enum EveryRecord {
             try queue.close()
         }
     }
+
+    /// Makes a vault with every record, and changes it as an owner does that is killed before it writes the next catalogs.
+    ///
+    /// - Returns: the vault, the title that the catalogs have, and what the change returns.
+    static func aheadOfCatalogs<Result>(
+        _ change: (VaultStore, ResourceID) throws -> Result
+    ) throws -> (vault: TemporaryVault, known: ResourceID, result: Result) {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        let known = try write(to: store)
+        try store.backUpCatalog(forgetting: true)
+        let catalog = try PosixFileSystem().contents(of: vault.folder + "/catalog.backup", atMost: 1 << 24)
+        let result = try change(store, known)
+        try store.close()
+        for name in ["catalog.backup", "catalog.backup.1"] {
+            try PosixFileSystem().replace(vault.folder + "/" + name, with: catalog)
+        }
+        return (vault, known, result)
+    }
+
+    /// Rebuilds the index of a vault that is found damaged.
+    @discardableResult
+    static func rebuild(_ vault: TemporaryVault) throws -> IndexRebuild.Counts {
+        let rebuild = try IndexRebuild(at: vault.folder, keyring: vault.keyring, evenIfSound: false)
+        for byte in IndexRebuild.bytes { try rebuild.adopt(byte) }
+        return try rebuild.finish()
+    }
 }
