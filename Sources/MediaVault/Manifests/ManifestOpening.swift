@@ -89,17 +89,25 @@ struct ManifestOpening: Sendable {
         let stated = ManifestDetection.kind(type: reader.information.type, path: url.path)
         guard let kind = ManifestContent.kind(of: bytes) ?? stated else { return nil }
         if reader.information.length ?? 0 > Int64(limits.maxBytes) { throw tooLarge }
-        while let more = try await reader.next() {
-            guard bytes.count + more.count <= limits.maxBytes else { throw tooLarge }
-            guard try await seat.mayTake(bytes.count + more.count) else { throw tooSlow }
-            bytes += more
-        }
+        while let more = try await reader.next() { try await add(more, to: &bytes, of: reader.information.length) }
         // A reader whose task is cancelled ends as if it were complete.
         try Task.checkCancellation()
         guard reader.information.length.map({ $0 == bytes.count }) ?? true else {
             throw MediaReader.hole(at: Int64(bytes.count), isDamage: false)
         }
         return (kind, bytes)
+    }
+
+    /// Adds what has arrived to the bytes of a manifest.
+    private func add(_ more: some Collection<UInt8>, to bytes: inout [UInt8], of length: Int64?) async throws {
+        let count = bytes.count + more.count
+        guard count <= limits.maxBytes else { throw tooLarge }
+        guard try await seat.mayTake(count) else { throw tooSlow }
+        // The whole room at once: an array that grows is in memory twice.
+        if count > ManifestRoom.smallBytes, let length, bytes.capacity < length, length <= limits.maxBytes {
+            bytes.reserveCapacity(Int(length))
+        }
+        bytes += more
     }
 
     // MARK: Live
@@ -175,9 +183,7 @@ struct ManifestOpening: Sendable {
         var bytes: [UInt8] = []
         while let more = try await response.nextBytes() {
             loader.store.countFetched(Int64(more.count))
-            guard bytes.count + more.count <= limits.maxBytes else { throw tooLarge }
-            guard try await seat.mayTake(bytes.count + more.count) else { throw tooSlow }
-            bytes += more
+            try await add(more, to: &bytes, of: length)
         }
         guard length.map({ $0 == bytes.count }) ?? true else {
             throw OriginFailure(.interrupted, "the answer ended early")

@@ -180,7 +180,7 @@ struct CatalogMerge {
                 try knowsErasures || ResourceRow.exists(id, db), try !wasErased(ErasedRow.resource, bytes),
                 try opens(id, catalog), try !wentWithTitles(id), try !areOthers(id)
             else { continue }
-            count += try take { try copyResource(bytes) }
+            count += try take { try copyResource(id) }
         }
         return count
     }
@@ -196,52 +196,60 @@ struct CatalogMerge {
         }
     }
 
-    /// Returns whether another resource has a row by now that was this one's, and opens it.
+    /// Returns whether another resource has a representation by now that was this one's, and opens it.
     private func areOthers(_ id: ResourceID) throws -> Bool {
-        let taken = try Data.fetchAll(
-            db,
-            sql: """
-                SELECT now.id FROM former.representation AS was JOIN main.representation AS now ON now.id = was.id
-                WHERE was.resource = ? AND now.resource <> was.resource
-                """, arguments: [id.data])
-        return try taken.compactMap { RepresentationID($0) }.contains { representation in
-            guard let row = try RepresentationRow.fetch(representation, db), let owner = row.resource,
+        try representations(of: id).contains { representation in
+            guard let row = try RepresentationRow.fetch(representation, db), let owner = row.resource, owner != id,
                 let key = try index.opened(owner, db)?.metadataKey
             else { return false }
             return row.openInfo(of: owner, under: key.secret) != nil
         }
     }
 
+    /// Returns the representations of a resource that open in the catalog. A row that does not may be another's.
+    private func representations(of id: ResourceID) throws -> [RepresentationID] {
+        guard let key = try index.opened(id, catalog)?.metadataKey else { return [] }
+        return try Data.fetchAll(
+            catalog,
+            sql: "SELECT id FROM representation WHERE resource = ? AND \(RepresentationRow.isPossible)",
+            arguments: [id.data]
+        ).compactMap { RepresentationID($0) }.filter { representation in
+            try RepresentationRow.fetch(representation, catalog)?.openInfo(of: id, under: key.secret) != nil
+        }
+    }
+
     /// Copies the rows of a resource. The rows that segments belong to stay, because they hold bytes.
-    private func copyResource(_ id: Data) throws {
+    private func copyResource(_ id: ResourceID) throws {
         // A key that opens stays: a reseal may have sealed segments under it since.
         for row in try Row.fetchAll(
-            db, sql: "SELECT \(ResourceKeyRow.columns) FROM main.resourceKey WHERE resource = ?", arguments: [id])
+            db, sql: "SELECT \(ResourceKeyRow.columns) FROM main.resourceKey WHERE resource = ?", arguments: [id.data])
         {
             if let key = try? ResourceKeyRow(row), try key.key(index.keyring) != nil { continue }
             try db.execute(
                 sql: "DELETE FROM main.resourceKey WHERE resource = ? AND number = ?",
-                arguments: [id, row["number"] as DatabaseValue])
+                arguments: [id.data, row["number"] as DatabaseValue])
         }
         try db.execute(
             literal: """
                 INSERT INTO main.resource SELECT \(sql: ResourceRow.corrected(now: WallClock.now()))
-                    FROM former.resource WHERE id = \(id)
+                    FROM former.resource WHERE id = \(id.data)
                 ON CONFLICT (id) DO UPDATE SET key = excluded.key, metadata = excluded.metadata
                 """)
         try db.execute(
             literal: """
                 INSERT INTO main.resourceKey SELECT * FROM former.resourceKey
-                    WHERE resource = \(id) AND \(sql: PlainColumn.isResourceKey)
+                    WHERE resource = \(id.data) AND \(sql: PlainColumn.isResourceKey)
                         AND length(wrapped) = \(ResourceKeyRow.wrappedBytes)
                 ON CONFLICT (resource, number) DO NOTHING
                 """)
-        try db.execute(
-            literal: """
-                INSERT INTO main.representation SELECT \(sql: RepresentationRow.corrected)
-                    FROM former.representation WHERE resource = \(id) AND \(sql: RepresentationRow.isPossible)
-                ON CONFLICT (id) DO UPDATE SET resource = excluded.resource, info = excluded.info
-                """)
+        for representation in try representations(of: id) {
+            try db.execute(
+                literal: """
+                    INSERT INTO main.representation SELECT \(sql: RepresentationRow.corrected)
+                        FROM former.representation WHERE id = \(representation.data)
+                    ON CONFLICT (id) DO UPDATE SET resource = excluded.resource, info = excluded.info
+                    """)
+        }
     }
 
     /// Takes over each file of a pack whose row does not open, if the catalog's opens under the pack's key.

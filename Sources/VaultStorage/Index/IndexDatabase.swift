@@ -41,7 +41,8 @@ final class IndexDatabase: Sendable {
         self.keyring = keyring
         (queue, locator) = try IndexError.translating {
             let queue = try DatabaseQueue(path: path, configuration: Self.configuration(readOnly: readOnly))
-            return (queue, try queue.read { db in try Self.check(db, keyring) })
+            // In no transaction: SQLite ends none that has met a page that cannot be read.
+            return (queue, try queue.inDatabase { db in try Self.check(db, keyring) })
         }
         guard !readOnly else { return }
         try prepareForWriting()

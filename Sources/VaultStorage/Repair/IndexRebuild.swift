@@ -77,7 +77,7 @@ package final class IndexRebuild: Sendable {
         do {
             restored = try Self.restore(path, backups, keyring, fileSystem)
         } catch {
-            try? Self.remove(path + ".new", fileSystem)
+            try? Self.remove(path + Self.filling, fileSystem)
             throw error
         }
         let index = restored.index
@@ -120,7 +120,7 @@ package final class IndexRebuild: Sendable {
     private static func restore(
         _ path: String, _ backups: CatalogFiles, _ keyring: Keyring, _ fileSystem: any FileSystem
     ) throws -> NewIndex {
-        let (source, salvage) = (path + ".new", path + IndexDatabase.Unfinished.salvage.rawValue)
+        let (source, salvage) = (path + Self.filling, path + IndexDatabase.Unfinished.salvage.rawValue)
         defer { try? remove(salvage, fileSystem) }
         if fileSystem.exists(path) {
             do {
@@ -269,13 +269,14 @@ package final class IndexRebuild: Sendable {
         }
     }
 
+    private static let filling = IndexDatabase.Unfinished.filling.rawValue
     private static let complete = IndexDatabase.Unfinished.complete.rawValue
 
     private func replace() throws(FileFailure) {
         let path = folder + "/index.sqlite"
-        try fileSystem.open(path + ".new", writable: true).synchronize()
+        try fileSystem.open(path + Self.filling, writable: true).synchronize()
         // From here on, a rebuild that is broken off is finished by the next one.
-        try fileSystem.rename(path + ".new", to: path + Self.complete)
+        try fileSystem.rename(path + Self.filling, to: path + Self.complete)
         try fileSystem.synchronizeDirectory(folder)
         try Self.putInPlace(path, in: folder, fileSystem)
     }
@@ -319,7 +320,7 @@ package final class IndexRebuild: Sendable {
     /// Removes the unfinished index, and releases the lock.
     package func discard() {
         try? store.index.close()
-        try? Self.remove(folder + "/index.sqlite.new", fileSystem)
+        try? Self.remove(folder + "/index.sqlite" + Self.filling, fileSystem)
         store.giveUpLock()
     }
 }

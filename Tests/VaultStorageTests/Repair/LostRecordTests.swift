@@ -137,6 +137,45 @@ struct LostRecordTests {
         try store.close()
     }
 
+    @Test("A row that the backup wrongly gives to a title stays its owner's, and the title comes back all the same")
+    func wronglyClaimed() throws {
+        let other = try store.addMedia("other", length: 10)
+        try store.backUpCatalog()
+        let backup = try DatabaseQueue(path: vault.folder + "/catalog.backup")
+        try backup.write { db in
+            try db.execute(
+                sql: "UPDATE representation SET resource = ? WHERE resource = ?", arguments: [film.data, other.id.data])
+        }
+        try backup.close()
+        try store.index.write { db in
+            try db.execute(sql: "UPDATE resource SET metadata = x'00' WHERE id = ?", arguments: [film.data])
+        }
+        #expect(try store.restoreFromBackup().resources == 1)
+        for id in [film, other.id] { #expect(try store.index.read { try store.index.opens(id, $0) }) }
+        try store.close()
+    }
+
+    @Test("A representation that another title has by now, and opens, is not given back to the one that had it")
+    func anothersByNow() throws {
+        let other = try store.addMedia("other", length: 10)
+        let representation = try #require(try store.index.resource(film)?.metadata.serving)
+        try store.index.write { db in
+            let (metadata, key) = try #require(
+                try store.index.opened(other.id, db).map { ($0.metadata, $0.metadataKey) })
+            let serving = try #require(metadata.serving)
+            let info = try #require(
+                try RepresentationRow.fetch(serving, db)?.openInfo(of: other.id, under: key.secret))
+            let sealed = try RepresentationRow.seal(info, of: representation, other.id, under: key.secret)
+            try db.execute(
+                sql: "UPDATE representation SET resource = ?, info = ? WHERE id = ?",
+                arguments: [other.id.data, sealed.data, representation.data])
+        }
+        #expect(try store.restoreFromBackup().resources == 0)
+        let owner = try store.index.read { try RepresentationRow.fetch(representation, $0)?.resource }
+        #expect(owner == other.id)
+        try store.close()
+    }
+
     @Test("A destroyed generation takes nothing with it that the backup alone still opens")
     func retirementOfOthers() throws {
         let other = try store.addMedia("other", length: 10)
