@@ -126,6 +126,9 @@ package final class CatalogBackup: Sendable {
         // What nothing can name, or open, would only keep other rows from coming back. SQLite takes for granted that
         // no column is null that must not be, so the types are asked for.
         let rows = [
+            "generation": """
+            SELECT \(GenerationRow.corrected) FROM vaultIndex.generation WHERE \(GenerationRow.isPossible)
+            """,
             "resource": """
             SELECT \(ResourceRow.corrected(now: WallClock.now())) FROM vaultIndex.resource
             WHERE typeof(id) = 'blob' AND length(id) = 32 AND typeof(metadata) = 'blob'
@@ -148,7 +151,9 @@ package final class CatalogBackup: Sendable {
                     """)
         }
         if try PackedPartRow.hasTable(of: "vaultIndex", db) {
-            try db.execute(sql: "INSERT INTO main.packedPart SELECT * FROM vaultIndex.packedPart")
+            try db.execute(
+                sql: "INSERT INTO main.packedPart SELECT * FROM vaultIndex.packedPart WHERE \(PackedPartRow.isPossible)"
+            )
         }
         if try CoverRow.hasTable(of: "vaultIndex", db) {
             try db.execute(

@@ -260,9 +260,7 @@ struct CatalogMerge {
             db,
             sql: """
                 SELECT id, pack FROM former.packedPart AS was
-                WHERE typeof(id) = 'blob' AND length(id) = 32 AND typeof(pack) = 'blob' AND length(pack) = 32
-                    AND \(PlainColumn.isSealed("entry", upTo: PackedPartRow.maxBytes))
-                    AND NOT EXISTS (SELECT 1 FROM main.packedPart AS now
+                WHERE \(PackedPartRow.isPossible) AND NOT EXISTS (SELECT 1 FROM main.packedPart AS now
                         WHERE now.id = was.id AND now.pack = was.pack AND \(PlainColumn.isSame("entry")))
                 ORDER BY pack
                 """)
@@ -289,7 +287,7 @@ struct CatalogMerge {
             db,
             sql: """
                 SELECT DISTINCT resource FROM former.cover AS was
-                WHERE typeof(resource) = 'blob' AND length(resource) = 32 AND \(CoverRow.isPossible) AND NOT EXISTS (
+                WHERE \(CoverRow.isPossible) AND NOT EXISTS (
                     SELECT 1 FROM main.cover AS now
                     WHERE now.resource = was.resource AND \(PlainColumn.isSame("picture")))
                 """)

@@ -22,8 +22,9 @@ enum CoverRow {
     /// The largest sealed picture, in bytes.
     static let maxBytes = padded(ResourceMetadata.maxCoverBytes + lengthBytes) + SealedValue.overhead
 
-    /// The SQL condition for a picture that is read.
-    static let isPossible = PlainColumn.isSealed("picture", upTo: maxBytes)
+    /// The SQL condition for a row that can be right.
+    static let isPossible =
+        "(typeof(resource) = 'blob' AND length(resource) = 32 AND \(PlainColumn.isSealed("picture", upTo: maxBytes)))"
 
     /// Returns whether a database has the table, which older vaults lack.
     static func hasTable(of schema: String = "main", _ db: Database) throws -> Bool {

@@ -64,6 +64,11 @@ struct PackedPartRow: Sendable {
     /// The largest sealed entry, in bytes: no writer writes a larger one.
     static let maxBytes = ResourceRow.maxBytes
 
+    /// The SQL condition for a row that can be right.
+    static let isPossible =
+        "(typeof(id) = 'blob' AND length(id) = 32 AND typeof(pack) = 'blob' AND length(pack) = 32 "
+        + "AND \(PlainColumn.isSealed("entry", upTo: maxBytes)))"
+
     /// The columns, with an entry that is too large or none as empty: it does not open.
     private static let columns = """
         id, pack, CASE WHEN \(PlainColumn.isSealed("entry", upTo: maxBytes)) THEN entry ELSE x'' END AS entry

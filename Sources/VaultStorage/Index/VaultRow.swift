@@ -135,6 +135,12 @@ struct GenerationRow: Sendable {
     let number: Int
     let isRetiring: Bool
 
+    /// The SQL condition for a row that can be right.
+    static let isPossible = PlainColumn.isWithin(PlainColumn.numbers, "number")
+
+    /// Returns the columns of a row that may be damaged: an unknown state does not count as retiring.
+    static let corrected = "number, CASE WHEN state = 'retiring' THEN state ELSE 'active' END"
+
     /// Creates the row; nil if no generation has its number.
     init?(_ row: Row) {
         guard let number = try? row.column("number", in: PlainColumn.numbers) else { return nil }

@@ -90,8 +90,7 @@ struct BackupRestore {
         try db.execute(
             sql: """
                 INSERT INTO main.generation
-                    SELECT number, CASE WHEN state = 'retiring' THEN state ELSE 'active' END FROM backup.generation
-                    WHERE \(PlainColumn.isWithin(PlainColumn.numbers, "number"));
+                    SELECT \(GenerationRow.corrected) FROM backup.generation WHERE \(GenerationRow.isPossible);
                 """)
         // Generations that the keyring got after the backup was written.
         for number in keyring.activeGenerations { try GenerationRow.insert(number, db) }
@@ -142,9 +141,7 @@ struct BackupRestore {
         try db.execute(
             sql: """
                 INSERT INTO main.packedPart SELECT id, pack, entry FROM backup.packedPart
-                    WHERE typeof(id) = 'blob' AND length(id) = 32
-                        AND \(PlainColumn.isSealed("entry", upTo: PackedPartRow.maxBytes))
-                        AND pack IN (SELECT id FROM main.resource);
+                    WHERE \(PackedPartRow.isPossible) AND pack IN (SELECT id FROM main.resource);
                 """)
     }
 

@@ -119,7 +119,10 @@ struct RecordBatch: Sendable {
                 }
             }
             let report = try await VaultFixture.report(of: vault.verify(VerifyOptions(repairs: true)))
-            if !report.isSound { complain("not sound after a repair: \(report.damage)", nil) }
+            if !report.isSound {
+                let problems = report.resources.compactMap(\.problem) + report.records.compactMap(\.problem)
+                complain("not sound after a repair: \(report.damage), \(problems)", nil)
+            }
         } catch let error as VaultError {
             complain("verify ended with \(error.code): \(error.message)", nil)
         }
