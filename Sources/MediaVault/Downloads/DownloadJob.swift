@@ -54,7 +54,7 @@ final class DownloadJob: Sendable {
         for attempt in 1...Self.maxAttempts {
             do {
                 try await fill()
-                if loader.look({ $0.missing.isEmpty || $0.refusal != nil }) { break }
+                if loader.look({ $0.isHeldWhole || $0.refusal != nil }) { break }
             } catch let error as VaultError where error.code == .changed && attempt < Self.maxAttempts {
                 // The bytes of the old representation are removed once the new one is there.
             }
@@ -211,15 +211,18 @@ final class DownloadJob: Sendable {
         if progress.isComplete { tell(progress) }
     }
 
-    /// Requires that every byte is held now; otherwise throws why the store refused.
+    /// Requires that every byte is held now, and that the end is known; otherwise throws why the store refused.
     private func finish() throws {
-        let (missing, failure) = loader.look { ($0.missing, $0.storeFailure) }
-        guard let first = missing.first else { return tell(progress) }
-        let count = missing.reduce(0) { $0 + $1.length }
+        let (isWhole, covered, length, failure) = loader.look {
+            ($0.isHeldWhole, $0.map.covered, $0.information?.length, $0.storeFailure)
+        }
+        guard !isWhole else { return tell(progress) }
+        let missing = length.map { covered.gaps(in: 0..<$0) } ?? []
+        let what = length == nil ? "the rest" : "\(missing.reduce(0) { $0 + $1.length }) bytes"
         var error = VaultError(
             failure?.code ?? .storage,
-            "\(count) bytes of \(loader.url) could not be stored: \(failure?.message ?? "the store refused")")
-        error.firstMissing = first.lowerBound
+            "\(what) of \(loader.url) could not be stored: \(failure?.message ?? "the store refused")")
+        error.firstMissing = missing.first?.lowerBound ?? covered.gaps(in: 0..<Int64.max).first?.lowerBound
         throw error
     }
 

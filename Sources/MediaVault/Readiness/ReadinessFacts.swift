@@ -17,6 +17,8 @@ struct TitleFacts: Hashable, Sendable {
 
     /// What came of opening its segments.
     struct Opening: Hashable, Sendable {
+        /// The number of parts that were fetched and are not held whole, whatever the title's record says.
+        var brokenParts = 0
         /// The number of files that are gone or cut short.
         var missingFiles = 0
         /// The number of blocks, rows and files that no key opened.
@@ -39,7 +41,8 @@ struct TitleFacts: Hashable, Sendable {
 
     /// What is missing, the most important first.
     var findings: [ReadinessFinding] {
-        [heldFinding, filesFinding, keyFinding, readFinding, queueFinding, limitFinding].compactMap(\.self)
+        [heldFinding, partsFinding, filesFinding, keyFinding, readFinding, queueFinding, limitFinding].compactMap(
+            \.self)
     }
 
     private var heldFinding: ReadinessFinding? {
@@ -53,6 +56,13 @@ struct TitleFacts: Hashable, Sendable {
         case .onlyPlayed:
             ReadinessFinding(.incomplete, "it was played, but never fetched as a title; fetch it")
         }
+    }
+
+    private var partsFinding: ReadinessFinding? {
+        guard holding == .whole, opening.brokenParts > 0 else { return nil }
+        let count = opening.brokenParts
+        return ReadinessFinding(
+            .incomplete, (count == 1 ? "1 part is" : "\(count) parts are") + " not there to the end; fetch the rest")
     }
 
     private var filesFinding: ReadinessFinding? {

@@ -129,7 +129,11 @@ struct ReadinessInspection: Sendable {
             do {
                 guard let part = try store.index.resource(part.id) else { continue }
                 segments += Self.sealed(in: part)
-                if part.metadata.isPack { opening.unopened += try store.index.packedParts(of: part).unopened }
+                if part.metadata.isPack {
+                    opening.unopened += try store.index.packedParts(of: part).unopened
+                } else if part.resourceClass != .cache, !part.isWhole {
+                    opening.brokenParts += 1
+                }
             } catch let error as VaultError where error.code == .integrity {
                 opening.unopened += 1
             }

@@ -45,7 +45,7 @@ extension StoredResource {
     }
 
     /// Whether every byte of it is held, as far as the index states.
-    var isWhole: Bool {
+    package var isWhole: Bool {
         guard let serving, let length = serving.info.information.length else { return false }
         return serving.held.gaps(in: 0..<length).isEmpty
     }
