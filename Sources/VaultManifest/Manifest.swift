@@ -48,6 +48,22 @@ package enum Manifest: Sendable {
         }
     }
 
+    /// Whether it names anything; one that does not may be cut.
+    package var namesSomething: Bool {
+        switch self {
+        case .hls(let playlist): playlist.namesSomething
+        case .dash(let manifest): manifest.namesSomething
+        }
+    }
+
+    /// What belongs to the title and cannot be led through the vault, so that players are refused it.
+    package var refusals: [ManifestRefusal] {
+        switch self {
+        case .hls(let playlist): playlist.refusals
+        case .dash(let manifest): manifest.refusals
+        }
+    }
+
     /// Returns the manifest as a player must get it that finds it elsewhere: what it names is found all the same.
     ///
     /// - Parameter player: the URL that the player's link mirrors; the manifest's own, unless its origin redirected.

@@ -202,8 +202,9 @@ struct Fetch {
             if loader.isMisplaced(head, inPlaceOf: known) {
                 throw OriginFailure(.invalidResponse, "it sent a web page or a document in place of media")
             }
-            if try await loader.isPage(body, content, inPlaceOf: known) {
-                throw OriginFailure(.invalidResponse, "it sent a web page in place of media")
+            let type = head.fields["Content-Type"]
+            if try await loader.isMisplaced(body, content, ofType: type, inPlaceOf: known) {
+                throw OriginFailure(.invalidResponse, "it sent a web page or an error in place of media")
             }
         }
         if case .changed(let content) = verdict, try await loader.isFromOtherNode(head, content) {

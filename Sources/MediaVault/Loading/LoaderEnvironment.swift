@@ -12,6 +12,7 @@ struct LoaderEnvironment: Sendable {
     let mode: ModeInForce
     let principalFields = PrincipalFields()
     let playedParts: PlayedParts
+    let manifestRoom = ManifestRoom()
     let removed: RemovedTitles
     let imports = RunningImports()
     let originErrors = OriginErrors()

@@ -50,7 +50,7 @@ extension ResourceLoader {
             || (MediaType.isDocument(type) && known.type.map(MediaType.isKnownMedia) ?? false)
     }
 
-    /// Waits for the first bytes of an answer that would replace what is held, so that ``isPage(_:_:inPlaceOf:)`` keeps
+    /// Waits for the first bytes of an answer that would replace what is held, so that ``isMisplaced(_:_:ofType:inPlaceOf:)`` keeps
     /// no other answer waiting for them.
     func awaitBeginning(of body: PeekableBody, _ head: OriginHead, asked: OriginRequest) async throws {
         guard let known, mayLose(known),
@@ -62,15 +62,18 @@ extension ResourceLoader {
         _ = try await body.peek(atLeast: MediaType.pageBeginningByteCount)
     }
 
-    /// Whether the first bytes of an answer show a page that came in place of what is held, whatever its type says.
+    /// Whether the bytes of an answer show that it came in place of what is held, whatever its type says: a page in
+    /// place of anything else, or what is no manifest in place of one.
     ///
-    /// Waits for the first bytes, if they were to replace something.
-    func isPage(
-        _ body: PeekableBody, _ content: ResponseContent, inPlaceOf known: ContentInformation
+    /// Waits for the bytes that show it, if they were to replace something.
+    func isMisplaced(
+        _ body: PeekableBody, _ content: ResponseContent, ofType type: String?, inPlaceOf known: ContentInformation
     ) async throws -> Bool {
         // Only the answer with the whole begins where a page does.
         guard case .whole = content, mayLose(known) else { return false }
-        return MediaType.beginsPage(try await body.peek(atLeast: MediaType.pageBeginningByteCount))
+        if MediaType.beginsPage(try await body.peek(atLeast: MediaType.pageBeginningByteCount)) { return true }
+        guard holdsManifest else { return false }
+        return try await isUnusable(body, ofType: type)
     }
 
     /// Whether something is held that a page would replace.

@@ -227,8 +227,10 @@ extension ResourceLoader {
     ) async throws -> Revalidation.Verdict {
         let validators = known?.validators
         let asked = store.now()
+        // What a manifest gives way to is read whole first.
+        let wantsByte = method == .get && !holdsManifest
         let exchange = try await ask { url in
-            let end: Int64? = method == .get ? 1 : nil
+            let end: Int64? = wantsByte ? 1 : nil
             return OriginRequest(
                 url: url, method: method, first: end.map { $0 - 1 }, end: end, ifChangedFrom: validators)
         }
@@ -256,7 +258,8 @@ extension ResourceLoader {
             }
             guard method == .get else { return .changed }
             let content = try ResponseCheck.judge(head, asked: request, known: known).content
-            guard try await !isPage(body, content, inPlaceOf: information) else {
+            let type = head.fields["Content-Type"]
+            guard try await !isMisplaced(body, content, ofType: type, inPlaceOf: information) else {
                 return .stale(.invalidResponse, status: head.status)
             }
             if try await isFromOtherNode(head, content) {

@@ -101,6 +101,7 @@ final class ResourceLoader: Sendable {
     var pool: BlockingPool { environment.pool }
     var playbackPriority: PlaybackPriority { environment.playbackPriority }
     var names: ResourceNames { environment.names }
+    var manifestRoom: ManifestRoom { environment.manifestRoom }
     var refresher: LinkRefresher? { environment.refresher.current }
 
     // MARK: State

@@ -40,7 +40,8 @@ struct ManifestOpening: Sendable {
 
     // MARK: Stored like other resources
 
-    private func stored() async throws -> PlayableManifest? {
+    /// - Parameter isLastTry: whether what is held must be given: it was requested a moment ago.
+    private func stored(isLastTry: Bool = false) async throws -> PlayableManifest? {
         let title = loader.record.title
         if title == nil, let text = playback.text(of: id, for: scope, at: service) {
             let head = try await loader.head()
@@ -54,7 +55,18 @@ struct ManifestOpening: Sendable {
         let reader = try await read()
         defer { reader.cancel() }
         guard let (kind, bytes) = try await content(of: reader) else { return nil }
-        let manifest = try await parse(bytes, kind, reader.information)
+        let manifest: Manifest
+        do {
+            manifest = try await parse(bytes, kind, reader.information)
+        } catch {
+            reader.cancel()
+            guard reader.source != .fetched, !isLastTry else {
+                await reject()
+                throw error
+            }
+            guard loader.forgetUnusable() else { throw error }
+            return try await stored(isLastTry: true)
+        }
         guard !manifest.isLive else {
             let isNew = reader.source == .fetched && reader.staleness == nil
             let copy = LiveManifest(
@@ -68,6 +80,13 @@ struct ManifestOpening: Sendable {
             held ?? manifest, reader.information, version: reader.entityTag.opaque + (held == nil ? "" : "-held"),
             source: reader.source, bypass: reader.bypass, staleness: reader.staleness,
             originStatus: reader.originStatus)
+    }
+
+    /// Lets go of what was stored in place of a manifest, so that the next request asks its origin.
+    private func reject() async {
+        guard loader.forgetUnusable(), loader.look(\.readers.isEmpty), loader.store.isOwner else { return }
+        // If it stays, it is requested again all the same.
+        try? await playback.removeIfOnlyPlayed(resource)
     }
 
     /// Returns the part of a fetched title that is held, unless its origin confirms now that the rest can be had: a
@@ -232,11 +251,7 @@ struct ManifestOpening: Sendable {
     {
         let (url, limits, variables) = (base(of: information), limits, scope.variables)
         return try await BlockingPool.manifests.run {
-            do throws(ManifestError) {
-                return try Manifest(bytes, kind: kind, url: url, variables: variables, limits: limits)
-            } catch {
-                throw VaultError(.invalidResponse, "\(url) is a playlist that cannot be used: \(error)")
-            }
+            try Manifest.usable(bytes, kind, of: url, at: url, variables: variables, limits: limits)
         }
     }
 
@@ -297,9 +312,7 @@ struct ManifestOpening: Sendable {
     }
 
     private var tooLarge: VaultError {
-        VaultError(
-            .invalidResponse,
-            "\(url) is a playlist that cannot be used: \(ManifestError.tooLarge(limit: limits.maxBytes))")
+        Manifest.unusable(url, .tooLarge(limit: limits.maxBytes))
     }
 
     private var tooSlow: VaultError {

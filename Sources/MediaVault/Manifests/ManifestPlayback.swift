@@ -8,7 +8,6 @@ import VaultStorage
 final class ManifestPlayback: Sendable {
     let limits: ManifestLimits
     private let loaders: LoaderTable
-    let room = ManifestRoom()
     private let played = Locked(PlayedManifests())
     private let versions = Atomic(0)
     var playedParts: PlayedParts { loaders.environment.playedParts }
@@ -109,7 +108,7 @@ final class ManifestPlayback: Sendable {
         return try await lock(of: resource.id, loader).exclusively {
             let manifest = try await ManifestOpening(
                 resource: resource, hiddenTitle: title, scope: scope, service: service, loader: loader,
-                playback: self, seat: ManifestSeat(in: room), read: read
+                playback: self, seat: ManifestSeat(in: loaders.environment.manifestRoom), read: read
             ).open()
             // A version that only began like a manifest may be replaced by media.
             if manifest == nil { played.withLock { $0.note(resource.id, isManifest: false) } }

@@ -22,16 +22,20 @@ public struct Title: Hashable, Codable, Sendable {
     @OrNull public internal(set) var size: Int64?
     /// Whether all of its resources are held whole.
     public internal(set) var isComplete: Bool
+    /// Why the last fetch did not make it whole: a sentence for each part that it could not get, at most 16.
+    public internal(set) var missing: [String]
     /// When it was last fetched.
     public let fetched: Timestamp
 
     private enum CodingKeys: String, CodingKey {
-        case kind, selection, renditions, duration, resources, bytes, size, fetched
+        case kind, selection, renditions, duration, resources, bytes, size, missing, fetched
         case isComplete = "complete"
     }
 
     /// The most renditions that are recorded.
     private static let maxRenditions = 64
+    /// The most sentences about missing parts that are recorded, and the most characters of each.
+    private static let (maxMissing, maxSentence) = (16, 500)
 
     init(
         manifest: Manifest, selection: RenditionSelection, duration: Duration?, resources: Int, fetched: Int64
@@ -48,7 +52,13 @@ public struct Title: Hashable, Codable, Sendable {
         bytes = 0
         size = nil
         isComplete = false
+        missing = []
         self.fetched = Timestamp(seconds: fetched)
+    }
+
+    /// Notes why parts are missing.
+    mutating func noteMissing(_ errors: [VaultError]) {
+        missing = errors.prefix(Self.maxMissing).map { String($0.message.prefix(Self.maxSentence)) }
     }
 
     /// Returns the wanted languages in which it has no audio, and those in which it has no subtitles.
@@ -88,12 +98,21 @@ extension Title {
         renditions = ((try? record.optionalObjects("renditions")) ?? []).prefix(Self.maxRenditions)
             .compactMap(Rendition.init)
         duration = (try? record.optionalInteger("duration")) ?? nil
+        missing = record["missing"].flatMap(Self.sentences) ?? []
         // Older versions recorded no size.
         size = ((try? record.optionalInteger("size")) ?? nil) ?? (isComplete ? bytes : nil)
     }
 
+    private static func sentences(_ value: JSONValue) -> [String]? {
+        guard case .array(let values) = value else { return nil }
+        return values.prefix(maxMissing).compactMap { value in
+            guard case .string(let text) = value else { return nil }
+            return String(text.prefix(maxSentence))
+        }
+    }
+
     var record: JSONObject {
-        JSONObject([
+        var record = JSONObject([
             "kind": .string(kind.rawValue), "video": .string(selection.video.rawValue),
             "audio": .string(selection.audio.rawValue),
             "subtitles": .string(selection.subtitles.rawValue),
@@ -102,6 +121,8 @@ extension Title {
             "bytes": .bounded(bytes), "size": size.map { .bounded($0) } ?? .null, "complete": .bool(isComplete),
             "fetched": .bounded(fetched.seconds),
         ])
+        if !missing.isEmpty { record["missing"] = .array(missing.map { .string($0) }) }
+        return record
     }
 }
 

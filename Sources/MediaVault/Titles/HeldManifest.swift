@@ -32,19 +32,11 @@ struct HeldManifest: Sendable {
         var bytes = source.length > 0 ? try source.bytes(at: 0, of: store) : []
         guard let kind = ManifestDetection.kind(of: bytes.prefix(Self.headBytes)) ?? stated ?? kind else { return nil }
         guard source.length <= Int64(limits.maxBytes) else {
-            throw Self.unusable(url, .tooLarge(limit: limits.maxBytes))
+            throw Manifest.unusable(url, .tooLarge(limit: limits.maxBytes))
         }
         while bytes.count < source.length { bytes += try source.bytes(at: Int64(bytes.count), of: store) }
         byteCount = bytes.count
         base = source.information.location ?? url
-        do throws(ManifestError) {
-            manifest = try Manifest(bytes, kind: kind, url: base, variables: variables, limits: limits)
-        } catch {
-            throw Self.unusable(url, error)
-        }
-    }
-
-    private static func unusable(_ url: MediaURL, _ error: ManifestError) -> VaultError {
-        VaultError(.invalidResponse, "\(url) is a playlist that cannot be used: \(error)")
+        manifest = try Manifest.usable(bytes, kind, of: url, at: base, variables: variables, limits: limits)
     }
 }

@@ -68,18 +68,20 @@ final class TitleJob: Sendable {
             // Of a title, the bytes of all its resources are reported.
             if !isWhole || progress.manifest == nil { tell(progress) }
         }
-        try await manifest.run()
-        guard let selection = options.selection else { return }
-        let store = loader.store
-        guard let held = try await loader.pool.run({ try HeldManifest(resource, in: store) }) else {
-            try await describe(resource, loader, hasChanged: loader.record.representation != representation)
-            return try await takeCover(loader)
-        }
+        guard let selection = options.selection else { return try await manifest.run() }
         do {
+            guard let held = try await read(resource, loader, fetch: manifest.run) else {
+                try await describe(resource, loader, hasChanged: loader.record.representation != representation)
+                return try await takeCover(loader)
+            }
             try await fetch(held, selection, TitleOwner(resource: resource, loader: loader))
         } catch let error as LiveTitle {
             // A live manifest is worth nothing in a moment.
-            if isNew { _ = try? await loaders.remove(resource) { store, id in try store.remove(id) } }
+            if isNew { try? await remove(resource) }
+            throw error.vaultError
+        } catch let error as UnusableManifest {
+            // What was refused is no title.
+            if isNew { try? await remove(resource) }
             throw error.vaultError
         }
         try await takeCover(loader)
@@ -127,7 +129,44 @@ final class TitleJob: Sendable {
         }
     }
 
+    /// A manifest cannot be used, or names what no player gets, so that there is no title yet.
+    private struct UnusableManifest: Error {
+        let vaultError: VaultError
+    }
+
     // MARK: Manifests
+
+    /// Fetches a resource, and reads it if it is a manifest.
+    ///
+    /// One that cannot be used is forgotten, so that the next fetch asks its origin. If it was held before, that is now.
+    ///
+    /// - Parameters:
+    ///   - kind: the kind to assume if its type and content say nothing.
+    ///   - variables: what the manifest that names it defines.
+    private func read(
+        _ resource: NamedResource, _ loader: ResourceLoader, as kind: ManifestKind? = nil,
+        variables: [String: String] = [:], fetch: () async throws -> Void
+    ) async throws -> HeldManifest? {
+        let former = loader.record.representation
+        var isHeldBefore = former != nil && loader.look(\.isHeldWhole)
+        while true {
+            try await fetch()
+            let store = loader.store
+            do {
+                return try await loader.pool.run {
+                    try HeldManifest(resource, in: store, as: kind, variables: variables)
+                }
+            } catch let error as VaultError where error.code == .invalidResponse {
+                let isOld = isHeldBefore && loader.record.representation == former
+                guard loader.forgetUnusable(), isOld else { throw UnusableManifest(vaultError: error) }
+                isHeldBefore = false
+            }
+        }
+    }
+
+    private func remove(_ resource: NamedResource) async throws {
+        _ = try await loaders.remove(resource) { store, id in try store.remove(id) }
+    }
 
     private func fetch(_ held: HeldManifest, _ selection: RenditionSelection, _ title: TitleOwner) async throws {
         guard !held.manifest.isLive else { throw LiveTitle(url: title.url) }
@@ -150,21 +189,37 @@ final class TitleJob: Sendable {
         let parts = PartFetcher(
             plan.parts, of: title, reach, loaders, options, rate, expected: expected.map { max(0, $0 - before) })
         record.bytes = before
+        let refused = Self.refusals(of: [(chosen, held.base)] + lists.map { ($0.manifest, $0.base) })
         if let former = title.loader.record.title, former.selection == selection { record.size = former.size }
         try await write(record, named: held.manifest.title, to: title)
         do {
             try await parts.run { [self] in report(title, parts, 1 + lists.count, before) }
-            record.isComplete = parts.failures.count == 0
+            record.isComplete = parts.failures.count == 0 && refused.isEmpty
+            record.noteMissing(refused + parts.failures.errors)
             record.bytes = before + parts.tally.bytes
             if record.isComplete { record.size = record.bytes }
             try await write(record, to: title)
         } catch {
+            record.noteMissing(refused + parts.failures.errors)
             record.bytes = before + parts.tally.bytes
             try? await write(record, to: title)
             throw error
         }
         report(title, parts, 1 + lists.count, before, isLast: true)
+        if let error = refused.first { throw error }
         if let error = parts.failures.error(of: title.url, parts: plan.parts.count) { throw error }
+    }
+
+    /// Returns an error for each reference of some manifests that players are refused, so that they cannot play it.
+    private static func refusals(of manifests: [(manifest: Manifest, url: MediaURL)]) -> [VaultError] {
+        manifests.flatMap { manifest, url in
+            manifest.refusals.map { refusal in
+                VaultError(
+                    .invalidResponse,
+                    "line \(refusal.line) of \(url) names \(refusal.role.noun) that players are refused: it is no URL "
+                        + "of http or https, or has a variable that is not defined")
+            }
+        }
     }
 
     /// Fetches media playlists, and reads them.
@@ -178,18 +233,17 @@ final class TitleJob: Sendable {
             let (loader, lease) = try loaders.use(resource)
             defer { withExtendedLifetime(lease) {} }
             try await loader.admit(resource.reference)
-            try await title.download(loader, rate: rate) { _ in }
-            if options.requiresMedia, let page = loader.look({ $0.information }).flatMap(loader.page) {
-                _ = try? await loaders.remove(resource) { store, id in try store.remove(id) }
+            let list = try await read(resource, loader, as: .hls, variables: variables) {
+                try await title.download(loader, rate: rate) { _ in }
+                guard options.requiresMedia, let page = loader.look({ $0.information }).flatMap(loader.page) else {
+                    return
+                }
+                try? await remove(resource)
                 throw page
-            }
-            let store = loader.store
-            let list = try await loader.pool.run {
-                try HeldManifest(resource, in: store, as: .hls, variables: variables)
             }
             guard let list else { continue }
             guard !list.manifest.isLive else {
-                _ = try? await loaders.remove(resource) { store, id in try store.remove(id) }
+                try? await remove(resource)
                 throw LiveTitle(url: title.url)
             }
             let references = list.manifest.references
@@ -257,5 +311,17 @@ extension MediaDescription {
                 }
                 return Array(bytes.prefix(count))
             })
+    }
+}
+
+extension ManifestReference.Role {
+    fileprivate var noun: String {
+        switch self {
+        case .playlist: "a playlist"
+        case .segment: "media"
+        case .initialization: "an initialization section"
+        case .key: "a key"
+        case .data: "a file"
+        }
     }
 }

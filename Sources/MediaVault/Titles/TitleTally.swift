@@ -72,9 +72,10 @@ struct TitleTally: Hashable {
 
 /// Decides whether the rest of a title is fetched after a part has failed: a pure value.
 struct TitleFailures {
-    /// The parts that cannot be fetched, and the error of the first.
+    /// The number of parts that cannot be fetched.
     private(set) var count = 0
-    private(set) var first: VaultError?
+    /// The errors of the first ones.
+    private(set) var errors: [VaultError] = []
 
     /// More failures than this show that the title itself cannot be fetched, for example because its links expired.
     static let most = 16
@@ -88,14 +89,14 @@ struct TitleFailures {
     /// - Returns: whether to go on: another part may still be there, but not if the network or the store failed.
     mutating func note(_ error: VaultError) -> Bool {
         count += 1
-        first = first ?? error
+        if errors.count < Self.most { errors.append(error) }
         return count < Self.most && Self.ofOnePart.contains(error.code)
             && !(500...599).contains(error.originStatus ?? 0) && error.originStatus != 429
     }
 
     /// The error of a title of which parts are missing; nil if none are.
     func error(of url: MediaURL, parts: Int) -> VaultError? {
-        guard var error = first else { return nil }
+        guard var error = errors.first else { return nil }
         error.message =
             "\(count) of \(parts) parts of \(url) could not be fetched, the others are kept: \(error.message)"
         error.firstMissing = nil

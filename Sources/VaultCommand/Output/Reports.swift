@@ -191,7 +191,7 @@ enum TitleText {
             ("duration", title.duration.map { ClockText.text(seconds: $0 / 1000) } ?? "unknown"),
             ("video", renditions(.video, of: title)), ("audio", renditions(.audio, of: title)),
             ("subtitles", renditions(.subtitles, of: title)), ("complete", title.isComplete ? "yes" : "no"),
-        ]
+        ] + title.missing.map { ("missing", $0) }
     }
 
     /// Returns a sentence for the audio, and one for the subtitles, if a language was wanted that the title lacks.

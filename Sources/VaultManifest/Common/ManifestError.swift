@@ -2,6 +2,7 @@
 package enum ManifestError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The bytes are something else, such as a web page: check the URL.
     case notAManifest
+    case namesNothing
     /// The bytes are not UTF-8, or contain control characters. The line counts from 1.
     case notText(line: Int)
     /// The manifest has more bytes than this, or names URLs of more bytes than this together.
@@ -37,6 +38,7 @@ package enum ManifestError: Error, Hashable, Sendable, CustomStringConvertible {
     package var description: String {
         switch self {
         case .notAManifest: "it is neither a playlist nor a manifest"
+        case .namesNothing: "it names nothing to play"
         case .notText(let line): "line \(line) is not UTF-8 text"
         case .tooLarge(let limit): "it is larger than \(limit) bytes, with what it names"
         case .tooManyReferences(let limit): "it names more than \(limit) resources"

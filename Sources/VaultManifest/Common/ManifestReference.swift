@@ -34,6 +34,13 @@ package struct ManifestReference: Hashable, Sendable {
     }
 }
 
+/// What a manifest names and no player gets; see ``ManifestTarget/refusal``.
+package struct ManifestRefusal: Hashable, Sendable {
+    /// The line of the URI, or of the element that has it, counted from 1.
+    package let line: Int
+    package let role: ManifestReference.Role
+}
+
 /// What becomes of a URI in a manifest.
 package enum ManifestTarget: Hashable, Sendable {
     /// A player would request this URL: lead it through the vault.

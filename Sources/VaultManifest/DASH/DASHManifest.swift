@@ -69,6 +69,15 @@ package struct DASHManifest: Sendable {
         DASHWalk.representations(of: root, at: url).flatMap { $0.references(isLive: isLive) }
     }
 
+    /// Whether it has a Representation.
+    var namesSomething: Bool { !DASHWalk.representations(of: root, at: url).isEmpty }
+
+    /// The Representations of which a player is refused something.
+    var refusals: [ManifestRefusal] {
+        DASHWalk.representations(of: root, at: url).filter { $0.files(isLive: isLive).isRefused }
+            .map { ManifestRefusal(line: max(1, $0.element.line), role: .segment) }
+    }
+
     /// About how many bytes of memory it takes: a tree of short texts is many times as large as what it was read from.
     var weight: Int { byteCount * 8 }
 

@@ -106,8 +106,11 @@ extension DASHRepresentation {
     /// Returns every file that a player needs for this Representation, in order.
     ///
     /// What depends on the time of day is left out: the segments of a live template.
-    func references(isLive: Bool) -> [ManifestReference] {
-        guard let url = base.url else { return [] }
+    func references(isLive: Bool) -> [ManifestReference] { files(isLive: isLive).references }
+
+    /// Returns ``references(isLive:)``, and whether something is left out that a player is refused.
+    func files(isLive: Bool) -> (references: [ManifestReference], isRefused: Bool) {
+        guard let url = base.url else { return ([], true) }
         var found = References(resolver: URLResolver(url), base: url)
         switch segments.naming {
         case nil:
@@ -128,12 +131,16 @@ extension DASHRepresentation {
             appendParts(to: &found)
             if !isLive { appendSegments(to: &found) }
         }
-        return found.list
+        return (found.list, found.isRefused)
     }
 
     private func appendParts(to found: inout References) {
         for name in ["initialization", "bitstreamSwitching"] {
-            guard let template = segments.template(name), isAllowed(template, .initialization) else { continue }
+            guard let template = segments.template(name) else { continue }
+            guard isAllowed(template, .initialization) else {
+                found.isRefused = true
+                continue
+            }
             found.append(template.filled(values), .initialization)
         }
         for part in [segments.initialization, segments.index, segments.switching] {
@@ -149,7 +156,7 @@ extension DASHRepresentation {
     private func appendSegments(to found: inout References) {
         // Without a template for them, the base is the only segment.
         guard let media = segments.template("media") else { return found.append(nil, .segment) }
-        guard isAllowed(media, .segment) else { return }
+        guard isAllowed(media, .segment) else { return found.isRefused = true }
         let index = segments.template("index").flatMap { isAllowed($0, .data) ? $0 : nil }
         var values = values
         for run in segments.runs(periodLength: periodLength) {
@@ -172,6 +179,8 @@ extension DASHRepresentation {
         var resolver: URLResolver
         let base: MediaURL
         var list: [ManifestReference] = []
+        /// Whether a player is refused something.
+        var isRefused = false
 
         init(resolver: URLResolver, base: MediaURL) {
             self.resolver = resolver
@@ -183,8 +192,11 @@ extension DASHRepresentation {
             let text = Array((reference ?? "").trimmingSpace().utf8)[...]
             let range = range.flatMap(Self.range(_:))
             guard !text.isEmpty else { return list.append(ManifestReference(base, role, range: range)) }
-            guard case .url(let url) = ManifestTarget(text, role, &resolver) else { return }
-            list.append(ManifestReference(url, role, range: range))
+            switch ManifestTarget(text, role, &resolver) {
+            case .url(let url): list.append(ManifestReference(url, role, range: range))
+            case .refused: isRefused = true
+            case .inert: break
+            }
         }
 
         /// Parses `first-last`, both inclusive; nil if it has no end, or is no range.

@@ -5,6 +5,8 @@ struct HLSEdit: Sendable {
         /// The caller's link for a reference. Parts, hints and reports matter only live, and a gap is never requested:
         /// they do not belong to the title.
         case link(ManifestReference, belongsToTitle: Bool)
+        /// The path that is refused. The role is that of what players need; nil for anything else.
+        case refusal(of: ManifestReference.Role?)
         /// This text; an empty one removes what stands there.
         case text(String)
     }

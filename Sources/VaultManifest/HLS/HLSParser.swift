@@ -18,6 +18,7 @@ struct HLSParser {
     private var next = NextURI()
     private var segments = HLSRangeChain()
     private var parts = HLSRangeChain()
+    private var hasHeader = false
 
     private struct NextURI {
         /// The entry that the line completes.
@@ -52,6 +53,14 @@ struct HLSParser {
         facts.hasBegun = true
     }
 
+    /// Whether a line of a list without a header names a file: the text of an error would be taken for a list otherwise.
+    private func namesFile(_ uri: ArraySlice<UInt8>) -> Bool {
+        let path = String(decoding: uri.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }, as: UTF8.self)
+        if MediaType.guess(path: path) != nil { return true }
+        guard !path.utf8.contains(where: { $0 <= 0x20 }) else { return false }
+        return path.contains("://") || ["/", "./", "../"].contains { path.hasPrefix($0) }
+    }
+
     private mutating func read(_ line: HLSLine) throws(ManifestError) {
         // Some players find a tag anywhere in a line, so one within a comment or a value must not stay.
         if hidesTag(line.content) {
@@ -82,6 +91,7 @@ struct HLSParser {
             entries[variant].url = try lead(line.content, .playlist, belongsToTitle: true)
             return
         }
+        guard hasHeader || namesFile(bytes[line.content]) else { throw .notAManifest }
         let range = try segments.range(next.range, bytes[line.content], line)
         facts.add(microseconds: next.microseconds)
         try lead(line.content, nil, range: range, belongsToTitle: !next.isGap)
@@ -122,7 +132,7 @@ struct HLSParser {
             return url
         case .inert: return nil
         case .refused:
-            try write(HLSEdit(span, .text(ManifestTarget.refusal)))
+            try write(HLSEdit(span, .refusal(of: belongsToTitle && role != .data ? role : nil)))
             return nil
         }
     }
@@ -136,7 +146,10 @@ struct HLSParser {
 
     private mutating func readTag(_ line: HLSLine) throws(ManifestError) {
         let content = bytes[line.content]
-        if content.starts(with: "#EXTM3U".utf8) { return try leadChannelURLs(line.content, after: "\"'=,") }
+        if content.starts(with: "#EXTM3U".utf8) {
+            hasHeader = true
+            return try leadChannelURLs(line.content, after: "\"'=,")
+        }
         let colon = content.firstIndex(of: UInt8(ascii: ":")) ?? content.endIndex
         // The longest name has 31 bytes.
         guard colon - content.startIndex <= 32, content.starts(with: "#EXT".utf8) else {
@@ -240,7 +253,7 @@ struct HLSParser {
             guard list.isClear, attribute.isQuoted else { throw .malformed(line: line.number, .attributes) }
             switch name {
             case "X-ASSET-URI": try lead(attribute.value, .playlist, belongsToTitle: false)
-            case "X-ASSET-LIST", "X-URI": try write(HLSEdit(attribute.value, .text(ManifestTarget.refusal)))
+            case "X-ASSET-LIST", "X-URI": try write(HLSEdit(attribute.value, .refusal(of: nil)))
             default: break
             }
         }

@@ -51,6 +51,32 @@ package struct HLSPlaylist: Sendable {
         }
     }
 
+    /// Whether it names anything that belongs to the title, or is refused.
+    var namesSomething: Bool {
+        edits.contains { edit in
+            switch edit.change {
+            case .link(_, let belongsToTitle): belongsToTitle
+            case .refusal(let role): role != nil
+            case .text: false
+            }
+        }
+    }
+
+    /// What belongs to the title and is refused. Of several variants, one is enough.
+    var refusals: [ManifestRefusal] {
+        let hasVariant = entries.contains { $0.kind == .variant && $0.url != nil }
+        let variants = entries.filter { $0.kind == .variant }.flatMap(\.lines)
+        var (line, position) = (1, 0)
+        return edits.compactMap { edit in
+            guard case .refusal(let role?) = edit.change else { return nil }
+            let isVariant = variants.contains { $0.contains(edit.span.lowerBound) }
+            guard !hasVariant || !isVariant else { return nil }
+            line += bytes[position..<max(position, edit.span.lowerBound)].count { $0 == UInt8(ascii: "\n") }
+            position = max(position, edit.span.lowerBound)
+            return ManifestRefusal(line: line, role: role)
+        }
+    }
+
     /// About how many bytes of memory it takes: its text, and what is written into it.
     var weight: Int { bytes.count + edits.count * Self.editBytes }
 
@@ -75,6 +101,7 @@ package struct HLSPlaylist: Sendable {
             position = edit.span.upperBound
             switch edit.change {
             case .text(let text): result += text.utf8
+            case .refusal: result += ManifestTarget.refusal.utf8
             case .link(let reference, _):
                 if let link = try link(reference) {
                     result += ManifestLink.escaped(link).utf8

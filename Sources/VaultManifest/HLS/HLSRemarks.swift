@@ -36,7 +36,7 @@ struct HLSRemarks {
         guard first == UInt8(ascii: "#") else {
             // Lines with links are written elsewhere; what stays is requested by nobody.
             if !written.contains(content.lowerBound), traces.isUnrequestedPlace(bytes[content]) {
-                edits.append(HLSEdit(content, .text(ManifestTarget.refusal)))
+                edits.append(HLSEdit(content, .refusal(of: nil)))
             }
             return
         }

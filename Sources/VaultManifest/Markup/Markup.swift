@@ -61,7 +61,10 @@ struct MarkupElement: Sendable {
     mutating func replaceContent(by text: String) { children = [.text(text)] }
 
     /// Removes the attributes that match.
-    mutating func removeAttributes(where matches: (MarkupAttribute) -> Bool) { attributes.removeAll(where: matches) }
+    mutating func removeAttributes(where matches: (MarkupAttribute) -> Bool) {
+        // Nearly always there are none: then a copy goes on sharing them, which are most of the memory of a manifest.
+        if attributes.contains(where: matches) { attributes.removeAll(where: matches) }
+    }
 }
 
 struct MarkupAttribute: Hashable, Sendable {

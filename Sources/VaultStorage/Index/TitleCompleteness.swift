@@ -4,7 +4,8 @@ import VaultCrypto
 package import VaultModel
 
 // What the sealed record of a title states about its completeness: the members `bytes`, `size`, `complete`, `linked`,
-// the number of resources that belonged to it when it was last complete, and `lost`, whether one lost bytes since.
+// the number of resources that belonged to it when it was last complete, `lost`, whether one lost bytes since, and
+// `missing`, why the last fetch did not get all of it.
 extension ResourceMetadata {
     /// How many bytes are held of the title's resources; nil if the resource is the manifest of no title.
     var titleBytes: Int64? { titleNumber("bytes") }
@@ -26,6 +27,7 @@ extension ResourceMetadata {
         }
         record["complete"] = .bool(isComplete)
         record["lost"] = isComplete ? nil : .bool(true)
+        if isComplete { record["missing"] = nil }
         if let bytes { record["bytes"] = .integer(max(0, bytes)) }
         title = record
     }

@@ -15,7 +15,7 @@ struct ListTableTests {
     ) throws -> ListedDocument {
         let name = name.map { "\"\($0)\"" } ?? "null"
         let record =
-            #"{"bytes":\#(bytes),"complete":true,"duration":5400000,"fetched":"2026-11-23T22:00:00Z","kind":"hls","renditions":[],"#
+            #"{"bytes":\#(bytes),"complete":true,"duration":5400000,"fetched":"2026-11-23T22:00:00Z","kind":"hls","missing":[],"renditions":[],"#
             + #""resources":4,"selection":{"audio":"default","subtitles":"none","video":"best"},"size":\#(bytes)}"#
         let text =
             #"{"accessed":"\#(accessed)","duration":\#(isManifest ? "5400000" : "null"),"added":"\#(added)","bytes":\#(bytes),"class":"\#(`class`)","contentID":null,"cover":null,"#

@@ -51,7 +51,7 @@ struct WireForm: Sendable, CustomTestStringConvertible {
         + #""kind":"video","language":"en","name":"c","width":3}"#
 
     private static let title =
-        #"{"bytes":1,"complete":true,"duration":2,"fetched":\#(time),"kind":"hls","renditions":[\#(rendition)],"#
+        #"{"bytes":1,"complete":true,"duration":2,"fetched":\#(time),"kind":"hls","missing":["c"],"renditions":[\#(rendition)],"#
         + #""resources":4,"selection":{"audio":"en,de","subtitles":"none","video":"480"},"size":5}"#
 
     private static let times = #""accessed":"2026-11-23T22:00:00Z","added":"2026-11-23T22:15:39Z""#
@@ -123,7 +123,7 @@ struct WireForm: Sendable, CustomTestStringConvertible {
         WireForm(
             Title.self, "Title", title,
             minimal: #"{"bytes":1,"complete":true,"duration":null,"fetched":\#(time),"kind":"dash","#
-                + #""renditions":[],"resources":4,"selection":{"audio":"all","subtitles":"default","video":"best"},"#
+                + #""missing":[],"renditions":[],"resources":4,"selection":{"audio":"all","subtitles":"default","video":"best"},"#
                 + #""size":null}"#),
         WireForm(
             Rendition.self, "Rendition", rendition,

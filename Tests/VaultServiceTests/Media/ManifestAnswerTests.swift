@@ -268,6 +268,50 @@ struct ManifestAnswerTests {
         }
     }
 
+    /// What an origin sends with status 200 in place of a playlist while it is ill.
+    private static let ill = [
+        "", "#EXTM3U\n", #"{"error":"token expired"}"#, "Error: token expired", "<Error><Code>SlowDown</Code></Error>",
+    ]
+
+    @Test("What cannot be used as a playlist is never believed: its origin is asked each time", arguments: ill)
+    func illAtFirst(_ text: String) async throws {
+        let origin = try Self.origin(["/a/x.m3u8": text])
+        try await RunningService.run(over: try await TestVault()) { service in
+            let url = origin.url("/a/x.m3u8")
+            for count in 1...2 {
+                let asked = origin.exchanges.count
+                #expect(try await Self.get(service.target(url), service).head.status == 502, "\(count)")
+                #expect(origin.exchanges.count > asked, "however long its freshness says that it counts")
+            }
+            #expect(try await service.vault.summary(of: url) == nil)
+            origin.answer { Self.text(Self.list + "s.ts\n#EXT-X-ENDLIST\n", to: $0) }
+            let well = try await Self.get(service.target(url), service)
+            #expect(well.head.status == 200 && Self.links(well.body, in: service.target(url)).count == 1)
+        }
+    }
+
+    @Test("A playlist that is held is given while its origin sends something else in its place", arguments: ill)
+    func illLater(_ text: String) async throws {
+        let origin = try ScriptedOrigin { request in
+            var answer = Self.text(Self.list + "s.ts\n#EXT-X-ENDLIST\n", to: request)
+            answer.set("Cache-Control", "no-cache")
+            return answer
+        }
+        try await RunningService.run(over: try await TestVault()) { service in
+            let target = service.target(origin.url("/a/x.m3u8"))
+            let first = try await Self.get(target, service)
+            #expect(first.head.status == 200)
+            let asked = origin.exchanges.count
+            origin.answer { Self.text(text, to: $0) }
+            var later = try await Self.get(target, service)
+            // What an origin said counts for a moment.
+            while origin.exchanges.count == asked { later = try await Self.get(target, service) }
+            #expect(later.head.status == 200 && later.body == first.body)
+            #expect(later.head.fields["cache-status"]?.contains("invalid-answer") == true, "\(later.head.fields)")
+            #expect(try await Self.get(target, service).body == first.body)
+        }
+    }
+
     @Test("A live playlist is not stored; without its origin it is given for its window, and then no more")
     func live() async throws {
         let origin = try Self.origin(["/a/x.m3u8": "#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\ns.ts\n"])

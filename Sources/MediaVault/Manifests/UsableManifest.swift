@@ -1,0 +1,72 @@
+import VaultManifest
+import VaultModel
+
+// What an origin sends in place of a manifest while it is ill comes with status 200, too: a cut one, an empty one, the
+// text of an error.
+extension Manifest {
+    /// Reads a manifest that a player can use. Blocks.
+    ///
+    /// - Parameters:
+    ///   - url: the URL of the resource, which the error names.
+    ///   - base: what its references are relative to.
+    ///   - variables: what the manifest that names it defines.
+    /// - Throws: ``VaultError`` with code `invalidResponse` if it cannot be used, or names nothing.
+    static func usable(
+        _ bytes: [UInt8], _ kind: ManifestKind, of url: MediaURL, at base: MediaURL, variables: [String: String] = [:],
+        limits: ManifestLimits
+    ) throws(VaultError) -> Manifest {
+        do throws(ManifestError) {
+            let manifest = try Manifest(bytes, kind: kind, url: base, variables: variables, limits: limits)
+            // A broadcast may not have begun.
+            guard manifest.isLive || manifest.namesSomething else { throw .namesNothing }
+            return manifest
+        } catch {
+            throw unusable(url, error)
+        }
+    }
+
+    static func unusable(_ url: MediaURL, _ error: ManifestError) -> VaultError {
+        VaultError(.invalidResponse, "\(url) is a playlist that cannot be used: \(error)")
+    }
+}
+
+extension ResourceLoader {
+    /// Whether a manifest is held whole, as far as its type, its path and the title's record tell.
+    var holdsManifest: Bool {
+        let (isWhole, type) = look { ($0.isHeldWhole, $0.information?.type) }
+        return isWhole && (record.title != nil || ManifestDetection.kind(type: type, path: url.path) != nil)
+    }
+
+    /// Whether an answer is nothing that may take the place of the manifest that is held.
+    ///
+    /// A title that was fetched gives way to no broadcast, either: it may be a playlist that was cut.
+    ///
+    /// - Parameters:
+    ///   - body: the answer's body, which begins with the first byte; it is read to its end, and stays as it is.
+    ///   - type: the answer's type.
+    func isUnusable(_ body: PeekableBody, ofType type: String?) async throws -> Bool {
+        let (limits, seat) = (ManifestLimits.standard, ManifestSeat(in: manifestRoom))
+        var wanted = ManifestRoom.smallBytes
+        while try await body.peek(atLeast: wanted).count >= wanted {
+            guard wanted <= limits.maxBytes, try await seat.mayTake(wanted + 1) else { return true }
+            wanted = min(wanted * 2, limits.maxBytes + 1)
+        }
+        let bytes = try await body.peek(atLeast: 0)
+        guard let kind = ManifestContent.kind(of: bytes) ?? ManifestDetection.kind(type: type, path: url.path) else {
+            // Only its origin knows whether media have taken its place.
+            return !(type.map(MediaType.isKnownMedia) ?? false)
+        }
+        let (url, isTitle) = (url, record.title != nil)
+        return try await BlockingPool.manifests.run {
+            guard let new = try? Manifest.usable(bytes, kind, of: url, at: url, limits: limits) else { return true }
+            return isTitle && new.isLive
+        }
+    }
+
+    /// Has the next request ask the origin for everything: what is held is nothing that anybody can use.
+    ///
+    /// - Returns: false if the mode forbids requests.
+    func forgetUnusable() -> Bool {
+        change { state in state.mode.allowsRequests ? (true, state.forget()) : (false, Effects()) }
+    }
+}
