@@ -35,7 +35,11 @@ struct EntityTagReliability {
 // Which validators of an answer count: those that identify a version, not a node of the origin.
 extension ResourceLoader {
     /// Whether the origin's entity tags are ignored, by the operator's choice or because they were found to be useless.
-    private var ignoresTags: Bool { look { $0.entityTags.ignoresTags } || names.ignoresEntityTag(of: url.host) }
+    private var ignoresTags: Bool { look { ignoresTags($0.entityTags) } }
+
+    private func ignoresTags(_ tags: EntityTagReliability) -> Bool {
+        tags.ignoresTags || names.ignoresEntityTag(of: url.host)
+    }
 
     /// What is known of the representation being read, without an entity tag that is ignored.
     var known: ContentInformation? {
@@ -54,9 +58,14 @@ extension ResourceLoader {
     var isBound: Bool { isBound(at: addresses.current.url) }
 
     /// Whether the representation is filled from one connection alone, if more of it is requested from a URL.
-    func isBound(at url: MediaURL) -> Bool { look { $0.information }.map { isBound($0, at: url) } ?? false }
+    func isBound(at url: MediaURL) -> Bool { look { isBound($0.information, $0.entityTags, at: url) } }
 
-    private func isBound(_ information: ContentInformation, at url: MediaURL) -> Bool {
+    /// ``isBound(at:)`` of a state that is being changed: what was found out before would be of another representation.
+    func isBound(_ information: ContentInformation?, _ tags: EntityTagReliability, at url: MediaURL) -> Bool {
+        information.map { isBound($0, at: url, ignoresTags: ignoresTags(tags)) } ?? false
+    }
+
+    private func isBound(_ information: ContentInformation, at url: MediaURL, ignoresTags: Bool) -> Bool {
         // Nothing shows that the origin has what was imported, whatever is known of its host.
         guard !information.isImported else { return true }
         guard information.validators.lastModified == nil else { return false }
@@ -86,7 +95,8 @@ extension ResourceLoader {
     ///
     /// The tag is weak if no validator distinguishes the representation from another version.
     func name(_ entityTag: EntityTag, of information: ContentInformation) -> EntityTag {
-        isBound(information, at: addresses.current.url) ? EntityTag(weak: entityTag.opaque) : entityTag
+        isBound(information, at: addresses.current.url, ignoresTags: ignoresTags)
+            ? EntityTag(weak: entityTag.opaque) : entityTag
     }
 
     /// How often the origin is asked for the answer of another node.

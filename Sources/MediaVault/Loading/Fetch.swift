@@ -221,6 +221,7 @@ struct Fetch {
                 case .fill: known.source = try await noteSource(asked.url, known)
                 case .apart: return verdict.content
                 case .begin: return try await begin(information, head, time, verdict.content, asked.url)
+                case .nobodys: throw CancellationError()
                 case .none:
                     throw VaultError(
                         .changed, "\(loader.url) has no validator that shows whether it is unchanged; open it again")
@@ -246,10 +247,10 @@ struct Fetch {
     private func share(
         with known: ContentInformation, from connection: UInt64?, _ url: MediaURL
     ) -> LoaderState.Share {
-        let (isBound, isSource) = (loader.isBound(at: url), loader.isSource(url, of: known))
+        let isSource = loader.isSource(url, of: known)
         return loader.change { state in
-            state.isBound = isBound
-            return (state.share(of: id, from: connection, isSource: isSource), Effects())
+            state.isBound = loader.isBound(state.information, state.entityTags, at: url)
+            return state.share(of: id, from: connection, isSource: isSource)
         }
     }
 
@@ -266,13 +267,8 @@ struct Fetch {
             }
             return Effects()
         }
-        try await loader.begin(information, Freshness(head.fields, asked: time), from: url, keeping: id)
-        let isBound = loader.isBound(at: url)
-        loader.change { state in
-            state.isBound = isBound
-            state.connection = head.connection
-            return Effects()
-        }
+        try await loader.begin(
+            information, Freshness(head.fields, asked: time), from: url, keeping: id, connection: head.connection)
         return content
     }
 

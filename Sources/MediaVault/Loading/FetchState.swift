@@ -40,6 +40,8 @@ struct FetchState {
     private(set) var start: Int64
     /// One past the last byte wanted; `Int64.max` if the end is unknown. Another fetch may shorten it.
     var end: Int64
+    /// The end before another fetch shortened it.
+    private var uncutEnd: Int64?
     private(set) var phase = Phase.requesting
     /// Whether it is extended to whole blocks, so that held ranges begin and end at block boundaries.
     var isExtendedToBlocks = false
@@ -186,6 +188,18 @@ struct FetchState {
     mutating func rest() {
         window = Self.leastWindow
         recent.drop(before: isStoring && demand >= unstoredTo ? sealedTo : demand)
+    }
+
+    /// Leaves what follows to another fetch.
+    mutating func stop(before offset: Int64) {
+        uncutEnd = uncutEnd ?? end
+        end = offset
+    }
+
+    /// Goes on to its own end, because no other fetch may bring what follows.
+    mutating func goOn() {
+        end = uncutEnd ?? end
+        uncutEnd = nil
     }
 
     /// Restarts at byte 0, for an origin that sends from there whatever was requested.

@@ -8,44 +8,55 @@ extension LoaderState {
         case fill
         /// They begin another representation.
         case begin
-        /// They are passed on unstored, apart from the representation, which other readers are reading.
+        /// They are passed on unstored to one reader, apart from the representation, which other readers are reading.
         case apart
+        /// Nobody waits for them: those that did have transfers of their own.
+        case nobodys
         /// They are of no use to the readers that wait for them, which have had bytes from elsewhere.
         case none
     }
 
     /// Decides what an answer is to a bound representation, by the connection it came on.
     ///
+    /// A reader gets all of its bytes from one transfer: one whose answer brings fewer than it wants gets its own.
+    ///
     /// - Parameter isSource: whether it came from the URL that the bytes so far are from; if not, it is of no use that
     ///   the connection is the same.
-    mutating func share(of id: FetchState.ID, from connection: UInt64?, isSource: Bool = true) -> Share {
-        guard isBound, fetches[id]?.isSeparate != true else { return .fill }
+    mutating func share(of id: FetchState.ID, from connection: UInt64?, isSource: Bool = true) -> (Share, Effects) {
+        var effects = Effects()
+        guard isBound, let fetch = fetches[id], !fetch.isSeparate else { return (.fill, effects) }
         let hasBytes =
             !map.covered.isEmpty
             || fetches.contains { other, fetch in
                 guard other != id, !fetch.isSeparate else { return false }
-                // The first bytes of an answer from elsewhere may be on their way.
-                return fetch.present > fetch.start || !isSource && fetch.phase == .receiving
+                // The first bytes of another answer may be on their way.
+                return fetch.present > fetch.start || fetch.phase == .receiving
             }
         guard hasBytes, !isSource || connection == nil || connection != self.connection else {
             self.connection = connection
-            return .fill
+            return (.fill, effects)
         }
-        // A range extended to whole blocks begins before the awaited bytes and contains them all.
-        let coming = fetches[id].map { $0.start..<$0.end } ?? 0..<0
-        let owners = readers.filter { _, reader in
-            reader.fetch == id && !reader.hasBegun
-                && (reader.position == coming.lowerBound
-                    || coming.contains(reader.position) && reader.end <= coming.upperBound)
-        }
-        guard readers.contains(where: { $0.value.hasBegun && !$0.value.isSeparate && $0.value.edition == edition })
+        let reading = readers.values.filter { !$0.isSeparate && $0.edition == edition }
+        let waiting = readers.filter { $0.value.fetch == id && !$0.value.hasBegun }.sorted { $0.key < $1.key }
+        // Also those whose answers have not begun: they would have to begin again, and might never come to an end.
+        guard reading.contains(where: \.hasBegun) || !waiting.isEmpty && reading.contains(where: { $0.fetch != id })
         else {
-            return .begin
+            return (.begin, effects)
         }
-        guard !owners.isEmpty else { return .none }
-        for owner in owners.keys { readers[owner]?.isSeparate = true }
+        guard !waiting.isEmpty else { return (.none, effects) }
+        // A range extended to whole blocks begins before the awaited bytes and contains them all.
+        let owner = waiting.first { fetch.start <= $0.value.position && $0.value.end <= fetch.end }?.key
+        for (reader, _) in waiting {
+            readers[reader]?.isSeparate = true
+            guard reader != owner else { continue }
+            readers[reader]?.fetch = nil
+            effects.wake(readers[reader]?.signal.raise())
+        }
+        guard owner != nil else {
+            return (readers.values.contains { $0.fetch == id } ? .none : .nobodys, effects)
+        }
         fetches[id]?.destination = .ownReaders
-        return .apart
+        return (.apart, effects)
     }
 
     /// How a range of a bound representation is opened.
@@ -62,13 +73,14 @@ extension LoaderState {
     ///
     /// If part of a range is held, the rest must not come from another connection.
     func boundStep(for wanted: ByteRange) -> BoundStep {
-        guard isBound, !present.overlaps(with: wanted).isEmpty else { return .share }
         var coming = present
         for fetch in fetches.values where fetch.isActive && !fetch.isSeparate {
             coming.insert(contentsOf: fetch.remaining)
         }
+        guard isBound, !coming.overlaps(with: wanted).isEmpty else { return .share }
         guard !coming.gaps(in: wanted.clamped(to: 0..<(information?.length ?? .max))).isEmpty else { return .share }
-        let isRead = readers.values.contains { $0.hasBegun && !$0.isSeparate && $0.edition == edition }
+        // Also by those whose answers have not begun, as in `share`.
+        let isRead = readers.values.contains { !$0.isSeparate && $0.edition == edition }
         return isRead ? .apart : .begin
     }
 
@@ -122,9 +134,11 @@ extension LoaderState {
     /// It does if another reader will need its bytes, and no other fetch can bring them.
     func isNeeded(_ fetch: FetchState, leaving: ReaderState?) -> Bool {
         guard isBound, !fetch.isSeparate else { return false }
-        let needing = readers.values.count {
-            !$0.isSeparate && $0.edition == edition && $0.position < fetch.end && $0.end > fetch.present
+        let needs = { (reader: ReaderState) in
+            !reader.isSeparate && reader.edition == edition && reader.position < fetch.end
+                && reader.end > fetch.present
         }
-        return needing > (leaving == nil ? 0 : 1)
+        // One that leaves is still in the table, whether it would need the bytes or not.
+        return readers.values.count(where: needs) > (leaving.map(needs) ?? false ? 1 : 0)
     }
 }

@@ -103,18 +103,22 @@ struct LoaderState {
     ///   - keeping: the fetch whose answer begins it, and which continues.
     ///   - refused: why the store does not accept it; then its bytes only pass through.
     mutating func begin(
-        _ information: ContentInformation, _ freshness: Freshness? = nil, keeping: FetchState.ID?,
-        refused: VaultError? = nil
+        _ information: ContentInformation, _ freshness: Freshness? = nil, keeping: FetchState.ID?, isBound: Bool,
+        connection: UInt64? = nil, refused: VaultError? = nil
     ) -> Effects {
         var effects = Effects()
         canStore = refused == nil && mode.stores
         (self.freshness, writtenFreshness) = (freshness, freshness)
         storeFailure = refused
         refusal = refused.map { Refusal(error: $0) }
-        if let keeping { fetches[keeping]?.destination = canStore ? .store : .readers }
+        // At once, so that no reader that comes now cuts the fetch off that alone can fill a bound representation.
+        (self.isBound, self.connection) = (isBound, connection)
+        if let keeping {
+            fetches[keeping]?.destination = canStore ? .store : .readers
+            if isBound { fetches[keeping]?.goOn() }
+        }
         let isFirst = self.information == nil && map.covered.isEmpty
         self.information = information
-        connection = nil
         map = SegmentMap()
         if !isFirst { edition += 1 }
         effects.merge(discard(fetches.keys.filter { $0 != keeping && fetches[$0]?.isSeparate != true }))

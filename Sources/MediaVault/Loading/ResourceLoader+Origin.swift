@@ -75,27 +75,37 @@ extension ResourceLoader {
 extension ResourceLoader {
     /// Begins a new representation, in the index and in the state.
     ///
-    /// - Parameter url: the URL that answered.
+    /// - Parameters:
+    ///   - url: the URL that answered.
+    ///   - connection: the connection that the answer came on, if its bytes are used.
     func begin(
-        _ information: ContentInformation, _ freshness: Freshness, from url: MediaURL, keeping fetch: FetchState.ID?
+        _ information: ContentInformation, _ freshness: Freshness, from url: MediaURL, keeping fetch: FetchState.ID?,
+        connection: UInt64? = nil
     ) async throws {
         let (record, names, source) = (record, names, addresses.current)
         let information = naming(url, in: information)
         let freshness = self.freshness(freshness, of: information)
+        let begin = { [self] (refusal: VaultError?) in
+            change { state in
+                state.begin(
+                    information, freshness, keeping: fetch, isBound: isBound(information, state.entityTags, at: url),
+                    connection: connection, refused: refusal)
+            }
+        }
         guard look({ $0.mode.stores }) else {
             try record.useUnstoredID()
-            return change { $0.begin(information, freshness, keeping: fetch) }
+            return begin(nil)
         }
         do {
             try await pool.run {
                 if let principal = record.key.principal { try names.note(principal) }
                 try record.begin(information, freshness, of: source)
             }
-            change { $0.begin(information, freshness, keeping: fetch) }
+            begin(nil)
         } catch let error as VaultError {
             // Caching must never make playback fail: what the store refuses passes through.
             try record.useUnstoredID()
-            change { $0.begin(information, freshness, keeping: fetch, refused: error) }
+            begin(error)
         }
     }
 

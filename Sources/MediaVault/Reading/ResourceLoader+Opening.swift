@@ -67,9 +67,9 @@ extension ResourceLoader {
     /// - Parameter isExpected: whether the origin answered recently, so that the reader waits a little while
     ///   connections to it fail.
     private func addReader(_ wanted: ByteRange, isCut: Bool, isExpected: Bool) -> ReaderState.ID {
-        let isBound = isBound
-        return change { state in
-            state.isBound = isBound
+        let url = addresses.current.url
+        return change { [self] state in
+            state.isBound = isBound(state.information, state.entityTags, at: url)
             let isSeparateReader = !isCut && state.boundStep(for: wanted) == .apart
             let id = isSeparateReader ? state.addSeparateReader(wanted) : state.addReader(wanted)
             return (id, isExpected ? state.expect(id) : Effects())
@@ -144,7 +144,8 @@ extension ResourceLoader {
             // The held bytes would be discarded, so the origin must be reachable.
             let limit = look { $0.retry.policy.revalidationTimeLimit }
             guard try await reachOrigin(within: limit) == true else { return true }
-            change { $0.forget() }
+            // Another reader may have come meanwhile.
+            canGoOn(to: wanted, forgetting: true)
             return false
         }
         // Held bytes are given at once. If the origin is merely silent, the reader waits for it at the gap.
@@ -155,12 +156,16 @@ extension ResourceLoader {
     ///
     /// Nothing may be added to a representation without a validator if its bytes came in an earlier run: their
     /// connection is gone.
-    private func canGoOn(to wanted: ByteRange) -> Bool {
-        let isBound = isBound
-        return change { state in
-            state.isBound = isBound
-            let isLost = isBound && state.connection == nil && !state.present.isEmpty
-            return (!isLost && state.boundStep(for: wanted) != .begin, Effects())
+    ///
+    /// - Parameter forgetting: whether the representation is forgotten if not, so that the next answer begins another.
+    @discardableResult
+    private func canGoOn(to wanted: ByteRange, forgetting: Bool = false) -> Bool {
+        let url = addresses.current.url
+        return change { [self] state in
+            state.isBound = isBound(state.information, state.entityTags, at: url)
+            let isLost = state.isBound && state.connection == nil && !state.present.isEmpty
+            let goesOn = !isLost && state.boundStep(for: wanted) != .begin
+            return (goesOn, forgetting && !goesOn ? state.forget() : Effects())
         }
     }
 

@@ -24,6 +24,99 @@ struct LoaderStateTests {
         return (state, reader, fetch)
     }
 
+    @Test(
+        "A reader that comes with the first answer cuts its transfer off, unless that alone can fill the representation",
+        arguments: [true, false])
+    func firstAnswer(isBound: Bool) {
+        let length: Int64 = 10_000_000
+        let information = ContentInformation(
+            length: length, type: nil, validators: Validators(), supportsRanges: true)
+        var state = LoaderState(mode: .online)
+        let first = state.addReader(0..<Int64.max)
+        guard case (.fetch(let fetch), _) = state.step(first, now: start) else {
+            Issue.record("the first reader must ask")
+            return
+        }
+        _ = state.begin(information, keeping: fetch, isBound: isBound)
+        // Before the transfer is accepted, too.
+        let other = state.addReader(5_000_000..<length)
+        guard case (.fetch, _) = state.step(other, now: start) else {
+            Issue.record("premise: the other is too far away to wait")
+            return
+        }
+        _ = state.accept(fetch, end: length, fromZero: false, of: nil)
+        #expect(state.fetches[fetch]?.end == (isBound ? length : 5_000_000))
+    }
+
+    @Test("A reader of a bound representation gets all of its bytes from one transfer, or from one of its own")
+    func oneTransfer() {
+        let length: Int64 = 10_000_000
+        let information = ContentInformation(length: length, type: nil, validators: Validators(), supportsRanges: true)
+        var state = LoaderState(mode: .online)
+        let first = state.addReader(5_000_000..<length)
+        guard case (.fetch(let fetch), _) = state.step(first, now: start) else {
+            Issue.record("the first reader must ask")
+            return
+        }
+        _ = state.begin(information, keeping: fetch, isBound: true, connection: 1)
+        _ = state.accept(fetch, end: length, fromZero: false)
+        #expect(state.boundStep(for: 0..<length) == .apart, "a part of it comes from elsewhere, even if it has not yet")
+        #expect(state.boundStep(for: 6_000_000..<length) == .share && state.boundStep(for: 0..<1000) == .share)
+        // One that was opened before, and whose transfer would end where the other begins.
+        let whole = state.addReader(0..<length)
+        guard case (.fetch(let gap), _) = state.step(whole, now: start) else {
+            Issue.record("premise: its first bytes are not coming")
+            return
+        }
+        #expect(state.fetches[gap]?.end == 5_000_000, "premise")
+        let (share, _) = state.share(of: gap, from: 2)
+        #expect(share == .nobodys && state.readers[whole]?.isSeparate == true && state.readers[whole]?.fetch == nil)
+        guard case (.fetch(let own), _) = state.step(whole, now: start) else {
+            Issue.record("it must ask by itself")
+            return
+        }
+        #expect(state.fetches[own]?.isSeparate == true && state.fetches[own]?.end == length)
+        // What nobody waits for ends.
+        _ = state.receiverEnded(gap, nil, now: start, chance: 0)
+        _ = state.remove(gap)
+        // One that another transfer brings whole has that one alone.
+        let short = [state.addReader(1000..<2000), state.addReader(1000..<3000)]
+        guard case (.fetch(let part), _) = state.step(short[1], now: start) else {
+            Issue.record("premise: nothing brings its bytes")
+            return
+        }
+        _ = state.step(short[0], now: start)
+        #expect(state.readers[short[0]]?.fetch == part, "premise: both wait for one answer")
+        #expect(state.share(of: part, from: 3).0 == .apart)
+        #expect(short.map { state.readers[$0]?.isSeparate } == [true, true])
+        #expect(short.count { state.readers[$0]?.fetch == part } == 1, "bytes that one has had are dropped")
+    }
+
+    @Test("A transfer goes on for a reader behind it when another leaves that has had enough of it")
+    func readerBehind() throws {
+        var (state, reader, fetch) = reading()
+        state.isBound = true
+        _ = state.received([UInt8](repeating: 7, count: 1000), by: fetch, now: start)
+        var leaving = try #require(state.readers[reader])
+        (leaving.position, leaving.end) = (10, 20)
+        let transfer = try #require(state.fetches[fetch])
+        #expect(state.isNeeded(transfer, leaving: leaving))
+        leaving.end = 2000
+        #expect(!state.isNeeded(transfer, leaving: leaving), "then it is the one that is counted")
+    }
+
+    @Test("A transfer that was cut off for another goes on to its end if it turns out that it alone can fill")
+    func goesOn() {
+        var (state, _, fetch) = reading()
+        let other = state.addReader(5_000_000..<10_000_000)
+        _ = state.step(other, now: start)
+        #expect(state.fetches[fetch]?.end == 5_000_000, "premise")
+        let information = ContentInformation(
+            length: 10_000_000, type: nil, validators: Validators(), supportsRanges: true)
+        _ = state.begin(information, keeping: fetch, isBound: true)
+        #expect(state.fetches[fetch]?.end == 10_000_000)
+    }
+
     @Test("A transfer runs at most one window ahead of its fastest reader")
     func window() {
         var (state, reader, fetch) = reading()
@@ -187,7 +280,8 @@ struct LoaderStateTests {
             var state = LoaderState(mode: .online)
             let information = ContentInformation(
                 length: length, type: nil, validators: Validators(), supportsRanges: supportsRanges)
-            _ = state.begin(information, Freshness(checked: 1000, lifetime: 10, isStrict: false), keeping: nil)
+            _ = state.begin(
+                information, Freshness(checked: 1000, lifetime: 10, isStrict: false), keeping: nil, isBound: false)
             state.map.put(
                 SegmentDescription(
                     id: Self.id(1), representation: Self.id(2), keyNumber: 1,
@@ -218,11 +312,12 @@ struct LoaderStateTests {
         let information = ContentInformation(
             length: 100, type: nil, validators: Validators(), supportsRanges: true)
         for (change, opens) in [
-            ({ _ in }, true), ({ _ = $0.begin(information, keeping: nil) }, false), ({ _ = $0.forget() }, false),
+            ({ _ in }, true), ({ _ = $0.begin(information, keeping: nil, isBound: false) }, false),
+            ({ _ = $0.forget() }, false),
             ({ _ = $0.end(with: VaultError(.closed, "closed")) }, false),
         ] as [((inout LoaderState) -> Void, Bool)] {
             var state = LoaderState(mode: .online)
-            _ = state.begin(information, keeping: nil)
+            _ = state.begin(information, keeping: nil, isBound: false)
             state.map.put(
                 SegmentDescription(
                     id: Self.id(1), representation: Self.id(2), keyNumber: 1, blockSize: 4096, start: 0, length: 100))
