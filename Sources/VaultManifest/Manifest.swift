@@ -56,7 +56,8 @@ package enum Manifest: Sendable {
         }
     }
 
-    /// What belongs to the title and cannot be led through the vault, so that players are refused it.
+    /// The first of what belongs to the title and cannot be led through the vault, so that players are refused it: at most
+    /// ``ManifestRefusal/most``.
     package var refusals: [ManifestRefusal] {
         switch self {
         case .hls(let playlist): playlist.refusals

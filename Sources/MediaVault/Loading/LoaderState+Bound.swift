@@ -25,8 +25,10 @@ extension LoaderState {
     mutating func share(of id: FetchState.ID, from connection: UInt64?, isSource: Bool = true) -> (Share, Effects) {
         var effects = Effects()
         guard isBound, let fetch = fetches[id], !fetch.isSeparate else { return (.fill, effects) }
+        guard fetch.isActive else { return (.nobodys, effects) }
+        let reading = readers.values.filter { !$0.isSeparate && $0.edition == edition }
         let hasBytes =
-            !map.covered.isEmpty
+            !map.covered.isEmpty || reading.contains(where: \.hasBegun)
             || fetches.contains { other, fetch in
                 guard other != id, !fetch.isSeparate else { return false }
                 // The first bytes of another answer may be on their way.
@@ -36,14 +38,10 @@ extension LoaderState {
             self.connection = connection
             return (.fill, effects)
         }
-        let reading = readers.values.filter { !$0.isSeparate && $0.edition == edition }
         let waiting = readers.filter { $0.value.fetch == id && !$0.value.hasBegun }.sorted { $0.key < $1.key }
+        guard !waiting.isEmpty else { return (isAwaited(id) ? .none : .nobodys, effects) }
         // Also those whose answers have not begun: they would have to begin again, and might never come to an end.
-        guard reading.contains(where: \.hasBegun) || !waiting.isEmpty && reading.contains(where: { $0.fetch != id })
-        else {
-            return (.begin, effects)
-        }
-        guard !waiting.isEmpty else { return (.none, effects) }
+        guard reading.contains(where: { $0.hasBegun || $0.fetch != id }) else { return (.begin, effects) }
         // A range extended to whole blocks begins before the awaited bytes and contains them all.
         let owner = waiting.first { fetch.start <= $0.value.position && $0.value.end <= fetch.end }?.key
         for (reader, _) in waiting {
@@ -52,12 +50,12 @@ extension LoaderState {
             readers[reader]?.fetch = nil
             effects.wake(readers[reader]?.signal.raise())
         }
-        guard owner != nil else {
-            return (readers.values.contains { $0.fetch == id } ? .none : .nobodys, effects)
-        }
+        guard owner != nil else { return (isAwaited(id) ? .none : .nobodys, effects) }
         fetches[id]?.destination = .ownReaders
         return (.apart, effects)
     }
+
+    private func isAwaited(_ id: FetchState.ID) -> Bool { readers.values.contains { $0.fetch == id } }
 
     /// How a range of a bound representation is opened.
     enum BoundStep {
@@ -89,6 +87,15 @@ extension LoaderState {
         let id = addReader(range)
         readers[id]?.isSeparate = true
         return id
+    }
+
+    /// Gives a reader a transfer of its own if the one that it waits for will not bring all that it wants.
+    mutating func detach(_ id: ReaderState.ID, from fetch: FetchState.ID) {
+        guard let reader = readers[id], reader.fetch == fetch, !reader.hasBegun, let end = fetches[fetch]?.end,
+            reader.end > end
+        else { return }
+        readers[id]?.isSeparate = true
+        readers[id]?.fetch = nil
     }
 
     /// Returns what a reader with a transfer of its own does next.

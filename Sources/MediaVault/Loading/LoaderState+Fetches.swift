@@ -110,7 +110,8 @@ extension LoaderState {
         // Tiny answers are no progress: each would cost a request, a file and a row.
         if isNew, fetch.requestedOfTinyAnswer == nil { retry.received(used) }
         hasFetched = true
-        if !fetch.isStoring, mode.stores { effects.passedThrough = used }
+        // What is apart from the representation is not the store's to refuse.
+        if !fetch.isStoring, !fetch.isSeparate, mode.stores { effects.passedThrough = used }
         if fetch.isWorthSealing { effects.wake(fetch.sealerSignal.raise()) }
         let present = fetch.present
         fetches[id] = fetch

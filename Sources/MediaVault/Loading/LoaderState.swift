@@ -124,6 +124,7 @@ struct LoaderState {
         effects.merge(discard(fetches.keys.filter { $0 != keeping && fetches[$0]?.isSeparate != true }))
         for id in readers.keys {
             setEnd(of: id)
+            if isBound, isFirst, let keeping { detach(id, from: keeping) }
             effects.wake(readers[id]?.signal.raise())
         }
         return effects

@@ -1,5 +1,6 @@
 import VaultManifest
 import VaultModel
+import VaultStorage
 
 // What an origin sends in place of a manifest while it is ill comes with status 200, too: a cut one, an empty one, the
 // text of an error.
@@ -39,7 +40,7 @@ extension ResourceLoader {
 
     /// Whether an answer is nothing that may take the place of the manifest that is held.
     ///
-    /// A title that was fetched gives way to no broadcast, either: it may be a playlist that was cut.
+    /// A title that was fetched gives way to no broadcast, nor does a playlist of it: it may be one that was cut.
     ///
     /// - Parameters:
     ///   - body: the answer's body, which begins with the first byte; it is read to its end, and stays as it is.
@@ -56,10 +57,10 @@ extension ResourceLoader {
             // Only its origin knows whether media have taken its place.
             return !(type.map(MediaType.isKnownMedia) ?? false)
         }
-        let (url, isTitle) = (url, record.title != nil)
+        let (url, isOfTitle) = (url, record.title != nil || record.metadata?.partOf.isEmpty == false)
         return try await BlockingPool.manifests.run {
             guard let new = try? Manifest.usable(bytes, kind, of: url, at: url, limits: limits) else { return true }
-            return isTitle && new.isLive
+            return isOfTitle && new.isLive
         }
     }
 

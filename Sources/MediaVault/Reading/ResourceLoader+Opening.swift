@@ -47,7 +47,7 @@ extension ResourceLoader {
         let isCut = try await isCutOff(wanted)
         guard look({ $0.edition == edition }) else { return nil }
         let isExpected = !isDownload && contact.hasAnsweredLately(now: .now)
-        let id = addReader(wanted, isCut: isCut, isExpected: isExpected)
+        guard let id = addReader(wanted, isCut: isCut, isExpected: isExpected) else { return nil }
         do {
             if try await reachFirstByte(id, wanted.lowerBound, isCut, isDownload),
                 let opening = try finish(id, requested, present, inquiry, isCut: isCut)
@@ -66,12 +66,14 @@ extension ResourceLoader {
     ///
     /// - Parameter isExpected: whether the origin answered recently, so that the reader waits a little while
     ///   connections to it fail.
-    private func addReader(_ wanted: ByteRange, isCut: Bool, isExpected: Bool) -> ReaderState.ID {
+    /// - Returns: nil if another representation has to begin for it, because those that read this one have left.
+    private func addReader(_ wanted: ByteRange, isCut: Bool, isExpected: Bool) -> ReaderState.ID? {
         let url = addresses.current.url
         return change { [self] state in
             state.isBound = isBound(state.information, state.entityTags, at: url)
-            let isSeparateReader = !isCut && state.boundStep(for: wanted) == .apart
-            let id = isSeparateReader ? state.addSeparateReader(wanted) : state.addReader(wanted)
+            let step = isCut ? .share : state.boundStep(for: wanted)
+            guard step != .begin else { return (nil, Effects()) }
+            let id = step == .apart ? state.addSeparateReader(wanted) : state.addReader(wanted)
             return (id, isExpected ? state.expect(id) : Effects())
         }
     }
@@ -163,7 +165,8 @@ extension ResourceLoader {
         let url = addresses.current.url
         return change { [self] state in
             state.isBound = isBound(state.information, state.entityTags, at: url)
-            let isLost = state.isBound && state.connection == nil && !state.present.isEmpty
+            let isRead = state.readers.values.contains { !$0.isSeparate && $0.edition == state.edition }
+            let isLost = state.isBound && state.connection == nil && !state.present.isEmpty && !isRead
             let goesOn = !isLost && state.boundStep(for: wanted) != .begin
             return (goesOn, forgetting && !goesOn ? state.forget() : Effects())
         }

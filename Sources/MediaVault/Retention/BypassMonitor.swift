@@ -31,8 +31,7 @@ struct BypassMonitor {
         now: ContinuousClock.Instant
     ) -> StoreEvent? {
         defer { seen = passed }
-        // Without a refusal, what passed was apart from what is stored: no validator shows that it is the same.
-        if isPassing || passed > seen && (refusal ?? self.refusal) != nil {
+        if passed > seen || isPassing {
             quietSince = nil
             guard self.refusal == nil else { return nil }
             let error = refusal ?? VaultError(.storage, "the store refused")

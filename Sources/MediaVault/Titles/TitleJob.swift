@@ -189,7 +189,9 @@ final class TitleJob: Sendable {
         let parts = PartFetcher(
             plan.parts, of: title, reach, loaders, options, rate, expected: expected.map { max(0, $0 - before) })
         record.bytes = before
-        let refused = Self.refusals(of: [(chosen, held.base)] + lists.map { ($0.manifest, $0.base) })
+        let refused = try await BlockingPool.manifests.run {
+            Self.refusals(of: [(chosen, held.base)] + lists.map { ($0.manifest, $0.base) })
+        }
         if let former = title.loader.record.title, former.selection == selection { record.size = former.size }
         try await write(record, named: held.manifest.title, to: title)
         do {
@@ -210,16 +212,18 @@ final class TitleJob: Sendable {
         if let error = parts.failures.error(of: title.url, parts: plan.parts.count) { throw error }
     }
 
-    /// Returns an error for each reference of some manifests that players are refused, so that they cannot play it.
+    /// Returns errors for the first references of some manifests that players are refused, so that they cannot play it.
     private static func refusals(of manifests: [(manifest: Manifest, url: MediaURL)]) -> [VaultError] {
-        manifests.flatMap { manifest, url in
-            manifest.refusals.map { refusal in
+        var found: [VaultError] = []
+        for (manifest, url) in manifests where found.count < ManifestRefusal.most {
+            found += manifest.refusals.map { refusal in
                 VaultError(
                     .invalidResponse,
                     "line \(refusal.line) of \(url) names \(refusal.role.noun) that players are refused: it is no URL "
                         + "of http or https, or has a variable that is not defined")
             }
         }
+        return found
     }
 
     /// Fetches media playlists, and reads them.
@@ -233,6 +237,8 @@ final class TitleJob: Sendable {
             let (loader, lease) = try loaders.use(resource)
             defer { withExtendedLifetime(lease) {} }
             try await loader.admit(resource.reference)
+            try? await loader.ready()
+            let isNew = loader.record.metadata == nil
             let list = try await read(resource, loader, as: .hls, variables: variables) {
                 try await title.download(loader, rate: rate) { _ in }
                 guard options.requiresMedia, let page = loader.look({ $0.information }).flatMap(loader.page) else {
@@ -243,7 +249,7 @@ final class TitleJob: Sendable {
             }
             guard let list else { continue }
             guard !list.manifest.isLive else {
-                try? await remove(resource)
+                if isNew { try? await remove(resource) } else { _ = loader.forgetUnusable() }
                 throw LiveTitle(url: title.url)
             }
             let references = list.manifest.references

@@ -39,6 +39,9 @@ package struct ManifestRefusal: Hashable, Sendable {
     /// The line of the URI, or of the element that has it, counted from 1.
     package let line: Int
     package let role: ManifestReference.Role
+
+    /// How many of a manifest are told.
+    package static let most = 16
 }
 
 /// What becomes of a URI in a manifest.

@@ -72,10 +72,12 @@ package struct DASHManifest: Sendable {
     /// Whether it has a Representation.
     var namesSomething: Bool { !DASHWalk.representations(of: root, at: url).isEmpty }
 
-    /// The Representations of which a player is refused something.
+    /// The first Representations of which a player is refused something.
     var refusals: [ManifestRefusal] {
-        DASHWalk.representations(of: root, at: url).filter { $0.files(isLive: isLive).isRefused }
-            .map { ManifestRefusal(line: max(1, $0.element.line), role: .segment) }
+        let refused = DASHWalk.representations(of: root, at: url).lazy.filter { $0.files(isLive: isLive).isRefused }
+        return refused.prefix(ManifestRefusal.most).map {
+            ManifestRefusal(line: max(1, $0.element.line), role: .segment)
+        }
     }
 
     /// About how many bytes of memory it takes: a tree of short texts is many times as large as what it was read from.

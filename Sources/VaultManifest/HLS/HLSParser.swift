@@ -18,7 +18,8 @@ struct HLSParser {
     private var next = NextURI()
     private var segments = HLSRangeChain()
     private var parts = HLSRangeChain()
-    private var hasHeader = false
+    /// Whether a header, or the first line that names a file, has shown that it is a list.
+    private var isList = false
 
     private struct NextURI {
         /// The entry that the line completes.
@@ -53,12 +54,17 @@ struct HLSParser {
         facts.hasBegun = true
     }
 
-    /// Whether a line of a list without a header names a file: the text of an error would be taken for a list otherwise.
+    /// Whether the first line of a list without a header names a file: the text of an error would be taken for a list
+    /// otherwise.
     private func namesFile(_ uri: ArraySlice<UInt8>) -> Bool {
         let path = String(decoding: uri.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }, as: UTF8.self)
-        if MediaType.guess(path: path) != nil { return true }
-        guard !path.utf8.contains(where: { $0 <= 0x20 }) else { return false }
-        return path.contains("://") || ["/", "./", "../"].contains { path.hasPrefix($0) }
+        let suffix = path.utf8.reversed().prefix { $0 != UInt8(ascii: ".") }
+        let isSuffix =
+            (2...4).contains(suffix.count) && suffix.count < path.utf8.count
+            && suffix.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x7A).contains($0 | 0x20) }
+            && suffix.contains { $0 > 0x39 }
+        if isSuffix || path.contains("://") { return true }
+        return ["/", "./", "../"].contains { path.hasPrefix($0) } && !path.utf8.contains { $0 <= 0x20 }
     }
 
     private mutating func read(_ line: HLSLine) throws(ManifestError) {
@@ -91,7 +97,8 @@ struct HLSParser {
             entries[variant].url = try lead(line.content, .playlist, belongsToTitle: true)
             return
         }
-        guard hasHeader || namesFile(bytes[line.content]) else { throw .notAManifest }
+        guard isList || namesFile(bytes[line.content]) else { throw .notAManifest }
+        isList = true
         let range = try segments.range(next.range, bytes[line.content], line)
         facts.add(microseconds: next.microseconds)
         try lead(line.content, nil, range: range, belongsToTitle: !next.isGap)
@@ -147,7 +154,7 @@ struct HLSParser {
     private mutating func readTag(_ line: HLSLine) throws(ManifestError) {
         let content = bytes[line.content]
         if content.starts(with: "#EXTM3U".utf8) {
-            hasHeader = true
+            isList = true
             return try leadChannelURLs(line.content, after: "\"'=,")
         }
         let colon = content.firstIndex(of: UInt8(ascii: ":")) ?? content.endIndex

@@ -51,30 +51,35 @@ package struct HLSPlaylist: Sendable {
         }
     }
 
-    /// Whether it names anything that belongs to the title, or is refused.
+    /// Whether it names anything that belongs to the title, or is refused; one that says where it ends was not cut.
     var namesSomething: Bool {
-        edits.contains { edit in
-            switch edit.change {
-            case .link(_, let belongsToTitle): belongsToTitle
-            case .refusal(let role): role != nil
-            case .text: false
+        facts.isEnded
+            || edits.contains { edit in
+                switch edit.change {
+                case .link(_, let belongsToTitle): belongsToTitle
+                case .refusal(let role): role != nil
+                case .text: false
+                }
             }
-        }
     }
 
-    /// What belongs to the title and is refused. Of several variants, one is enough.
+    /// The first of what belongs to the title and is refused. Of several variants, one is enough.
     var refusals: [ManifestRefusal] {
-        let hasVariant = entries.contains { $0.kind == .variant && $0.url != nil }
-        let variants = entries.filter { $0.kind == .variant }.flatMap(\.lines)
+        let variants = entries.filter { $0.kind == .variant }
+        let isLeft = variants.contains { $0.url != nil }
+        var others = (isLeft ? variants.flatMap(\.lines) : []).sorted { $0.lowerBound < $1.lowerBound }[...]
         var (line, position) = (1, 0)
-        return edits.compactMap { edit in
-            guard case .refusal(let role?) = edit.change else { return nil }
-            let isVariant = variants.contains { $0.contains(edit.span.lowerBound) }
-            guard !hasVariant || !isVariant else { return nil }
-            line += bytes[position..<max(position, edit.span.lowerBound)].count { $0 == UInt8(ascii: "\n") }
-            position = max(position, edit.span.lowerBound)
-            return ManifestRefusal(line: line, role: role)
+        var found: [ManifestRefusal] = []
+        for edit in edits where found.count < ManifestRefusal.most {
+            guard case .refusal(let role?) = edit.change else { continue }
+            let start = max(position, edit.span.lowerBound)
+            others = others.drop { $0.upperBound <= start }
+            guard others.first?.contains(start) != true else { continue }
+            line += bytes[position..<start].count { $0 == UInt8(ascii: "\n") }
+            position = start
+            found.append(ManifestRefusal(line: line, role: role))
         }
+        return found
     }
 
     /// About how many bytes of memory it takes: its text, and what is written into it.

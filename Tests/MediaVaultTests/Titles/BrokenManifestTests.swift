@@ -25,6 +25,9 @@ struct BrokenManifestTests {
         static let all = [
             Broken("empty", hls, ""), Broken("a line break", hls, "\n"),
             Broken("its first line alone", hls, "#EXTM3U\n"),
+            Broken(
+                "cut behind a line", hls,
+                "#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXTINF:4,\n480-1.ts?token=secret\n"),
             Broken("cut in a line", hls, String(TitleFixture.master.prefix(60))),
             Broken("JSON", "application/json", #"{"error":"token expired"}"#),
             Broken("JSON as a playlist", hls, #"{"error":"token expired"}"#),
@@ -67,7 +70,9 @@ struct BrokenManifestTests {
         fixture.origin.answer { broken.answer(to: $0) }
         let vault = try await fixture.open()
         let error = await #expect(throws: VaultError.self) { try await TitleFixture.download(url, into: vault) }
-        #expect(error.map { [.invalidResponse, .notMedia].contains($0.code) } == true, "\(String(describing: error))")
+        #expect(
+            error.map { [.invalidResponse, .notMedia, .invalidArgument].contains($0.code) } == true,
+            "\(String(describing: error))")
         #expect(try await vault.summary(of: url) == nil)
         fixture.origin.answer { TitleFixture.answer(to: $0) }
         try await TitleFixture.download(url, into: vault)
