@@ -4,6 +4,7 @@ import json
 
 from harness import client
 from harness.case import VaultCase, each
+from harness.waiting import eventually
 
 NAME = "tone.mp3"
 
@@ -14,6 +15,8 @@ class Ownership(VaultCase):
         cls.origin, cls.vault = cls.new_origin(), cls.served_vault()
         cls.url = cls.origin.url(NAME)
         client.get(cls.vault.address(cls.url))
+        # A player has the last bytes before they are sealed.
+        eventually(lambda: cls.vault.info(cls.url)["bytes"], lambda held: held == cls.media.size(NAME))
 
     def test_second_owner(self):
         """A second service exits 1 and names the process id of the owner"""

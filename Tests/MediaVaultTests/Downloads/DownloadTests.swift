@@ -53,7 +53,7 @@ struct DownloadTests {
         let vault = try await fixture.open()
         let task = Task { for try await _ in vault.download(fixture.url) {} }
         await fixture.origin.wait { $0.first?.phase == .held }
-        while try await vault.status().bytesFetched < 200_000 { try await Task.sleep(for: .milliseconds(5)) }
+        try await vault.waitUntilFetched(200_000)
         task.cancel()
         _ = await task.result
         await vault.close()

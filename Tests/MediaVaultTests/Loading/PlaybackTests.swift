@@ -134,7 +134,7 @@ struct PlaybackTests {
             }
         }
         // The rest of the last range's block may still be in flight.
-        while try await vault.status().bytesFetched < wanted.byteCount { try await Task.sleep(for: .milliseconds(5)) }
+        try await vault.waitUntilFetched(wanted.byteCount)
         #expect(try await vault.status().bytesFetched == wanted.byteCount)
         #expect(fixture.bytesSent == wanted.byteCount)
         await vault.close()

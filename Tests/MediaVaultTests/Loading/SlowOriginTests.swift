@@ -190,7 +190,7 @@ struct SlowOriginTests {
         async let waiting = rest(of: range)
         async let told = rest(of: whole)
         await fixture.origin.wait { $0.first?.phase == .held }
-        while try await vault.status().bytesFetched < 100_000 { try await Task.sleep(for: .milliseconds(5)) }
+        try await vault.waitUntilFetched(100_000)
         fixture.origin.stop()
         let (end, error) = await told
         #expect(end == 100_000 && error?.code == .unreachable)

@@ -54,7 +54,7 @@ struct DownloadQueueTests {
         let first = try await fixture.open()
         first.downloads.start()
         try await first.downloads.add([order(fixture, "a")])
-        while try await first.status().bytesFetched < 200_000 { try await Task.sleep(for: .milliseconds(5)) }
+        try await first.waitUntilFetched(200_000)
         #expect(try await states(first) == [.running])
         await first.close()
         gate.open()
@@ -102,12 +102,14 @@ struct DownloadQueueTests {
         vault.downloads.start()
         let title = try #require(try await vault.downloads.add([order(fixture, "a")]).first?.title)
         await fixture.origin.wait { $0.first?.phase == .held }
+        try await vault.waitUntilFetched(100_000)
         #expect(try await vault.downloads.change(.pause, of: .titles([title])) == 1)
         await fixture.origin.wait { $0.first?.phase == .abandoned }
         #expect(try await states(vault) == [.paused])
         #expect(try await vault.downloads.change(.pause, of: .all) == 0, "it is paused already")
         #expect(try await vault.downloads.change(.resume, of: .all) == 1)
         await fixture.origin.wait { $0.count == 2 && $0[1].phase == .held }
+        try await vault.waitUntilFetched(200_000)
         #expect(try await vault.downloads.change(.cancel, of: .titles([title])) == 1)
         await fixture.origin.wait { $0[1].phase == .abandoned }
         #expect(try await vault.downloads.counts() == DownloadCounts())

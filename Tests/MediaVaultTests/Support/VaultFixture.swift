@@ -98,3 +98,10 @@ extension RetryPolicy {
         return policy
     }
 }
+
+extension Vault {
+    /// Waits until bytes of bodies have arrived: an origin has sent them before.
+    func waitUntilFetched(_ count: Int64) async throws {
+        while try await status().bytesFetched < count { try await Task.sleep(for: .milliseconds(5)) }
+    }
+}
