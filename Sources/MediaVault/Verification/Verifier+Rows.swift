@@ -93,9 +93,8 @@ extension Verifier {
     /// rebuild of the index brings the row back.
     private mutating func settleMissingServing(of resource: StoredResource) async throws {
         let id = resource.id
-        var problem: String?
-        if try await blocking({ $0.canRestore(id) }) {
-            problem = "a row of it is missing, but can be restored; a repair restores it"
+        var problem = try await restoration(of: id, "a row of it is missing")
+        if problem != nil {
         } else if !options.repairs {
             problem = "the row of its bytes is missing; repair it, and fetch it again"
         } else if loaders.removeIfIdle(id) {
@@ -108,6 +107,16 @@ extension Verifier {
             DamagedResource(
                 id: id.hex, url: (try? MediaURL(resource.metadata.url))?.description, damage: [.row: 1], ranges: [],
                 isRepaired: problem == nil, problem: problem))
+    }
+
+    /// Returns what becomes of a resource that stays as it is, because a repair restores it, or may; nil if none can.
+    private func restoration(of id: ResourceID, _ what: String) async throws -> String? {
+        do {
+            let canRestore = try await blocking { try $0.canRestore(id) }
+            return canRestore ? "\(what), but can be restored; a repair restores it" : nil
+        } catch let error as VaultError where [.storage, .owned].contains(error.code) {
+            return "\(what), and what would restore it cannot be read now: \(error.message)"
+        }
     }
 
     /// Checks that the rows of the files in a pack open, and that no other resource has any; a repair deletes those
@@ -153,9 +162,8 @@ extension Verifier {
     /// Removes a resource that no key of the keyring opens, if repairs are requested; one that a rebuild brings back
     /// stays.
     private mutating func settle(unopened id: ResourceID) async throws {
-        var problem: String?
-        if try await blocking({ $0.canRestore(id) }) {
-            problem = "its rows are damaged, but can be restored; a repair restores it"
+        var problem = try await restoration(of: id, "its rows are damaged")
+        if problem != nil {
         } else if !options.forgetsRetired, try await blocking({ try $0.index.needsRetiredGeneration(id) }) {
             problem =
                 "its key was wrapped by a generation that was destroyed since: this copy of the vault is older than its "

@@ -200,6 +200,17 @@ package struct VaultLock: ~Copyable, Sendable {
 
 /// Files that SQLite opens by name, without our file system.
 enum RegularFile {
+    /// Returns whether a path leads to a regular file itself.
+    ///
+    /// - Throws: ``VaultError`` with code `storage` if the system does not tell.
+    static func exists(_ path: String) throws -> Bool {
+        var status = stat()
+        if unsafe lstat(path, &status) == 0 { return status.st_mode & S_IFMT == S_IFREG }
+        let failure = FileFailure.last("lstat")
+        guard failure.kind == .notFound else { throw failure.vaultError("the file \(path) cannot be examined") }
+        return false
+    }
+
     /// Requires that a path leads to a regular file itself, if it leads anywhere.
     ///
     /// SQLite follows links, and blocks on a pipe. The file is not opened here: closing it would release SQLite's

@@ -16,9 +16,14 @@ package final class CatalogBackup: Sendable {
     private struct State {
         /// Changes that the file does not have yet.
         var changes = 0
-        /// Not a time of the wall clock, which may be set back.
+        /// When the file was last written, or could not be. Not a time of the wall clock, which may be set back.
         var last = ContinuousClock.now
+        /// How often it could not be, since it was.
+        var failures = 0
     }
+
+    /// After so many failures, a copy that cannot be read is passed over: a backup without it is better than none.
+    private static let mostFailures = 5
 
     init(_ index: VaultIndex, vault folder: String, fileSystem: any FileSystem) {
         self.index = index
@@ -34,10 +39,12 @@ package final class CatalogBackup: Sendable {
     /// Forgets the changes: nothing is left that the file could back up.
     func discardChanges() { state.withLock { $0.changes = 0 } }
 
-    /// Writes a new backup if the file is 10 minutes or 1 000 changes behind.
+    /// Writes a new backup if the file is 10 minutes or 1 000 changes behind; after a failure, a minute later.
     func writeIfDue(now: ContinuousClock.Instant) throws {
         let isDue = state.withLock { state in
-            state.changes >= 1000 || (state.changes > 0 && now - state.last >= .seconds(600))
+            guard state.changes > 0 else { return false }
+            return state.changes >= 1000 && state.failures == 0
+                || now - state.last >= .seconds(state.failures > 0 ? 60 : 600)
         }
         if isDue { try write(now: now) }
     }
@@ -48,25 +55,30 @@ package final class CatalogBackup: Sendable {
     func write(forgetting: Bool = false, now: ContinuousClock.Instant = .now) throws {
         // One at a time: two would remove each other's half-written file.
         try writing.withLock { _ in
-            let changes = state.withLock { $0.changes }
-            try replaceFile(forgetting: forgetting)
+            let (changes, failures) = state.withLock { ($0.changes, $0.failures) }
+            do {
+                try replaceFile(forgetting: forgetting, passingOverUnread: failures >= Self.mostFailures)
+            } catch {
+                state.withLock { ($0.last, $0.failures) = (now, failures + 1) }
+                throw error
+            }
             state.withLock { state in
                 state.changes -= changes
-                state.last = now
+                (state.last, state.failures) = (now, 0)
             }
         }
     }
 
     /// Writes the file under a temporary name, syncs and renames it; then the folder is synced.
-    private func replaceFile(forgetting: Bool) throws {
+    private func replaceFile(forgetting: Bool, passingOverUnread passesOverUnread: Bool) throws {
         let temporary = files.newest + CatalogFiles.unfinished
         do {
             try fileSystem.remove(temporary)
             // Created here with the vault's mode: SQLite would leave the mode to the umask.
             _ = try fileSystem.create(temporary)
-            let erased = try copyRows(to: temporary)
+            let (erased, unread) = try copyRows(to: temporary, passingOverUnread: passesOverUnread)
             try fileSystem.open(temporary, writable: true).synchronize()
-            try files.put(temporary, forgetting: forgetting, fileSystem)
+            try files.put(temporary, forgetting: forgetting, unread: unread, fileSystem)
             // Without space for this, the next backup is told once more.
             if erased > 0 { try? index.writeWithoutSync { db in try ErasedRow.remove(upTo: erased, db) } }
         } catch {
@@ -81,8 +93,10 @@ package final class CatalogBackup: Sendable {
     ///
     /// The copy has a connection of its own, so that no reader or writer of the index waits for it.
     ///
-    /// - Returns: the number of the last row of `erased` that the copy has seen.
-    private func copyRows(to path: String) throws -> Int64 {
+    /// - Returns: the number of the last row of `erased` that the copy has seen, and the copies that were passed over.
+    private func copyRows(
+        to path: String, passingOverUnread passesOverUnread: Bool
+    ) throws -> (erased: Int64, unread: Set<String>) {
         try index.database.checkOpen()
         try index.database.catchUp()
         return try IndexError.translating {
@@ -114,25 +128,27 @@ package final class CatalogBackup: Sendable {
                     return .commit
                 }
                 try db.execute(sql: "DETACH DATABASE vaultIndex")
-                _ = try CatalogMerge.run(
-                    fromBackupIn: files.folder, into: db, erased: "SELECT record, id FROM temp.erasedThen", index)
-                return last
+                let restored = try CatalogMerge.run(
+                    fromBackupIn: files.folder, into: db, erased: "SELECT record, id FROM temp.erasedThen",
+                    passingOverUnread: passesOverUnread, index)
+                return (last, restored.unread)
             }
         }
     }
 
     /// Copies the rows of the index that the backup has.
+    ///
+    /// What cannot be right in a row is left empty, and does not open: without the row, it would count as deleted.
     private static func copyTables(_ db: Database) throws {
-        // What nothing can name, or open, would only keep other rows from coming back. SQLite takes for granted that
-        // no column is null that must not be, so the types are asked for.
+        // What nothing can name would only keep other rows from coming back. SQLite takes for granted that no column is
+        // null that must not be, so the types are asked for.
         let rows = [
             "generation": """
             SELECT \(GenerationRow.corrected) FROM vaultIndex.generation WHERE \(GenerationRow.isPossible)
             """,
             "resource": """
             SELECT \(ResourceRow.corrected(now: WallClock.now())) FROM vaultIndex.resource
-            WHERE typeof(id) = 'blob' AND length(id) = 32 AND typeof(metadata) = 'blob'
-                    AND \(PlainColumn.isWithin(PlainColumn.numbers, "key"))
+            WHERE \(ResourceRow.hasID)
             """,
             "resourceKey": "SELECT * FROM vaultIndex.resourceKey WHERE \(PlainColumn.isResourceKey)",
             "representation": """
@@ -141,23 +157,24 @@ package final class CatalogBackup: Sendable {
             """,
         ]
         for table in IndexSchema.catalogTables {
-            try db.execute(sql: "INSERT INTO main.\(table) \(rows[table] ?? "SELECT * FROM vaultIndex.\(table)")")
+            try copy(into: table, rows[table] ?? "SELECT * FROM vaultIndex.\(table)", db)
         }
         for table in try SealedTable.own.filter({ try $0.exists(in: "vaultIndex", db) }) {
-            try db.execute(
-                sql: """
-                    INSERT INTO main.\(table.name) SELECT id, record FROM vaultIndex.\(table.name)
-                        WHERE \(table.isPossible)
-                    """)
+            try copy(
+                into: table.name, "SELECT \(table.corrected) FROM vaultIndex.\(table.name) WHERE \(table.hasID())", db)
         }
         if try PackedPartRow.hasTable(of: "vaultIndex", db) {
-            try db.execute(
-                sql: "INSERT INTO main.packedPart SELECT * FROM vaultIndex.packedPart WHERE \(PackedPartRow.isPossible)"
-            )
+            try copy(
+                into: "packedPart",
+                "SELECT \(PackedPartRow.corrected) FROM vaultIndex.packedPart WHERE \(PackedPartRow.hasIDs)", db)
         }
         if try CoverRow.hasTable(of: "vaultIndex", db) {
-            try db.execute(
-                sql: "INSERT INTO main.cover SELECT * FROM vaultIndex.cover WHERE \(CoverRow.isPossible)")
+            try copy(into: "cover", "SELECT * FROM vaultIndex.cover WHERE \(CoverRow.isPossible)", db)
         }
+    }
+
+    /// Copies what a query finds. A damaged index may have a row twice.
+    private static func copy(into table: String, _ rows: String, _ db: Database) throws {
+        try db.execute(sql: "INSERT OR IGNORE INTO main.\(table) \(rows)")
     }
 }

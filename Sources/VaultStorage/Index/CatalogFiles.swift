@@ -54,28 +54,69 @@ struct CatalogFiles: Sendable {
         throw failure
     }
 
-    /// Returns whether a copy can be read, and has a title: that of a new vault is worth nothing.
-    private func isWorthKeeping(_ path: String) -> Bool {
-        let hasTitle = try? IndexDatabase.reading(path, .ofCatalog) { db in
-            try Bool.fetchOne(db, sql: "SELECT 1 FROM resource LIMIT 1")
+    /// Runs work on one copy; nil if it is no regular file, no catalog, or damaged as a whole.
+    ///
+    /// - Throws: ``VaultError`` with code `storage` if it cannot be read now, such as without a free descriptor: then
+    ///   nobody knows what it has.
+    func reading<Result>(only path: String, _ body: (Database) throws -> Result) throws -> Result? {
+        guard try RegularFile.exists(path) else { return nil }
+        do {
+            return try IndexDatabase.reading(path, .ofCatalog, body)
+        } catch let error as VaultError where [.integrity, .noVault].contains(error.code) {
+            return nil
+        } catch let error as VaultError where error.code == .storage {
+            throw VaultError(
+                .storage,
+                "the catalog \(path) cannot be read now, and may have what nothing else has (\(error.message)); try "
+                    + "again, or move it away")
         }
-        return (hasTitle ?? nil) ?? false
+    }
+
+    /// Requires that each copy can be read, or is damaged for good.
+    ///
+    /// - Throws: ``VaultError`` with code `storage`.
+    func requireReadable() throws { for path in all { _ = try reading(only: path) { _ in } } }
+
+    /// What a copy is worth.
+    private enum Worth {
+        /// Nothing: it has a page that cannot be read, or no title, as that of a new vault.
+        case nothing
+        /// Its titles.
+        case titles
+        /// It cannot be read now.
+        case unknown
+    }
+
+    private func worth(of path: String) -> Worth {
+        do {
+            let hasTitle = try reading(only: path) { db in
+                try PageCheck.require(db)
+                return try Bool.fetchOne(db, sql: "SELECT 1 FROM resource LIMIT 1") ?? false
+            }
+            return hasTitle ?? false ? .titles : .nothing
+        } catch {
+            return .unknown
+        }
     }
 
     // MARK: Writing
 
     /// Puts a new copy, which is durable under its temporary name, in place. The newest becomes the one before, unless it
-    /// cannot be read or has no title: then the one before, if there is none, becomes a copy of the new one.
+    /// has a page that cannot be read, or no title: then the one before, if there is none, becomes a copy of the new one.
     ///
-    /// - Parameter forgetting: whether the one before becomes a copy of the new one in any case, so that nothing is left
-    ///   in it that was erased.
-    func put(_ temporary: String, forgetting: Bool, _ fileSystem: any FileSystem) throws {
-        let isKept = !forgetting && fileSystem.exists(newest) && isWorthKeeping(newest)
+    /// - Parameters:
+    ///   - forgetting: whether the one before becomes a copy of the new one in any case, so that nothing is left in it
+    ///     that was erased.
+    ///   - unread: copies that could not be read when the new one was written. What they have may be nowhere else, so
+    ///     they stay; of two, the one before.
+    func put(_ temporary: String, forgetting: Bool, unread: Set<String> = [], _ fileSystem: any FileSystem) throws {
+        let worth: Worth = forgetting ? .nothing : unread.contains(newest) ? .unknown : worth(of: newest)
+        let isKept = worth != .nothing && !unread.contains(former)
         // Whatever is in the place of the one before: a new copy is worth more.
         if isKept { try? fileSystem.rename(newest, to: former) }
         try fileSystem.rename(temporary, to: newest)
         try fileSystem.synchronizeDirectory(folder)
-        let isDue = forgetting || !isKept && !(fileSystem.exists(former) && isWorthKeeping(former))
+        let isDue = forgetting || !isKept && !unread.contains(former) && self.worth(of: former) == .nothing
         if isDue { try renewFormer(fileSystem) }
     }
 

@@ -8,17 +8,17 @@ import VaultModel
 /// It works in both directions: a new backup keeps what the former one alone still has, and an index gets back what only
 /// its backup has. Each resource and each record stands alone: one that cannot be copied leaves the others.
 struct CatalogMerge {
-    private let index: VaultIndex
+    let index: VaultIndex
     /// The database that is mended. The catalog is attached to it, too.
-    private let db: Database
+    let db: Database
     /// The catalog on a connection of its own.
-    private let catalog: Database
+    let catalog: Database
     private let keys: RecordKeys
     private let catalogKeys: RecordKeys
     /// Whether each deletion since the catalog was written is known, so that what the database lacks was lost.
-    private let knowsErasures: Bool
+    let knowsErasures: Bool
     /// Whether resources have the same ids in both.
-    private let hasSameLocator: Bool
+    let hasSameLocator: Bool
     /// Whether it may give back what lets somebody in: a former copy may give more than was left to them since.
     private let givesRights: Bool
 
@@ -34,26 +34,33 @@ struct CatalogMerge {
     ///     is lost.
     ///   - db: the database that is mended.
     ///   - erased: an SQL query for what was deleted on purpose: the columns of `erased`.
+    ///   - passesOverUnread: whether a catalog that cannot be read now is passed over. Nobody may take what it may have for
+    ///     lost then.
+    /// - Throws: ``VaultError`` with code `storage` if one cannot be read now, and is not passed over.
     static func run(
-        fromBackupIn folder: String, into db: Database, erased: String, _ index: VaultIndex
+        fromBackupIn folder: String, into db: Database, erased: String,
+        passingOverUnread passesOverUnread: Bool = false, _ index: VaultIndex
     ) throws -> Restored {
         var taken = Restored()
         var isFirst = true
         let files = CatalogFiles(in: folder)
         // The copy before may have a row that is damaged in the newest, too.
-        for path in files.all where FileManager.default.fileExists(atPath: path) {
+        for path in files.all {
             do {
-                let more = try IndexDatabase.reading(path, .ofCatalog) { [isFirst] catalog in
+                let more = try files.reading(only: path) { [isFirst] catalog in
                     try attached(path, .ofCatalog, to: db, erased: erased) {
                         try CatalogMerge(
                             into: db, from: catalog, isNewest: path == files.newest, givesRights: isFirst, index)
                     }
                 }
-                taken = taken + more
+                // A catalog that is damaged as a whole has nothing that could be lost.
+                guard let more else { continue }
+                taken.add(more)
                 isFirst = false
-            } catch let error as VaultError where [.integrity, .noVault, .storage].contains(error.code) {
-                // A backup that cannot be read has nothing that could be lost.
-                continue
+            } catch let error as VaultError where error.code == .storage && passesOverUnread {
+                // Nor does an older copy say who may come in.
+                isFirst = false
+                taken.unread.insert(path)
             }
         }
         return taken
@@ -86,16 +93,16 @@ struct CatalogMerge {
 
     private func run() throws -> Restored {
         var taken = Restored()
-        taken.resources = try byItself(takeResources)
-        taken.rows = try byItself(takeParts) + byItself(takeCovers)
+        taken.resources = try takeResources()
+        taken.rows = try takeParts() + takeCovers()
         var tables: Set<String> = []
         for table in SealedTable.all where givesRights || !Self.rights.contains(table.name) {
-            let count = try byItself { try takeRecords(of: table) }
+            let count = try takeRecords(of: table)
             taken.records += count
             if count > 0 { tables.insert(table.name) }
         }
         if !tables.isDisjoint(with: [SealedTable.settings.name, SealedTable.network.name]) {
-            _ = try byItself {
+            _ = try together {
                 try bindNetwork()
                 return 0
             }
@@ -114,191 +121,101 @@ struct CatalogMerge {
         knowsErasures = try isNewest && Int.fetchOne(catalog, sql: "PRAGMA user_version") ?? 0 >= 6
     }
 
-    /// Takes over one kind of rows in a transaction of its own: SQLite commits nothing more in one that has met a page that
-    /// cannot be read.
-    private func byItself(_ take: () throws -> Int) throws -> Int {
+    /// Returns the rows that a query finds.
+    ///
+    /// - Parameter candidates: a query for rows of the database that is mended, which are added if the other one meets a
+    ///   page that cannot be read: it finds nothing behind that, and they are looked up one by one.
+    func rows(_ sql: String, orAllOf candidates: String) throws -> [Row] {
+        var rows: [Row] = []
+        for query in [sql, candidates] {
+            do {
+                let cursor = try Row.fetchCursor(db, sql: query)
+                while let row = try cursor.next() { rows.append(row.copy()) }
+                break
+            } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
+                continue
+            }
+        }
+        return rows
+    }
+
+    /// Takes over what was found in one transaction; if a page of it cannot be read, each in a transaction of its own:
+    /// SQLite commits nothing in one that has met such a page.
+    ///
+    /// - Returns: the number of changes.
+    func takeEach<Found>(_ found: [Found], _ take: (Found) throws -> Int) throws -> Int {
+        guard !found.isEmpty else { return 0 }
+        if let count = try together({ try found.reduce(0) { try $0 + take($1) } }) { return count }
+        return try found.reduce(0) { count, one in try count + (together { try take(one) } ?? 0) }
+    }
+
+    /// Makes changes in one transaction; nil if a page that they need cannot be read.
+    private func together(_ changes: () throws -> Int) throws -> Int? {
         var count = 0
         do {
             try db.inTransaction(.deferred) {
-                count = try take()
+                count = try changes()
                 return .commit
             }
             return count
         } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
-            return 0
+            return nil
         }
     }
 
-    private func wasErased(_ record: String, _ id: Data) throws -> Bool {
+    func wasErased(_ record: String, _ id: Data) throws -> Bool {
         let statement = try db.cachedStatement(
             sql: "SELECT 1 FROM temp.ordered WHERE record = ? AND id IN (?, ?) LIMIT 1")
         return try Bool.fetchOne(statement, arguments: [record, id, ErasedRow.all]) ?? false
     }
 
-    /// Returns whether a resource opens. A disk that cannot be read, or no memory, does not make it one that is lost.
-    private func opens(_ id: ResourceID, _ db: Database) throws -> Bool {
-        do {
-            return try IndexError.translating { try index.opens(id, db) }
-        } catch let error as VaultError where error.code == .integrity {
-            return false
-        }
-    }
-
-    // MARK: Resources
-
-    /// Takes over each resource whose keys, metadata or information differ, if the catalog alone opens it.
-    private func takeResources() throws -> Int {
-        guard hasSameLocator else { return 0 }
-        var count = 0
-        let ids = try Data.fetchAll(
-            db,
-            sql: """
-                SELECT id FROM (
-                    SELECT id FROM former.resource AS was
-                        WHERE \(PlainColumn.isSealed("metadata", upTo: ResourceRow.maxBytes))
-                        AND NOT EXISTS (SELECT 1 FROM main.resource AS now
-                            WHERE now.id = was.id AND now.key = was.key AND \(PlainColumn.isSame("metadata")))
-                    UNION SELECT resource FROM former.resourceKey AS was
-                        WHERE \(PlainColumn.isSealed("wrapped", upTo: ResourceKeyRow.wrappedBytes))
-                        AND NOT EXISTS (SELECT 1 FROM main.resourceKey AS now WHERE now.resource = was.resource
-                            AND now.number = was.number AND now.generation = was.generation
-                            AND \(PlainColumn.isSame("wrapped")))
-                    UNION SELECT resource FROM main.resourceKey AS now
-                        WHERE resource IN (SELECT id FROM former.resource)
-                        AND NOT EXISTS (SELECT 1 FROM former.resourceKey AS was WHERE was.resource = now.resource
-                            AND was.number = now.number)
-                    UNION SELECT resource FROM former.representation AS was
-                        WHERE \(PlainColumn.isSealed("info", upTo: RepresentationRow.maxBytes))
-                        AND NOT EXISTS (SELECT 1 FROM main.representation AS now
-                            WHERE now.id = was.id AND now.resource = was.resource AND \(PlainColumn.isSame("info")))
-                ) AS lost WHERE typeof(id) = 'blob' AND length(id) = \(ResourceKind.byteCount)
-                    AND NOT EXISTS (SELECT 1 FROM former.resourceKey AS key WHERE key.resource = lost.id
-                        AND key.generation NOT IN (SELECT number FROM main.generation))
-                """)
-        for bytes in ids {
-            guard let id = ResourceID(bytes), try !opens(id, db),
-                try knowsErasures || ResourceRow.exists(id, db), try !wasErased(ErasedRow.resource, bytes),
-                try opens(id, catalog), try !wentWithTitles(id), try !areOthers(id)
-            else { continue }
-            count += try take { try copyResource(id) }
-        }
-        return count
-    }
-
-    /// Returns whether each title that a resource is a part of was erased: then it would have gone with them.
-    private func wentWithTitles(_ id: ResourceID) throws -> Bool {
-        guard let locator = try VaultRow.locator(db), let metadata = try index.opened(id, catalog)?.metadata,
-            !metadata.partOf.isEmpty
-        else { return false }
-        return try metadata.partOf.allSatisfy { key in
-            guard let title = index.keyring.resourceID(cacheKey: key, locator: locator) else { return false }
-            return try !ResourceRow.exists(title, db) && wasErased(ErasedRow.resource, title.data)
-        }
-    }
-
-    /// Returns whether another resource has a representation by now that was this one's, and opens it.
-    private func areOthers(_ id: ResourceID) throws -> Bool {
-        try representations(of: id).contains { representation in
-            guard let row = try RepresentationRow.fetch(representation, db), let owner = row.resource, owner != id,
-                let key = try index.opened(owner, db)?.metadataKey
-            else { return false }
-            return row.openInfo(of: owner, under: key.secret) != nil
-        }
-    }
-
-    /// Returns the representations of a resource that open in the catalog. A row that does not may be another's.
-    private func representations(of id: ResourceID) throws -> [RepresentationID] {
-        guard let key = try index.opened(id, catalog)?.metadataKey else { return [] }
-        return try Data.fetchAll(
-            catalog,
-            sql: "SELECT id FROM representation WHERE resource = ? AND \(RepresentationRow.isPossible)",
-            arguments: [id.data]
-        ).compactMap { RepresentationID($0) }.filter { representation in
-            try RepresentationRow.fetch(representation, catalog)?.openInfo(of: id, under: key.secret) != nil
-        }
-    }
-
-    /// Copies the rows of a resource. The rows that segments belong to stay, because they hold bytes.
-    private func copyResource(_ id: ResourceID) throws {
-        // A key that opens stays: a reseal may have sealed segments under it since.
-        for row in try Row.fetchAll(
-            db, sql: "SELECT \(ResourceKeyRow.columns) FROM main.resourceKey WHERE resource = ?", arguments: [id.data])
-        {
-            if let key = try? ResourceKeyRow(row), try key.key(index.keyring) != nil { continue }
-            try db.execute(
-                sql: "DELETE FROM main.resourceKey WHERE resource = ? AND number = ?",
-                arguments: [id.data, row["number"] as DatabaseValue])
-        }
-        try db.execute(
-            literal: """
-                INSERT INTO main.resource SELECT \(sql: ResourceRow.corrected(now: WallClock.now()))
-                    FROM former.resource WHERE id = \(id.data)
-                ON CONFLICT (id) DO UPDATE SET key = excluded.key, metadata = excluded.metadata
-                """)
-        try db.execute(
-            literal: """
-                INSERT INTO main.resourceKey SELECT * FROM former.resourceKey
-                    WHERE resource = \(id.data) AND \(sql: PlainColumn.isResourceKey)
-                        AND length(wrapped) = \(ResourceKeyRow.wrappedBytes)
-                ON CONFLICT (resource, number) DO NOTHING
-                """)
-        for representation in try representations(of: id) {
-            try db.execute(
-                literal: """
-                    INSERT INTO main.representation SELECT \(sql: RepresentationRow.corrected)
-                        FROM former.representation WHERE id = \(representation.data)
-                    ON CONFLICT (id) DO UPDATE SET resource = excluded.resource, info = excluded.info
-                    """)
-        }
-    }
+    // MARK: Rows
 
     /// Takes over each file of a pack whose row does not open, if the catalog's opens under the pack's key.
     private func takeParts() throws -> Int {
-        guard knowsErasures, hasSameLocator else { return 0 }
-        var count = 0
-        let rows = try Row.fetchAll(
-            db,
-            sql: """
-                SELECT id, pack FROM former.packedPart AS was
-                WHERE \(PackedPartRow.isPossible) AND NOT EXISTS (SELECT 1 FROM main.packedPart AS now
-                        WHERE now.id = was.id AND now.pack = was.pack AND \(PlainColumn.isSame("entry")))
-                ORDER BY pack
-                """)
+        guard hasSameLocator, try PackedPartRow.hasTable(of: Self.schema, db), try PackedPartRow.hasTable(db) else {
+            return 0
+        }
+        let found = try rows(
+            """
+            SELECT id, pack FROM former.packedPart AS was
+            WHERE \(PackedPartRow.isPossible) AND NOT EXISTS (SELECT 1 FROM main.packedPart AS now
+                    WHERE now.id = was.id AND now.pack = was.pack AND \(PlainColumn.isSame("entry")))
+            ORDER BY pack
+            """, orAllOf: "SELECT id, pack FROM main.packedPart WHERE \(PackedPartRow.hasIDs)")
         var pack: (id: ResourceID, key: SharedKey?)?
-        for row in rows {
+        return try takeEach(found) { row in
             guard let id = ResourceID(try row.column("id") as Data),
                 let packID = ResourceID(try row.column("pack") as Data),
                 try !wasErased(ErasedRow.packedPart, id.data + packID.data), try !ResourceRow.exists(id, db)
-            else { continue }
+            else { return 0 }
             if pack?.id != packID { pack = (packID, try index.opened(packID, db)?.metadataKey) }
-            guard let key = pack?.key, try PackedPartRow.fetch(id, in: packID, db)?.open(under: key.secret) == nil,
+            let present = try PackedPartRow.fetch(id, in: packID, db)
+            guard let key = pack?.key, knowsErasures || present != nil, present?.open(under: key.secret) == nil,
                 let former = try PackedPartRow.fetch(id, in: packID, catalog), former.open(under: key.secret) != nil
-            else { continue }
-            count += try take { try former.insert(db) }
+            else { return 0 }
+            return try take { try former.insert(db) }
         }
-        return count
     }
 
     /// Takes over each cover that the metadata of its resource name and the database does not open.
     private func takeCovers() throws -> Int {
         guard try CoverRow.hasTable(of: Self.schema, db), try CoverRow.hasTable(db) else { return 0 }
-        var count = 0
-        let ids = try Data.fetchAll(
-            db,
-            sql: """
-                SELECT DISTINCT resource FROM former.cover AS was
-                WHERE \(CoverRow.isPossible) AND NOT EXISTS (
-                    SELECT 1 FROM main.cover AS now
-                    WHERE now.resource = was.resource AND \(PlainColumn.isSame("picture")))
-                """)
-        for id in ids.compactMap({ ResourceID($0) }) {
-            guard let opened = try index.opened(id, db), let tag = opened.metadata.cover,
+        let found = try rows(
+            """
+            SELECT DISTINCT resource FROM former.cover AS was
+            WHERE \(CoverRow.isPossible) AND NOT EXISTS (
+                SELECT 1 FROM main.cover AS now
+                WHERE now.resource = was.resource AND \(PlainColumn.isSame("picture")))
+            """, orAllOf: "SELECT id AS resource FROM main.resource WHERE \(ResourceRow.hasID)")
+        return try takeEach(found) { row in
+            guard let id = ResourceID(try row.column("resource") as Data), let opened = try index.opened(id, db),
+                let tag = opened.metadata.cover,
                 try CoverRow.fetch(tag, of: id, under: opened.metadataKey.secret, db) == nil,
                 let picture = try CoverRow.fetch(tag, of: id, under: opened.metadataKey.secret, catalog)
-            else { continue }
-            count += try take { try CoverRow.write(picture, tag, of: id, under: opened.metadataKey.secret, db) }
+            else { return 0 }
+            return try take { try CoverRow.write(picture, tag, of: id, under: opened.metadataKey.secret, db) }
         }
-        return count
     }
 
     // MARK: Records
@@ -306,22 +223,20 @@ struct CatalogMerge {
     /// Takes over each record of a kind that does not open, if the catalog's opens.
     private func takeRecords(of table: SealedTable) throws -> Int {
         guard try isComparable(table) else { return 0 }
-        var count = 0
-        let ids = try Data.fetchAll(
-            db,
-            sql: """
-                SELECT was.id FROM former.\(table.name) AS was LEFT JOIN main.\(table.name) AS now ON now.id = was.id
-                WHERE \(table.isPossible(of: "was")) AND NOT \(PlainColumn.isSame(table.column))
-                """)
-        for id in ids {
+        let found = try rows(
+            """
+            SELECT was.id FROM former.\(table.name) AS was LEFT JOIN main.\(table.name) AS now ON now.id = was.id
+            WHERE \(table.isPossible(of: "was")) AND NOT \(PlainColumn.isSame(table.column))
+            """, orAllOf: "SELECT id FROM main.\(table.name) WHERE \(table.hasID())")
+        return try takeEach(found) { row in
+            let id: Data = try row.column("id")
             guard try isLost(id, table),
                 case .members(let members) = try table.content(of: id.array, catalogKeys, in: Self.schema, db),
                 try !table.isOfResource || ResourceID(id).map({ try ResourceRow.exists($0, db) }) ?? false
-            else { continue }
+            else { return 0 }
             let sealed = try table.seal(current(members, of: table), of: id.array, keys)
-            count += try take { try table.restore(sealed, of: id.array, db) }
+            return try take { try table.restore(sealed, of: id.array, db) }
         }
-        return count
     }
 
     /// Lets the settings count the row of the network that is there, because one of the two has come back: each is valid
@@ -372,7 +287,7 @@ struct CatalogMerge {
     /// Makes a change by itself; one that fails leaves everything as it was.
     ///
     /// - Returns: the number of changes: one or none.
-    private func take(_ change: () throws -> Void) throws -> Int {
+    func take(_ change: () throws -> Void) throws -> Int {
         do {
             try db.inSavepoint {
                 try change()
@@ -382,8 +297,13 @@ struct CatalogMerge {
         } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
             // Its generation is gone, or what it belongs to.
             return 0
+        } catch is NothingGained {
+            return 0
         }
     }
+
+    /// Thrown by a change that is to be undone: what it was to bring back does not open all the same.
+    struct NothingGained: Error {}
 }
 
 /// What came back from a catalog.
@@ -393,11 +313,16 @@ package struct Restored: Hashable, Sendable {
     package var rows = 0
     package var records = 0
 
+    /// The copies that could not be read and were passed over.
+    var unread: Set<String> = []
+
+    package init() {}
+
     package var total: Int { resources + rows + records }
 
-    static func + (one: Restored, other: Restored) -> Restored {
-        Restored(
-            resources: one.resources + other.resources, rows: one.rows + other.rows,
-            records: one.records + other.records)
+    mutating func add(_ other: Restored) {
+        resources += other.resources
+        rows += other.rows
+        records += other.records
     }
 }

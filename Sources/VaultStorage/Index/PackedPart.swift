@@ -64,13 +64,14 @@ struct PackedPartRow: Sendable {
     /// The largest sealed entry, in bytes: no writer writes a larger one.
     static let maxBytes = ResourceRow.maxBytes
 
+    /// The SQL condition for a row whose ids can be right.
+    static let hasIDs = "(typeof(id) = 'blob' AND length(id) = 32 AND typeof(pack) = 'blob' AND length(pack) = 32)"
+
     /// The SQL condition for a row that can be right.
-    static let isPossible =
-        "(typeof(id) = 'blob' AND length(id) = 32 AND typeof(pack) = 'blob' AND length(pack) = 32 "
-        + "AND \(PlainColumn.isSealed("entry", upTo: maxBytes)))"
+    static let isPossible = "(\(hasIDs) AND \(PlainColumn.isSealed("entry", upTo: maxBytes)))"
 
     /// The columns, with an entry that is too large or none as empty: it does not open.
-    private static let columns = """
+    static let corrected = """
         id, pack, CASE WHEN \(PlainColumn.isSealed("entry", upTo: maxBytes)) THEN entry ELSE x'' END AS entry
         """
 
@@ -107,20 +108,20 @@ struct PackedPartRow: Sendable {
     /// Returns the rows of a file: one for each title that has its own copy.
     static func fetch(_ id: ResourceID, _ db: Database) throws -> [PackedPartRow] {
         guard try hasTable(db) else { return [] }
-        let statement = try db.cachedStatement(sql: "SELECT \(columns) FROM packedPart WHERE id = ? ORDER BY pack")
+        let statement = try db.cachedStatement(sql: "SELECT \(corrected) FROM packedPart WHERE id = ? ORDER BY pack")
         return try Row.fetchAll(statement, arguments: [id.data]).compactMap { PackedPartRow($0) }
     }
 
     /// Returns the row of a file in a pack; nil if there is none, or it is impossible.
     static func fetch(_ id: ResourceID, in pack: ResourceID, _ db: Database) throws -> PackedPartRow? {
-        let statement = try db.cachedStatement(sql: "SELECT \(columns) FROM packedPart WHERE id = ? AND pack = ?")
+        let statement = try db.cachedStatement(sql: "SELECT \(corrected) FROM packedPart WHERE id = ? AND pack = ?")
         return try Row.fetchOne(statement, arguments: [id.data, pack.data]).flatMap { PackedPartRow($0) }
     }
 
     /// Returns the rows of a pack, without impossible ones.
     static func fetch(in pack: ResourceID, _ db: Database) throws -> [PackedPartRow] {
         guard try hasTable(db) else { return [] }
-        return try Row.fetchAll(db, sql: "SELECT \(columns) FROM packedPart WHERE pack = ?", arguments: [pack.data])
+        return try Row.fetchAll(db, sql: "SELECT \(corrected) FROM packedPart WHERE pack = ?", arguments: [pack.data])
             .compactMap { PackedPartRow($0) }
     }
 

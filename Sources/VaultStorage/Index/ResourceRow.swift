@@ -21,6 +21,8 @@ struct ResourceRow: Sendable {
     /// The columns, with metadata that are too large as null.
     static let columns = "id, key, \(PlainColumn.bounded("metadata", maxBytes)), class, accessed"
 
+    /// The SQL condition for a row whose id can be right.
+    static let hasID = "(typeof(id) = 'blob' AND length(id) = \(ResourceKind.byteCount))"
     private static let hasClass = "(typeof(class) = 'text' AND class IN ('pinned', 'download', 'cache'))"
     private static let hasHour = PlainColumn.isWithin(PlainColumn.hours, "accessed")
 
@@ -34,11 +36,13 @@ struct ResourceRow: Sendable {
         return classes + db.changesCount
     }
 
-    /// Returns the columns of a row in a catalog, which may be damaged: a class or an hour that is impossible is
-    /// corrected, because no key depends on it.
+    /// Returns the columns of a row that may be damaged: a class or an hour that is impossible is corrected, because no
+    /// key depends on it; the key number becomes that of a first key, and impossible metadata become empty ones.
     static func corrected(now: Int64) -> String {
         """
-        id, key, metadata, CASE WHEN \(hasClass) THEN class ELSE 'download' END,
+        id, CASE WHEN \(PlainColumn.isWithin(PlainColumn.numbers, "key")) THEN key ELSE 1 END,
+        CASE WHEN \(PlainColumn.isSealed("metadata", upTo: maxBytes)) THEN metadata ELSE x'' END,
+        CASE WHEN \(hasClass) THEN class ELSE 'download' END,
         CASE WHEN \(hasHour) THEN accessed ELSE \(PlainColumn.hour(of: now)) END
         """
     }

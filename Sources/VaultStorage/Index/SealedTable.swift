@@ -47,10 +47,18 @@ struct SealedTable: Sendable {
 
     /// The same condition for a table under another name.
     func isPossible(of alias: String? = nil) -> String {
-        let (id, record) = (alias.map { "\($0).id" } ?? "id", alias.map { "\($0).\(column)" } ?? column)
-        return "(typeof(\(id)) = 'blob' AND length(\(id)) = \(idByteCount) AND typeof(\(record)) = 'blob' "
-            + "AND length(\(record)) <= \(maxBytes))"
+        let record = alias.map { "\($0).\(column)" } ?? column
+        return "(\(hasID(alias)) AND \(PlainColumn.isSealed(record, upTo: maxBytes)))"
     }
+
+    /// The SQL condition for a row whose id can be right.
+    func hasID(_ alias: String? = nil) -> String {
+        let id = alias.map { "\($0).id" } ?? "id"
+        return "(typeof(\(id)) = 'blob' AND length(\(id)) = \(idByteCount))"
+    }
+
+    /// The columns of a row that may be damaged: a record that cannot be right is empty, and does not open.
+    var corrected: String { "id, CASE WHEN \(isPossible) THEN \(column) ELSE x'' END" }
 
     /// The SQL condition for the row of an id, with one argument.
     ///

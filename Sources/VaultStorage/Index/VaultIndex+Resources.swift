@@ -24,16 +24,24 @@ extension VaultIndex {
 
     /// Returns whether keys, metadata and served information of a resource are there and open, whatever its plain columns hold.
     ///
-    /// - Throws: ``VaultError`` or `RowDecodingError` if keys or metadata do not open.
+    /// - Throws: ``VaultError`` if the rows cannot be read now: a disk that fails, or no memory, makes nothing damaged.
     func opens(_ id: ResourceID, _ db: Database) throws -> Bool {
-        guard let row = try ResourceRow.fetch(id, db) else { return false }
-        let opened = try OpenedResource(row, keyring, db)
+        guard let opened = try opened(id, db) else { return false }
         guard let serving = opened.metadata.serving else { return true }
-        guard let representation = try RepresentationRow.fetch(serving, db), representation.resource == id else {
+        return try opens(serving, of: opened, db)
+    }
+
+    /// Returns whether the information of a representation is there and opens under a resource.
+    func opens(_ id: RepresentationID, of resource: OpenedResource, _ db: Database) throws -> Bool {
+        do {
+            return try IndexError.translating {
+                guard let row = try RepresentationRow.fetch(id, db), row.resource == resource.id else { return false }
+                let info = row.openInfo(of: resource.id, under: resource.metadataKey.secret)
+                return info.flatMap { RepresentationInfo($0) } != nil
+            }
+        } catch let error as VaultError where error.code == .integrity {
             return false
         }
-        let info = representation.openInfo(of: id, under: opened.metadataKey.secret)
-        return info.flatMap { RepresentationInfo($0) } != nil
     }
 
     /// Returns a page of resources in the order of their ids, after the given one.

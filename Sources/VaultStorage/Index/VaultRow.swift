@@ -155,7 +155,9 @@ struct GenerationRow: Sendable {
     }
 
     /// Adds a generation, unless it has a row.
-    static func insert(_ number: Int, _ db: Database) throws {
-        try db.execute(sql: "INSERT OR IGNORE INTO generation VALUES (?, 'active')", arguments: [number])
+    static func insert(_ number: Int, isRetiring: Bool = false, _ db: Database) throws {
+        try db.execute(
+            sql: "INSERT OR IGNORE INTO generation VALUES (?, ?)",
+            arguments: [number, isRetiring ? "retiring" : "active"])
     }
 }

@@ -166,6 +166,15 @@ extension VaultIndex {
         }
     }
 
+    /// Adds the generations that have no row, as ones that are being retired.
+    ///
+    /// Either their retirement was interrupted, or their rows were lost: then keys that only the backup has come back
+    /// under them, and are rewrapped before they are destroyed.
+    func restoreRetiring(_ numbers: [Int]) throws {
+        guard !numbers.isEmpty else { return }
+        try write { db in for number in numbers { try GenerationRow.insert(number, isRetiring: true, db) } }
+    }
+
     /// Removes a generation: from now on no resource key can name it.
     ///
     /// - Throws: ``VaultError`` with code `inUse` if a resource key or a record names it.

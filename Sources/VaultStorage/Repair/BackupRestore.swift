@@ -82,10 +82,10 @@ struct BackupRestore {
         return opening == nil
     }
 
-    /// Copies the rows that can be right.
+    /// Copies the rows whose ids can be right.
     ///
-    /// An impossible class, hour or state is corrected, because no key depends on it. A row with impossible numbers is
-    /// left out, with everything that depends on it.
+    /// An impossible class, hour or state is corrected, because no key depends on it. Another impossible value is left
+    /// empty: another catalog may have it, and gives back nothing that has no row.
     private func copyRows(now: Int64, _ db: Database) throws {
         try db.execute(
             sql: """
@@ -96,19 +96,13 @@ struct BackupRestore {
         for number in keyring.activeGenerations { try GenerationRow.insert(number, db) }
         try db.execute(
             sql: """
-                INSERT INTO main.resource
-                    SELECT \(ResourceRow.corrected(now: now)) FROM backup.resource
-                    WHERE typeof(id) = 'blob' AND length(id) = 32
-                        AND \(PlainColumn.isSealed("metadata", upTo: ResourceRow.maxBytes)) AND EXISTS (
-                        SELECT 1 FROM backup.resourceKey AS used
-                        WHERE used.resource = backup.resource.id AND used.number = backup.resource.key
-                            AND \(PlainColumn.isWithin(PlainColumn.numbers, "used.number"))
-                            AND used.generation IN (SELECT number FROM main.generation));
-                INSERT INTO main.resourceKey SELECT * FROM backup.resourceKey
+                INSERT OR IGNORE INTO main.resource
+                    SELECT \(ResourceRow.corrected(now: now)) FROM backup.resource WHERE \(ResourceRow.hasID);
+                INSERT OR IGNORE INTO main.resourceKey SELECT * FROM backup.resourceKey
                     WHERE \(PlainColumn.isResourceKey) AND length(wrapped) = 60
                         AND resource IN (SELECT id FROM main.resource)
                         AND generation IN (SELECT number FROM main.generation);
-                INSERT INTO main.representation
+                INSERT OR IGNORE INTO main.representation
                     SELECT \(RepresentationRow.corrected) FROM backup.representation
                     WHERE \(RepresentationRow.isPossible)
                         AND resource IN (SELECT id FROM main.resource);
@@ -116,8 +110,8 @@ struct BackupRestore {
         for table in try SealedTable.own.filter({ try $0.exists(in: "backup", db) }) {
             try db.execute(
                 sql: """
-                    INSERT INTO main.\(table.name) SELECT id, record FROM backup.\(table.name)
-                        WHERE \(table.isPossible)
+                    INSERT OR IGNORE INTO main.\(table.name) SELECT \(table.corrected) FROM backup.\(table.name)
+                        WHERE \(table.hasID())
                             \(table.isOfResource ? "AND id IN (SELECT id FROM main.resource)" : "");
                     """)
         }
@@ -140,13 +134,10 @@ struct BackupRestore {
         guard try PackedPartRow.hasTable(of: "backup", db) else { return }
         try db.execute(
             sql: """
-                INSERT INTO main.packedPart SELECT id, pack, entry FROM backup.packedPart
-                    WHERE \(PackedPartRow.isPossible) AND pack IN (SELECT id FROM main.resource);
+                INSERT OR IGNORE INTO main.packedPart SELECT \(PackedPartRow.corrected) FROM backup.packedPart
+                    WHERE \(PackedPartRow.hasIDs) AND pack IN (SELECT id FROM main.resource);
                 """)
     }
-
-    /// The number of missing values at which the backup is refused: behind more, damage to the file could hide.
-    private static let maxFaults = 100_000
 
     private func requireBackup() throws {
         for suffix in ["", "-wal", "-shm", "-journal"] { try RegularFile.require(backup + suffix) }
@@ -160,17 +151,32 @@ struct BackupRestore {
                     try ValueSizes.require(contents, db)
                     _ = try VaultRow.require(keyring, db)
                     // Rows with impossible values are left out one by one, or corrected.
-                    try db.execute(sql: "PRAGMA ignore_check_constraints = ON")
-                    let faults = try String.fetchAll(db, sql: "PRAGMA quick_check(\(Self.maxFaults))")
-                    guard faults.count < Self.maxFaults,
-                        faults.allSatisfy({ $0 == "ok" || $0.hasPrefix("NULL value in ") })
-                    else { throw IndexError.damaged }
+                    try PageCheck.require(db)
                 }
             }
         } catch let error as VaultError where [.integrity, .noVault].contains(error.code) {
             throw VaultError(
                 .integrity,
                 "catalog.backup is damaged, so the index cannot be rebuilt; restore the vault's folder from a copy")
+        }
+    }
+}
+
+extension VaultIndex {
+    /// Deletes the rows of a new index that have nothing in them, because no catalog had what belongs there: records and
+    /// metadata that are empty, and resources without a key.
+    func dropHusks() throws {
+        try write { db in
+            for table in SealedTable.own where try table.exists(db) {
+                try db.execute(sql: "DELETE FROM \(table.name) WHERE length(\(table.column)) = 0")
+            }
+            try db.execute(sql: "DELETE FROM packedPart WHERE length(entry) = 0")
+            let husks = """
+                SELECT id FROM resource WHERE length(metadata) = 0
+                    OR NOT EXISTS (SELECT 1 FROM resourceKey WHERE resourceKey.resource = resource.id)
+                """
+            try db.execute(sql: "DELETE FROM representation WHERE resource IN (\(husks))")
+            try db.execute(sql: "DELETE FROM resource WHERE id IN (\(husks))")
         }
     }
 }

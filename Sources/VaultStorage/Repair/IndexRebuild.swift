@@ -61,6 +61,8 @@ package final class IndexRebuild: Sendable {
         let lock = try VaultLock(folder: folder)
         let backups = CatalogFiles(in: folder)
         guard backups.exist(fileSystem) else { throw backups.absence }
+        // Without one of them, an older state would be taken for the present one.
+        try backups.requireReadable()
         let path = folder + "/index.sqlite"
         let wasBrokenOff = try Self.finishBrokenOff(path, fileSystem)
         // With `evenIfSound`, it also continues with an index that does not belong to this keyring.
@@ -135,7 +137,10 @@ package final class IndexRebuild: Sendable {
         return try backups.trying { backup in
             try create(source, fileSystem)
             let (index, areSettingsLost) = try BackupRestore(backup, keyring).restore(to: source)
-            return (index, areSettingsLost, backup == backups.former)
+            // The copy before may have a row that is damaged in this one.
+            let areLost = try merge(backups, into: index, withoutSettings: areSettingsLost)
+            try index.dropHusks()
+            return (index, areLost, backup == backups.former)
         }
     }
 
@@ -147,6 +152,7 @@ package final class IndexRebuild: Sendable {
         let areLost = try merge(backups, into: index, withoutSettings: areSettingsLost)
         // What belongs to a title that has come back was left out with it.
         try index.database.withoutTransaction { db in try CatalogMerge.run(fromIndex: old, into: db, index) }
+        try index.dropHusks()
         return (index, areLost, false)
     }
 
@@ -162,7 +168,8 @@ package final class IndexRebuild: Sendable {
             // The backup's take the place of settings that do not open.
             if isWithoutSettings { try db.execute(sql: "UPDATE vault SET settings = zeroblob(1)") }
             _ = try CatalogMerge.run(
-                fromBackupIn: backups.folder, into: db, erased: "SELECT record, id FROM main.erased", index)
+                fromBackupIn: backups.folder, into: db, erased: "SELECT record, id FROM main.erased",
+                passingOverUnread: true, index)
             guard isWithoutSettings, let fresh, try VaultRow.fetch(db)?.openSettings(index.keyring) == nil else {
                 return false
             }

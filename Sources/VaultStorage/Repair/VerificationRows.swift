@@ -241,11 +241,12 @@ extension VaultIndex {
 extension VaultStore {
     /// Returns whether a resource that cannot be read still opens, in the index or in `catalog.backup`: then a repair
     /// brings it back.
-    package func canRestore(_ id: ResourceID) -> Bool {
-        if (try? index.read { try index.opens(id, $0) }) == true { return true }
-        return CatalogFiles(in: folder).all.contains { path in
-            (try? IndexDatabase.reading(path, .ofCatalog) { try index.opens(id, $0) }) == true
-        }
+    ///
+    /// - Throws: ``VaultError`` with code `storage` if one of them cannot be read now.
+    package func canRestore(_ id: ResourceID) throws -> Bool {
+        if try index.read({ try index.opens(id, $0) }) { return true }
+        let files = CatalogFiles(in: folder)
+        return try files.all.contains { path in try files.reading(only: path) { try index.opens(id, $0) } ?? false }
     }
 }
 

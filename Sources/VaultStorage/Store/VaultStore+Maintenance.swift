@@ -83,10 +83,13 @@ extension VaultStore {
     /// Brings back what the index does not open and `catalog.backup` does.
     ///
     /// A backup that does not open has nothing to bring back.
+    ///
+    /// - Throws: ``VaultError`` with code `storage` if one cannot be read now.
     package func restoreFromBackup() throws -> Restored {
         guard isOwner, keyring.hasRecordKeys else { return Restored() }
         let restored = try withDiskSpace(orReserve: true) { [folder] in
             try index.database.catchUp()
+            try index.restoreRetiring(retiringGenerations())
             let corrected = try index.correctPlainColumns()
             var restored = try index.database.withoutTransaction { db in
                 try CatalogMerge.run(
@@ -133,7 +136,8 @@ extension VaultStore {
     /// Held bytes can be played in any case, and the next owner finds the rest.
     func recover() throws {
         let steps: [() throws -> Void] = [
-            index.database.catchUp, index.sealFormerRecords, index.dropFilling,
+            index.database.catchUp, { [self] in try index.restoreRetiring(retiringGenerations()) },
+            index.sealFormerRecords, index.dropFilling,
             removal.finish, recoverOpenSegments,
         ]
         for step in steps {

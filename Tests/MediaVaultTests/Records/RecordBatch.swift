@@ -62,7 +62,11 @@ struct RecordBatch: Sendable {
 
     private func compare(_ copy: RecordVault, _ cells: [RecordCell]) async throws -> [Complaint] {
         let before = try copy.contents()
-        let good = before.index.opened.merging(before.backup.opened) { first, _ in first }
+        var good = before.index.opened.merging(before.backup.opened) { first, _ in first }
+        if cells.contains(where: { $0.place == .allButFormer }) {
+            let owed = before.former.opened.filter { !CatalogMerge.rights.contains($0.key.kind) }
+            good.merge(owed) { first, _ in first }
+        }
         var complaints: [Complaint] = []
         func complain(_ text: String, _ item: RecordContents.Item? = nil) {
             complaints.append(Complaint(cells: cells, text: text, item: item))
@@ -79,7 +83,7 @@ struct RecordBatch: Sendable {
         let refusal = try await act.perform(on: copy)
         let after = try copy.contents()
         compare("lost at once\(refusal.map { " (refused: \($0.code))" } ?? "")") {
-            isGood($0, in: after.index) || isGood($0, in: after.backup)
+            isGood($0, in: after.index) || isGood($0, in: after.backup) || isGood($0, in: after.former)
         }
         // What opens in the index needs no repair.
         let isDone =

@@ -10,6 +10,8 @@ struct RecordCell: Sendable, CustomStringConvertible {
         case index, backup
         /// A row of the index is damaged, and another row of the same kind in the backup.
         case both
+        /// The same row is damaged in the index and in the newest backup: the one before alone opens it.
+        case allButFormer
     }
 
     let kind: RecordKind
@@ -22,6 +24,14 @@ struct RecordCell: Sendable, CustomStringConvertible {
     var description: String {
         let name = [kind.name, column?.name].compactMap(\.self).joined(separator: ".")
         return "\(name) \(row) \(damage) in \(place), \(act.name)"
+    }
+
+    /// Whether the backup before the newest owes what is damaged: it gives back nothing that has no row by now, as it
+    /// knows of no deletion, and nothing that lets somebody in.
+    var isOwed: Bool {
+        guard place == .allButFormer else { return true }
+        return !damage.isOfRow && !CatalogMerge.rights.contains(kind.name)
+            && !(column.map { kind.key.contains($0.name) } ?? false)
     }
 
     /// Returns all cells, also those that no database accepts.
@@ -37,7 +47,7 @@ struct RecordCell: Sendable, CustomStringConvertible {
                     (0..<max(0, place == .both ? count - 1 : count)).flatMap { row in
                         RecordAct.all.map {
                             RecordCell(kind: kind, column: column, damage: damage, row: row, place: place, act: $0)
-                        }
+                        }.filter(\.isOwed)
                     }
                 }
             }

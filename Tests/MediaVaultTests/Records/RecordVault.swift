@@ -78,12 +78,13 @@ final class RecordVault: Sendable {
         try KeyringReader.unlock(KeyringFile.read(place.keyring), with: unlock.secret())
     }
 
-    /// What the index and its backup have.
-    func contents() throws -> (index: RecordContents, backup: RecordContents) {
-        let keyring = try keyring()
+    /// What the index, its backup, and the backup before have.
+    func contents() throws -> (index: RecordContents, backup: RecordContents, former: RecordContents) {
+        let (keyring, backup) = (try keyring(), place.folder + "/catalog.backup")
         return (
             try RecordContents(of: place.folder + "/index.sqlite", keyring, isIndex: true),
-            try RecordContents(of: place.folder + "/catalog.backup", keyring, isIndex: false)
+            try RecordContents(of: backup, keyring, isIndex: false),
+            try RecordContents(of: backup + ".1", keyring, isIndex: false)
         )
     }
 
@@ -115,6 +116,7 @@ final class RecordVault: Sendable {
         let contents = try made.contents()
         #expect(contents.index.unopened.isEmpty && contents.backup.unopened.isEmpty, "premise: all opens")
         #expect(contents.index.opened == contents.backup.opened, "premise: the backup is current")
+        #expect(Set(contents.former.opened.keys) == Set(contents.backup.opened.keys), "premise: so was the one before")
         // Copies are many: their owners make the room in reserve, and the folders of segments that they need.
         let (files, folders) = (FileManager.default, made.place.folder + "/segments/")
         try files.removeItem(atPath: made.place.folder + "/reserve")

@@ -72,7 +72,7 @@ struct CatalogBackupTests {
         for name in ["other", "third"] {
             let again = try vault.open()
             #expect(try again.index.read { (try? again.index.opens(film.id, $0)) != true }, "premise")
-            #expect(again.canRestore(film.id))
+            #expect(try again.canRestore(film.id))
             _ = try again.addMedia(name, length: 10)
             try again.close()
             #expect(try Self.resourceCount(Self.backup(of: vault)) == (name == "other" ? 2 : 3))

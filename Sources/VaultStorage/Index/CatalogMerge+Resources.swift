@@ -1,0 +1,165 @@
+import Foundation
+import GRDB
+import VaultCrypto
+import VaultModel
+
+// Resources: their keys, metadata and representations come back together, and what opens here stays.
+extension CatalogMerge {
+    /// Takes over each resource whose keys, metadata or information differ, if the catalog alone opens it.
+    func takeResources() throws -> Int {
+        guard hasSameLocator else { return 0 }
+        return try takeEach(differingResources()) { id in
+            guard try !index.opens(id, db), try knowsErasures || ResourceRow.exists(id, db),
+                try !wasErased(ErasedRow.resource, id.data), try index.opens(id, catalog),
+                let former = try index.opened(id, catalog), try hasGenerations(of: former), try !wentWithTitles(former)
+            else { return 0 }
+            let representations = try representations(of: former)
+            guard try !areOthers(representations, than: id) else { return 0 }
+            // Metadata that open may be newer than the catalog's; without their representation they are of no use.
+            for keepsMetadata in [true, false] {
+                let count = try take { try copy(former, representations, keepsMetadata: keepsMetadata) }
+                if count > 0 { return count }
+            }
+            return 0
+        }
+    }
+
+    /// Returns whether the generations of all keys of a resource are here.
+    private func hasGenerations(of former: OpenedResource) throws -> Bool {
+        let generations = try Set(GenerationRow.fetchAll(db).map(\.number))
+        return former.keys.values.allSatisfy { generations.contains($0.row.generation) }
+    }
+
+    /// Returns the resources that have a row in the catalog that is another one here, or none.
+    private func differingResources() throws -> [ResourceID] {
+        // One query for each table: a page that cannot be read in one hides nothing of the others.
+        let queries = [
+            """
+            SELECT id FROM former.resource AS was
+                WHERE \(PlainColumn.isSealed("metadata", upTo: ResourceRow.maxBytes))
+                AND NOT EXISTS (SELECT 1 FROM main.resource AS now
+                    WHERE now.id = was.id AND now.key = was.key AND \(PlainColumn.isSame("metadata")))
+            """,
+            """
+            SELECT resource AS id FROM former.resourceKey AS was
+                WHERE \(PlainColumn.isSealed("wrapped", upTo: ResourceKeyRow.wrappedBytes))
+                AND NOT EXISTS (SELECT 1 FROM main.resourceKey AS now WHERE now.resource = was.resource
+                    AND now.number = was.number AND now.generation = was.generation
+                    AND \(PlainColumn.isSame("wrapped")))
+            """,
+            """
+            SELECT resource AS id FROM main.resourceKey AS now
+                WHERE resource IN (SELECT id FROM former.resource)
+                AND NOT EXISTS (SELECT 1 FROM former.resourceKey AS was WHERE was.resource = now.resource
+                    AND was.number = now.number)
+            """,
+            """
+            SELECT resource AS id FROM former.representation AS was
+                WHERE \(PlainColumn.isSealed("info", upTo: RepresentationRow.maxBytes))
+                AND NOT EXISTS (SELECT 1 FROM main.representation AS now
+                    WHERE now.id = was.id AND now.resource = was.resource AND \(PlainColumn.isSame("info")))
+            """,
+        ]
+        var ids: Set<ResourceID> = []
+        for query in queries {
+            let found = try rows(
+                """
+                SELECT DISTINCT id FROM (\(query)) AS lost WHERE \(ResourceRow.hasID)
+                """, orAllOf: "SELECT id FROM main.resource WHERE \(ResourceRow.hasID)")
+            for row in found { if let id = ResourceID(try row.column("id") as Data) { ids.insert(id) } }
+        }
+        return ids.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
+    }
+
+    /// Returns whether each title that a resource is a part of was erased: then it would have gone with them.
+    private func wentWithTitles(_ former: OpenedResource) throws -> Bool {
+        guard let locator = try VaultRow.locator(db), !former.metadata.partOf.isEmpty else { return false }
+        return try former.metadata.partOf.allSatisfy { key in
+            guard let title = index.keyring.resourceID(cacheKey: key, locator: locator) else { return false }
+            return try !ResourceRow.exists(title, db) && wasErased(ErasedRow.resource, title.data)
+        }
+    }
+
+    /// Returns the representations of a resource that open in the catalog. A row that does not may be another's.
+    private func representations(of former: OpenedResource) throws -> [RepresentationID] {
+        try Data.fetchAll(
+            catalog,
+            sql: "SELECT id FROM representation WHERE resource = ? AND \(RepresentationRow.isPossible)",
+            arguments: [former.id.data]
+        ).compactMap { RepresentationID($0) }.filter { try index.opens($0, of: former, catalog) }
+    }
+
+    /// Returns whether another resource has one of the representations by now, and opens it.
+    private func areOthers(_ representations: [RepresentationID], than id: ResourceID) throws -> Bool {
+        try representations.contains { representation in
+            guard let owner = try RepresentationRow.fetch(representation, db)?.resource, owner != id,
+                let other = try index.opened(owner, db)
+            else { return false }
+            return try index.opens(representation, of: other, db)
+        }
+    }
+
+    /// Copies the rows of a resource that do not open here. Those that segments belong to stay, because they hold bytes.
+    ///
+    /// - Parameters:
+    ///   - representations: those that open in the catalog.
+    ///   - keepsMetadata: whether metadata that open here stay.
+    private func copy(_ former: OpenedResource, _ representations: [RepresentationID], keepsMetadata: Bool) throws {
+        let id = former.id
+        let keys = try keepOpenKeys(of: id)
+        if try !keepsMetadata || !opensMetadata(of: id, under: keys) {
+            try db.execute(
+                literal: """
+                    INSERT INTO main.resource SELECT \(sql: ResourceRow.corrected(now: WallClock.now()))
+                        FROM former.resource WHERE id = \(id.data)
+                    ON CONFLICT (id) DO UPDATE SET key = excluded.key, metadata = excluded.metadata
+                    """)
+        }
+        try db.execute(
+            literal: """
+                INSERT INTO main.resourceKey SELECT * FROM former.resourceKey
+                    WHERE resource = \(id.data) AND \(sql: PlainColumn.isResourceKey)
+                        AND length(wrapped) = \(ResourceKeyRow.wrappedBytes)
+                ON CONFLICT (resource, number) DO NOTHING
+                """)
+        guard let mended = try index.opened(id, db) else { throw NothingGained() }
+        for representation in representations {
+            // One that opens here may be newer, and one of another key, which this resource had before, opens nowhere.
+            guard try !index.opens(representation, of: mended, db),
+                try index.opens(representation, of: mended, catalog)
+            else { continue }
+            try db.execute(
+                literal: """
+                    INSERT INTO main.representation SELECT \(sql: RepresentationRow.corrected)
+                        FROM former.representation WHERE id = \(representation.data)
+                    ON CONFLICT (id) DO UPDATE SET resource = excluded.resource, info = excluded.info
+                    """)
+        }
+        guard try index.opens(id, db) else { throw NothingGained() }
+    }
+
+    /// Returns whether the metadata of a resource open here under one of its keys.
+    private func opensMetadata(of id: ResourceID, under keys: [ResourceKeyRow]) throws -> Bool {
+        guard let row = try ResourceRow.fetch(id, db) else { return false }
+        do {
+            _ = try OpenedResource(row, keys, index.keyring)
+            return true
+        } catch let error as VaultError where error.code == .integrity {
+            return false
+        }
+    }
+
+    /// Deletes the keys of a resource that do not open, and returns the others: a reseal may have sealed segments under
+    /// them since.
+    private func keepOpenKeys(of id: ResourceID) throws -> [ResourceKeyRow] {
+        let rows = try Row.fetchAll(
+            db, sql: "SELECT \(ResourceKeyRow.columns) FROM main.resourceKey WHERE resource = ?", arguments: [id.data])
+        return try rows.compactMap { row in
+            if let key = try? ResourceKeyRow(row), try key.key(index.keyring) != nil { return key }
+            try db.execute(
+                sql: "DELETE FROM main.resourceKey WHERE resource = ? AND number IS ?",
+                arguments: [id.data, row["number"] as DatabaseValue])
+            return nil
+        }
+    }
+}

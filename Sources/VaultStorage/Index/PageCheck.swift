@@ -1,0 +1,31 @@
+import Foundation
+import GRDB
+import VaultModel
+
+/// Looks whether each page of a database can be read.
+enum PageCheck {
+    /// The number of missing values at which a database is refused: behind more, damage to the file could hide.
+    private static let maxFaults = 100_000
+
+    /// Requires that each page can be read. Rows with impossible values are no reason to refuse the others.
+    ///
+    /// - Throws: ``VaultError`` with code `integrity` if one is damaged, `storage` if the disk does not give it now.
+    static func require(_ db: Database) throws {
+        try db.execute(sql: "PRAGMA ignore_check_constraints = ON")
+        let faults = try String.fetchAll(db, sql: "PRAGMA quick_check(\(maxFaults))")
+        // SQLite tells of a page that the disk does not give as of a damaged one.
+        guard !faults.contains(where: isOfDisk) else {
+            throw VaultError(.storage, "a page of the file cannot be read now")
+        }
+        guard faults.count < maxFaults, faults.allSatisfy({ $0 == "ok" || $0.hasPrefix("NULL value in ") }) else {
+            throw IndexError.damaged
+        }
+    }
+
+    /// Whether a fault is an error of reading, by the low byte of its code: SQLITE_IOERR or SQLITE_NOMEM.
+    private static func isOfDisk(_ fault: String) -> Bool {
+        if fault.contains("failed to get page") { return true }
+        guard let place = fault.range(of: "error code=") else { return false }
+        return Int(fault[place.upperBound...].prefix { $0.isNumber }).map { [7, 10].contains($0 & 0xFF) } ?? false
+    }
+}
