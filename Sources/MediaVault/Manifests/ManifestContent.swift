@@ -23,6 +23,14 @@ package enum ManifestContent {
         return offset + minBytes > maxBytes ? start.count : min(offset + textBytes, maxBytes)
     }
 
+    /// Returns whether so few first bytes may begin a text, so that a player gets them only once more have shown what they
+    /// begin.
+    package static func mayBeginText(_ start: [UInt8]) -> Bool {
+        guard start.count < minBytes else { return true }
+        guard let first = start.first(where: { $0 != 0 && !isMark($0) }) else { return false }
+        return isBlank(first) || isLetter(first) || "#<[".utf8.contains(first)
+    }
+
     /// Returns the kind of manifest that begins with these bytes; nil if they begin anything else.
     ///
     /// XML in which the root element of a DASH manifest comes later, such as after a document type, counts as one: if

@@ -37,39 +37,52 @@ final class ManifestPlayback: Sendable {
     /// - Parameters:
     ///   - isBegun: whether the first bytes are there, but were too few.
     ///   - read: opens a range of the resource.
+    /// - Returns: whether the origin was asked for it.
     /// - Throws: `CancellationError`.
     func examine(
         _ resource: NamedResource, isBegun: Bool = false,
         read: @Sendable (RequestedRange) async throws -> MediaReader
-    ) async throws {
+    ) async throws -> Bool {
+        var hasAsked = false
         do {
             let (loader, lease) = try loaders.use(resource)
             defer { withExtendedLifetime(lease) {} }
             try await loader.ready()
             guard !loader.hasSeenMedia, !isManifest(resource), isBegun || isWorthExamining(resource, loader)
-            else { return }
+            else { return false }
             // Of what is held, the fewest bytes: most of it is media, and nothing more should be fetched for this.
-            var count = loader.look { $0.present.contains(0) } ? ManifestContent.minBytes : MediaReader.chunkBytes
+            var count = loader.look(showsBeginning) ? ManifestContent.minBytes : MediaReader.chunkBytes
             while true {
                 let reader = try await read(.closed(first: 0, last: Int64(count - 1)))
                 defer { reader.cancel() }
-                guard let start = try await reader.start() else { return }
+                hasAsked = hasAsked || reader.source != .held
+                guard let start = try await reader.start() else { return hasAsked }
                 let needed = ManifestContent.bytesNeeded(after: start)
-                guard start.count >= count, needed > count else { return note(start, of: reader, resource) }
+                guard start.count >= count, needed > count else {
+                    note(start, of: reader, resource)
+                    return hasAsked
+                }
                 count = needed
             }
         } catch is VaultError {
             // A request for the bytes themselves learns why they are not there.
+            return hasAsked
         }
     }
 
     private func isWorthExamining(_ resource: NamedResource, _ loader: ResourceLoader) -> Bool {
         loader.look { state in
-            if state.present.contains(0) { return true }
+            if showsBeginning(state) { return true }
             let isShort = state.information?.length.map { $0 <= Int64(limits.maxBytes) } ?? true
             return isShort && state.mode.allowsRequests
                 && !ManifestDetection.isMedia(type: state.information?.type, path: resource.reference.url.path)
         }
+    }
+
+    /// Whether enough of the beginning is there to show what it is.
+    private func showsBeginning(_ state: LoaderState) -> Bool {
+        guard let run = state.present.run(at: 0) else { return false }
+        return run.upperBound >= ManifestContent.minBytes || run.upperBound == state.information?.length
     }
 
     /// Records what the first bytes of a resource begin.

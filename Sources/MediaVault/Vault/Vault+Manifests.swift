@@ -18,10 +18,11 @@ extension Vault {
     /// Looks at the beginning of a resource, unless that was done: a player may ask for another part first.
     ///
     /// - Parameter isBegun: whether the first bytes are there, but were too few.
+    /// - Returns: whether the origin was asked for it.
     /// - Throws: `CancellationError`.
-    package func examine(_ resource: NamedResource, isBegun: Bool = false) async throws {
+    package func examine(_ resource: NamedResource, isBegun: Bool = false) async throws -> Bool {
         let resource = try await current(resource)
-        try await manifests.examine(resource, isBegun: isBegun) { [self] range in
+        return try await manifests.examine(resource, isBegun: isBegun) { [self] range in
             try await read(resource, range: range)
         }
     }

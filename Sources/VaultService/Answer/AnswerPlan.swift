@@ -115,14 +115,17 @@ struct MediaFacts: Hashable, Sendable {
 extension MediaFacts {
     /// - Parameters:
     ///   - judged: the facts on which the request was evaluated; the origin may have been asked for them.
+    ///   - hasLooked: whether the origin was asked for the beginning first, for this request.
     ///   - now: seconds since 1970.
-    init(_ reader: MediaReader, after judged: MediaFacts? = nil, now: Int64) {
+    init(_ reader: MediaReader, after judged: MediaFacts? = nil, hasLooked: Bool, now: Int64) {
         let originStatus = reader.originStatus ?? judged?.originStatus
+        let source = hasLooked ? reader.source.afterLook(at: reader.range) : reader.source
         self.init(
             information: reader.information, entityTag: reader.entityTag,
             lastModified: .init(of: reader.information, now: now), range: reader.range,
             isWholeAnswer: reader.isWholeAnswer,
-            cacheStatus: CacheStatus(reader.source, reader.bypass, reader.staleness, originStatus: originStatus),
+            cacheStatus: CacheStatus(
+                source, reader.bypass(of: source), reader.staleness, originStatus: originStatus),
             originStatus: originStatus)
     }
 
@@ -135,16 +138,27 @@ extension MediaFacts {
     }
 
     /// Creates the facts for a request that needs no bytes.
-    init(_ head: MediaHead, now: Int64) {
+    ///
+    /// - Parameter hasLooked: whether the origin was asked for the beginning first, for this request.
+    init(_ head: MediaHead, hasLooked: Bool, now: Int64) {
+        let isKnown = head.isKnown && !hasLooked
         self.init(
             information: head.information, entityTag: head.entityTag,
             lastModified: .init(of: head.information, now: now), range: nil,
             isWholeAnswer: head.isWholeAnswer,
             // A known head is reported without fetching a missing byte.
             cacheStatus: CacheStatus(
-                head.isKnown ? .held : head.source, head.isKnown ? nil : head.bypass, head.staleness,
+                isKnown ? .held : hasLooked ? .fetched : head.source, isKnown ? nil : head.bypass, head.staleness,
                 originStatus: head.originStatus),
             originStatus: head.originStatus)
+    }
+}
+
+extension MediaReader.Source {
+    /// Returns where the bytes of a range were before the origin was asked for the beginning of the resource.
+    func afterLook(at range: ByteRange?) -> MediaReader.Source {
+        guard self != .fetched, range?.lowerBound ?? 0 >= Int64(MediaReader.chunkBytes) else { return .fetched }
+        return .partial
     }
 }
 

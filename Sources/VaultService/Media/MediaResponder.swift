@@ -17,6 +17,8 @@ final class MediaResponder: Sendable {
     private let watch: DisconnectWatch
     private let arrival: ContinuousClock.Instant
     private let now: Int64
+    /// Whether the look at the beginning has asked the origin.
+    private let hasLooked = Locked(false)
 
     /// - Parameters:
     ///   - link: the verified link of a player's request; nil if the bytes are wanted as they are, manifests too.
@@ -98,13 +100,14 @@ final class MediaResponder: Sendable {
     ) async throws -> Response? {
         // Another part than the beginning does not show what it is a part of.
         if link != nil, !request.showsBeginning {
-            try await watch.during { [vault] in try await vault.examine(resource) }
+            try await look(at: resource)
         }
         let isManifest = isManifest(resource)
         if isManifest, let response = try await manifest(request, of: resource) { return response }
         if let range = request.immediateRange { return try await single(range, of: resource, held, nil) }
+        let hasLooked = hasLooked.withLock(\.self)
         let (facts, took) = try await timed { [vault, now] in
-            MediaFacts(try await vault.head(of: resource), now: now)
+            MediaFacts(try await vault.head(of: resource), hasLooked: hasLooked, now: now)
         }
         guard isManifest || !self.isManifest(resource) else { return nil }
         var timed = facts
@@ -118,6 +121,11 @@ final class MediaResponder: Sendable {
             return Response(headOf: AnswerPlan(timed, isRanged: false), context: context)
         }
         return try await media(Selection(request, of: facts), of: resource, facts)
+    }
+
+    private func look(at resource: NamedResource, isBegun: Bool = false) async throws {
+        let hasAsked = try await watch.during { [vault] in try await vault.examine(resource, isBegun: isBegun) }
+        if hasAsked { hasLooked.withLock { $0 = true } }
     }
 
     /// - Parameter facts: the facts on which the request was evaluated.
@@ -224,8 +232,8 @@ final class MediaResponder: Sendable {
         if let start = opened.start {
             vault.note(start, of: reader, resource)
             // Too little of the beginning does not show it either.
-            if link != nil, !isManifest(resource), !vault.isMedia(resource) {
-                try await watch.during { [vault] in try await vault.examine(resource, isBegun: true) }
+            if link != nil, !isManifest(resource), !vault.isMedia(resource), ManifestContent.mayBeginText(start) {
+                try await look(at: resource, isBegun: true)
             }
         }
         guard !isManifest(resource) else {
@@ -236,7 +244,7 @@ final class MediaResponder: Sendable {
             reader.cancel()
             return nil
         }
-        var facts = MediaFacts(reader, after: judged, now: now)
+        var facts = MediaFacts(reader, after: judged, hasLooked: hasLooked.withLock(\.self), now: now)
         facts.timing = ServerTiming(open: took, firstByte: .now - arrival)
         return (opened, facts)
     }

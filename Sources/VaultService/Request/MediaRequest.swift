@@ -35,8 +35,8 @@ struct MediaRequest: Hashable, Sendable {
         }
     }
 
-    /// Whether an answer with media begins with as many bytes as it takes to see what they are.
-    var showsBeginning: Bool { immediateRange == .whole || immediateRange == .from(0) }
+    /// Whether an answer with media begins with the first byte, so that it shows what the media are.
+    var showsBeginning: Bool { immediateRange.map { $0 == .whole || $0.firstByte == 0 } ?? false }
 
     /// The range to open at once; nil if the answer depends on the representation, whose facts must be known first.
     var immediateRange: RequestedRange? {

@@ -81,4 +81,16 @@ struct ManifestContentTests {
             #expect(ManifestContent.bytesNeeded(after: longer) == longer.count, "nothing more is waited for")
         }
     }
+
+    @Test(
+        "A few first bytes are withheld only if they may begin a text",
+        arguments: [
+            ([], false), ([0, 0], false), (Array("#E".utf8), true), (Array("#EXT".utf8), true),
+            (Array("http://a".utf8), true), ([0, 0, 0, 0x18], false), ([0xFF, 0xFB, 0x90], false),
+            (Array("\u{FEFF}#EXTM3U".utf8), true), ([0x1A, 0x45, 0xDF, 0xA3], false), (Array("  <MPD".utf8), true),
+            ([0, 0x23, 0, 0x45], true), (Array("#EXTM3U\n#EXT-X-V".utf8), true),
+        ] as [([UInt8], Bool)])
+    func mayBeginText(start: [UInt8], isWithheld: Bool) {
+        #expect(ManifestContent.mayBeginText(start) == isWithheld)
+    }
 }

@@ -314,7 +314,7 @@ struct ManifestAnswerTests {
 
     @Test("A live playlist is not stored; without its origin it is given for its window, and then no more")
     func live() async throws {
-        let origin = try Self.origin(["/a/x.m3u8": "#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\ns.ts\n"])
+        let origin = try Self.origin(["/a/x.m3u8": "#EXTM3U\n#EXT-X-TARGETDURATION:3\n#EXTINF:3,\ns.ts\n"])
         let test = try await TestVault()
         try await RunningService.run(over: test) { service in
             let url = origin.url("/a/x.m3u8")

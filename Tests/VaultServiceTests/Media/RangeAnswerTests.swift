@@ -1,3 +1,4 @@
+import MediaVault
 import OriginTestSupport
 import Testing
 import VaultModel
@@ -96,5 +97,31 @@ struct RangeAnswerTests {
             let opening = try #require(head.head.fields["server-timing"])
             #expect(opening.wholeMatch(of: #/open;dur=\d+\.\d{3}/#) != nil, "\(opening)")
         }
+    }
+
+    @Test("What the look at the beginning has just brought is no hit", arguments: ["bytes=1000-1999", "bytes=1000-"])
+    func looked(range: String) async throws {
+        let origin = try ScriptedOrigin(ScriptedResource(seed: 8, length: 300_000, contentType: nil))
+        defer { origin.stop() }
+        let url = origin.url("/film")
+        try await RunningService.run(over: try await TestVault()) { service in
+            for status in ["MediaVault; fwd=miss; stored", "MediaVault; hit"] {
+                let answer = try #require(try await service.ask("GET", url, ["Range": range]))
+                #expect(answer.head.status == 206 && answer.head.fields["cache-status"] == status)
+            }
+        }
+    }
+
+    @Test("A probe of two bytes is answered with one request to the origin")
+    func probe() async throws {
+        let origin = try ScriptedOrigin(ScriptedResource(seed: 10, length: 300_000, contentType: nil))
+        defer { origin.stop() }
+        let url = origin.url("/film")
+        try await RunningService.run(over: try await TestVault()) { service in
+            let answer = try #require(try await service.ask("GET", url, ["Range": "bytes=0-1"]))
+            #expect(answer.head.status == 206 && answer.body.count == 2)
+            #expect(!ManifestContent.mayBeginText(answer.body), "premise")
+        }
+        #expect(origin.exchanges.filter { $0.request.method == "GET" }.map(\.request.range) == ["bytes=0-1"])
     }
 }
