@@ -331,6 +331,8 @@ struct Fetch {
             (state.fetches[id]?.present ?? 0, state.fetches[id]?.end ?? 0, state.information)
         }
         if end == .max {
+            // What is apart from the representation says nothing of its length.
+            guard !loader.change({ $0.endSeparateReaders(of: id) }) else { return }
             guard var information = known, information.length == nil else { return }
             information.length = present
             try await loader.learn(information)

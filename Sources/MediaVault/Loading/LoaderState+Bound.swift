@@ -98,6 +98,19 @@ extension LoaderState {
         readers[id]?.fetch = nil
     }
 
+    /// Ends the readers of a transfer of their own where its body ended, whose length was unknown.
+    ///
+    /// - Returns: false if the transfer is part of the representation.
+    mutating func endSeparateReaders(of id: FetchState.ID) -> (Bool, Effects) {
+        var effects = Effects()
+        guard let fetch = fetches[id], fetch.isSeparate else { return (false, effects) }
+        for reader in readers.keys where readers[reader]?.fetch == id {
+            readers[reader]?.end = fetch.present
+            effects.wake(readers[reader]?.signal.raise())
+        }
+        return (true, effects)
+    }
+
     /// Returns what a reader with a transfer of its own does next.
     mutating func stepSeparate(
         _ reader: inout ReaderState, after failure: FetchFailure?, _ now: ContinuousClock.Instant

@@ -61,7 +61,7 @@ extension LoaderState {
     /// Lets the store take bytes again, and the representation if it had refused that.
     mutating func storeAgain() -> Effects {
         var effects = Effects()
-        refusal = nil
+        (refusal, storeFailure) = (nil, nil)
         canStore = true
         for id in fetches.keys {
             guard var fetch = fetches[id], fetch.isActive, !fetch.isStoring, !fetch.isSeparate else { continue }
