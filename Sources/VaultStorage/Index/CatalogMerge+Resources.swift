@@ -106,15 +106,12 @@ extension CatalogMerge {
     ///   - keepsMetadata: whether metadata that open here stay.
     private func copy(_ former: OpenedResource, _ representations: [RepresentationID], keepsMetadata: Bool) throws {
         let id = former.id
-        let keys = try keepOpenKeys(of: id)
-        if try !keepsMetadata || !opensMetadata(of: id, under: keys) {
-            try db.execute(
-                literal: """
-                    INSERT INTO main.resource SELECT \(sql: ResourceRow.corrected(now: WallClock.now()))
-                        FROM former.resource WHERE id = \(id.data)
-                    ON CONFLICT (id) DO UPDATE SET key = excluded.key, metadata = excluded.metadata
-                    """)
-        }
+        try deleteUnopenedKeys(of: id)
+        let columns = ResourceRow.corrected(now: WallClock.now())
+        try db.execute(
+            literal: """
+                INSERT OR IGNORE INTO main.resource SELECT \(sql: columns) FROM former.resource WHERE id = \(id.data)
+                """)
         try db.execute(
             literal: """
                 INSERT INTO main.resourceKey SELECT * FROM former.resourceKey
@@ -122,6 +119,13 @@ extension CatalogMerge {
                         AND length(wrapped) = \(ResourceKeyRow.wrappedBytes)
                 ON CONFLICT (resource, number) DO NOTHING
                 """)
+        if try !keepsMetadata || index.opened(id, db) == nil {
+            try db.execute(
+                literal: """
+                    INSERT INTO main.resource SELECT \(sql: columns) FROM former.resource WHERE id = \(id.data)
+                    ON CONFLICT (id) DO UPDATE SET key = excluded.key, metadata = excluded.metadata
+                    """)
+        }
         guard let mended = try index.opened(id, db) else { throw NothingGained() }
         for representation in representations {
             // One that opens here may be newer, and one of another key, which this resource had before, opens nowhere.
@@ -138,28 +142,16 @@ extension CatalogMerge {
         guard try index.opens(id, db) else { throw NothingGained() }
     }
 
-    /// Returns whether the metadata of a resource open here under one of its keys.
-    private func opensMetadata(of id: ResourceID, under keys: [ResourceKeyRow]) throws -> Bool {
-        guard let row = try ResourceRow.fetch(id, db) else { return false }
-        do {
-            _ = try OpenedResource(row, keys, index.keyring)
-            return true
-        } catch let error as VaultError where error.code == .integrity {
-            return false
-        }
-    }
-
-    /// Deletes the keys of a resource that do not open, and returns the others: a reseal may have sealed segments under
-    /// them since.
-    private func keepOpenKeys(of id: ResourceID) throws -> [ResourceKeyRow] {
+    /// Deletes the keys of a resource that do not open. Those that do stay: a reseal may have sealed segments under them
+    /// since.
+    private func deleteUnopenedKeys(of id: ResourceID) throws {
         let rows = try Row.fetchAll(
             db, sql: "SELECT \(ResourceKeyRow.columns) FROM main.resourceKey WHERE resource = ?", arguments: [id.data])
-        return try rows.compactMap { row in
-            if let key = try? ResourceKeyRow(row), try key.key(index.keyring) != nil { return key }
+        for row in rows {
+            if let key = try? ResourceKeyRow(row), try key.key(index.keyring) != nil { continue }
             try db.execute(
                 sql: "DELETE FROM main.resourceKey WHERE resource = ? AND number IS ?",
                 arguments: [id.data, row["number"] as DatabaseValue])
-            return nil
         }
     }
 }

@@ -63,8 +63,9 @@ struct RecordBatch: Sendable {
     private func compare(_ copy: RecordVault, _ cells: [RecordCell]) async throws -> [Complaint] {
         let before = try copy.contents()
         var good = before.index.opened.merging(before.backup.opened) { first, _ in first }
+        var owed: [RecordContents.Item: [UInt8]] = [:]
         if cells.contains(where: { $0.place == .allButFormer }) {
-            let owed = before.former.opened.filter { !CatalogMerge.rights.contains($0.key.kind) }
+            owed = before.former.opened.filter { !CatalogMerge.rights.contains($0.key.kind) && good[$0.key] == nil }
             good.merge(owed) { first, _ in first }
         }
         var complaints: [Complaint] = []
@@ -74,6 +75,8 @@ struct RecordBatch: Sendable {
         // Where both open, that of the index is the newer one; a rebuild may take either.
         func isGood(_ item: RecordContents.Item, in contents: RecordContents) -> Bool {
             guard let value = contents.opened[item] else { return false }
+            // What the backup before gives back may meet newer metadata that have stayed.
+            if let older = owed[item], RecordContents.unmarked(value) == RecordContents.unmarked(older) { return true }
             return value == good[item] || (act.isRebuild && value == before.backup.opened[item])
         }
         func compare(_ text: String, _ isThere: (RecordContents.Item) -> Bool) {

@@ -70,6 +70,13 @@ struct RecordContents: Sendable {
         return JSONValue.object(lasting).canonical
     }
 
+    /// Returns the value of a resource without what tells its present metadata from the ones before.
+    static func unmarked(_ value: [UInt8]) -> [UInt8] {
+        let mark = [JSONValue.null, .string("newer")].map { JSONValue.array([$0]).canonical }
+            .first { value.reversed().starts(with: $0.reversed()) }
+        return Array(value.dropLast(mark?.count ?? 0))
+    }
+
     private mutating func readResources(_ db: Database) throws {
         var packs: [ResourceID: SharedKey] = [:]
         for row in try Row.fetchAll(db, sql: "SELECT * FROM resource") {
