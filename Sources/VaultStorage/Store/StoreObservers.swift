@@ -1,12 +1,6 @@
 import Synchronization
 package import VaultModel
 
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Darwin)
-import Darwin
-#endif
-
 /// Reports to listeners which resources have changed.
 ///
 /// No change waits for a listener: changes that a listener has not taken yet are merged.
@@ -70,9 +64,4 @@ extension ChangeNotifier.Changes {
         }
         resources.insert(resource)
     }
-}
-
-/// The wall clock in whole seconds since 1970.
-package enum WallClock {
-    @Sendable package static func now() -> Int64 { Int64(time(nil)) }
 }
