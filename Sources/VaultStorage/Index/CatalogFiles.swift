@@ -47,9 +47,7 @@ struct CatalogFiles: Sendable {
         for path in all where FileManager.default.fileExists(atPath: path) {
             do {
                 return try body(path)
-            } catch let error as VaultError
-                where [.integrity, .noVault, .storage, .foreignKeyring].contains(error.code)
-            {
+            } catch let error as VaultError where [.integrity, .noVault, .storage].contains(error.code) {
                 failure = error
             }
         }
