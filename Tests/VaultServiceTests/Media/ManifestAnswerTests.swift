@@ -314,17 +314,22 @@ struct ManifestAnswerTests {
 
     @Test("A live playlist is not stored; without its origin it is given for its window, and then no more")
     func live() async throws {
-        let origin = try Self.origin(["/a/x.m3u8": "#EXTM3U\n#EXT-X-TARGETDURATION:3\n#EXTINF:3,\ns.ts\n"])
+        let origin = try Self.origin(["/a/x.m3u8": "#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\ns.ts\n"])
         let test = try await TestVault()
         try await RunningService.run(over: test) { service in
             let url = origin.url("/a/x.m3u8")
-            let first = try await Self.get(service.target(url), service)
+            var (first, count) = (try await Self.get(service.target(url), service), 1)
             #expect(first.head.status == 200)
             #expect(first.head.fields["cache-status"] == "MediaVault; fwd=bypass; detail=live")
             #expect(try await service.vault.summary(of: url) == nil, "it was only played")
-            let again = try await Self.get(service.target(url), service)
+            #expect(origin.exchanges.count == count)
+            var again = try await Self.get(service.target(url), service)
+            // Two requests of a busy machine may be further apart than a moment; some two are not.
+            while origin.exchanges.count != count {
+                (first, count) = (again, origin.exchanges.count)
+                again = try await Self.get(service.target(url), service)
+            }
             #expect(again.body == first.body && again.head.fields["etag"] == first.head.fields["etag"])
-            #expect(origin.exchanges.count == 1, "it was requested a moment ago")
             origin.stop()
             var last: RawHead?
             while last?.status != 504 {
