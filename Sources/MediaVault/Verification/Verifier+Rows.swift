@@ -93,8 +93,9 @@ extension Verifier {
     /// rebuild of the index brings the row back.
     private mutating func settleMissingServing(of resource: StoredResource) async throws {
         let id = resource.id
-        var problem = try await restoration(of: id, "a row of it is missing")
-        if problem != nil {
+        var problem: String?
+        if let restoration = try await restoration(of: id, "a row of it is missing") {
+            problem = restoration
         } else if !options.repairs {
             problem = "the row of its bytes is missing; repair it, and fetch it again"
         } else if loaders.removeIfIdle(id) {
@@ -162,8 +163,9 @@ extension Verifier {
     /// Removes a resource that no key of the keyring opens, if repairs are requested; one that a rebuild brings back
     /// stays.
     private mutating func settle(unopened id: ResourceID) async throws {
-        var problem = try await restoration(of: id, "its rows are damaged")
-        if problem != nil {
+        var problem: String?
+        if let restoration = try await restoration(of: id, "its rows are damaged") {
+            problem = restoration
         } else if !options.forgetsRetired, try await blocking({ try $0.index.needsRetiredGeneration(id) }) {
             problem =
                 "its key was wrapped by a generation that was destroyed since: this copy of the vault is older than its "

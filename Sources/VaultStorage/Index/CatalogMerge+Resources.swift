@@ -8,10 +8,13 @@ extension CatalogMerge {
     /// Takes over each resource whose keys, metadata or information differ, if the catalog alone opens it.
     func takeResources() throws -> Int {
         guard hasSameLocator else { return 0 }
+        let known = try rows("SELECT * FROM main.generation", orAllOf: "SELECT * FROM main.generation WHERE FALSE")
+        let generations = Set(known.compactMap(GenerationRow.init).map(\.number))
         return try takeEach(differingResources()) { id in
             guard try !index.opens(id, db), try knowsErasures || ResourceRow.exists(id, db),
-                try !wasErased(ErasedRow.resource, id.data), try index.opens(id, catalog),
-                let former = try index.opened(id, catalog), try hasGenerations(of: former), try !wentWithTitles(former)
+                try !wasErased(ErasedRow.resource, id.data), let former = try index.opened(id, catalog),
+                try index.opensServed(of: former, catalog), generations.isSuperset(of: former.generations),
+                try !wentWithTitles(former)
             else { return 0 }
             let representations = try representations(of: former)
             guard try !areOthers(representations, than: id) else { return 0 }
@@ -22,12 +25,6 @@ extension CatalogMerge {
             }
             return 0
         }
-    }
-
-    /// Returns whether the generations of all keys of a resource are here.
-    private func hasGenerations(of former: OpenedResource) throws -> Bool {
-        let generations = try Set(GenerationRow.fetchAll(db).map(\.number))
-        return former.keys.values.allSatisfy { generations.contains($0.row.generation) }
     }
 
     /// Returns the resources that have a row in the catalog that is another one here, or none.
@@ -139,7 +136,7 @@ extension CatalogMerge {
                     ON CONFLICT (id) DO UPDATE SET resource = excluded.resource, info = excluded.info
                     """)
         }
-        guard try index.opens(id, db) else { throw NothingGained() }
+        guard try index.opensServed(of: mended, db) else { throw NothingGained() }
     }
 
     /// Deletes the keys of a resource that do not open. Those that do stay: a reseal may have sealed segments under them
@@ -154,4 +151,9 @@ extension CatalogMerge {
                 arguments: [id.data, row["number"] as DatabaseValue])
         }
     }
+}
+
+extension OpenedResource {
+    /// The generations that wrap its keys.
+    fileprivate var generations: Set<Int> { Set(keys.values.map(\.row.generation)) }
 }

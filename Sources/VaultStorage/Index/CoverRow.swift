@@ -24,7 +24,7 @@ enum CoverRow {
 
     /// The SQL condition for a row that can be right.
     static let isPossible =
-        "(typeof(resource) = 'blob' AND length(resource) = 32 AND \(PlainColumn.isSealed("picture", upTo: maxBytes)))"
+        "(\(PlainColumn.isID("resource")) AND \(PlainColumn.isSealed("picture", upTo: maxBytes)))"
 
     /// Returns whether a database has the table, which older vaults lack.
     static func hasTable(of schema: String = "main", _ db: Database) throws -> Bool {

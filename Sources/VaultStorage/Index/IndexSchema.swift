@@ -197,6 +197,15 @@ enum IndexError {
         }
     }
 
+    /// Runs work on rows; nil if one is damaged. A disk that fails, or no memory, makes none damaged.
+    static func nilIfDamaged<Result>(_ body: () throws -> Result?) throws -> Result? {
+        do {
+            return try translating(body)
+        } catch let error as VaultError where error.code == .integrity {
+            return nil
+        }
+    }
+
     /// The error for a row that holds something that this version never writes.
     static var damaged: VaultError {
         VaultError(
@@ -301,6 +310,11 @@ enum PlainColumn {
     static func isSame(_ column: String, _ first: String = "now", _ second: String = "was") -> String {
         "CASE WHEN typeof(\(first).\(column)) = 'blob' AND length(\(first).\(column)) = length(\(second).\(column)) "
             + "THEN \(first).\(column) = \(second).\(column) ELSE FALSE END"
+    }
+
+    /// Returns the SQL condition for an id that can be right.
+    static func isID(_ column: String, byteCount: Int = ResourceKind.byteCount) -> String {
+        "(typeof(\(column)) = 'blob' AND length(\(column)) = \(byteCount))"
     }
 
     /// Returns the SQL condition for a sealed value that can be right.

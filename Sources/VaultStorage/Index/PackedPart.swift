@@ -65,7 +65,7 @@ struct PackedPartRow: Sendable {
     static let maxBytes = ResourceRow.maxBytes
 
     /// The SQL condition for a row whose ids can be right.
-    static let hasIDs = "(typeof(id) = 'blob' AND length(id) = 32 AND typeof(pack) = 'blob' AND length(pack) = 32)"
+    static let hasIDs = "(\(PlainColumn.isID("id")) AND \(PlainColumn.isID("pack")))"
 
     /// The SQL condition for a row that can be right.
     static let isPossible = "(\(hasIDs) AND \(PlainColumn.isSealed("entry", upTo: maxBytes)))"

@@ -22,7 +22,7 @@ struct ResourceRow: Sendable {
     static let columns = "id, key, \(PlainColumn.bounded("metadata", maxBytes)), class, accessed"
 
     /// The SQL condition for a row whose id can be right.
-    static let hasID = "(typeof(id) = 'blob' AND length(id) = \(ResourceKind.byteCount))"
+    static let hasID = PlainColumn.isID("id")
     private static let hasClass = "(typeof(class) = 'text' AND class IN ('pinned', 'download', 'cache'))"
     private static let hasHour = PlainColumn.isWithin(PlainColumn.hours, "accessed")
 
@@ -231,7 +231,7 @@ struct RepresentationRow: Sendable {
 
     /// The SQL condition for a row that can be right.
     static let isPossible =
-        "(typeof(id) = 'blob' AND length(id) = 16 AND typeof(resource) = 'blob' AND length(resource) = 32 "
+        "(\(PlainColumn.isID("id", byteCount: 16)) AND \(PlainColumn.isID("resource")) "
         + "AND \(PlainColumn.isSealed("info", upTo: maxBytes)))"
 
     /// Returns the columns of a row in a catalog, which may be damaged: no key depends on the state.

@@ -53,8 +53,7 @@ struct SealedTable: Sendable {
 
     /// The SQL condition for a row whose id can be right.
     func hasID(_ alias: String? = nil) -> String {
-        let id = alias.map { "\($0).id" } ?? "id"
-        return "(typeof(\(id)) = 'blob' AND length(\(id)) = \(idByteCount))"
+        PlainColumn.isID(alias.map { "\($0).id" } ?? "id", byteCount: idByteCount)
     }
 
     /// The columns of a row that may be damaged: a record that cannot be right is empty, and does not open.

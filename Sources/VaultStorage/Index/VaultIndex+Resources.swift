@@ -26,22 +26,20 @@ extension VaultIndex {
     ///
     /// - Throws: ``VaultError`` if the rows cannot be read now: a disk that fails, or no memory, makes nothing damaged.
     func opens(_ id: ResourceID, _ db: Database) throws -> Bool {
-        guard let opened = try opened(id, db) else { return false }
-        guard let serving = opened.metadata.serving else { return true }
-        return try opens(serving, of: opened, db)
+        try opened(id, db).map { try opensServed(of: $0, db) } ?? false
+    }
+
+    /// Returns whether the information of what a resource serves is there and opens.
+    func opensServed(of resource: OpenedResource, _ db: Database) throws -> Bool {
+        try resource.metadata.serving.map { try opens($0, of: resource, db) } ?? true
     }
 
     /// Returns whether the information of a representation is there and opens under a resource.
     func opens(_ id: RepresentationID, of resource: OpenedResource, _ db: Database) throws -> Bool {
-        do {
-            return try IndexError.translating {
-                guard let row = try RepresentationRow.fetch(id, db), row.resource == resource.id else { return false }
-                let info = row.openInfo(of: resource.id, under: resource.metadataKey.secret)
-                return info.flatMap { RepresentationInfo($0) } != nil
-            }
-        } catch let error as VaultError where error.code == .integrity {
-            return false
-        }
+        let row = try IndexError.nilIfDamaged { try RepresentationRow.fetch(id, db) }
+        guard let row, row.resource == resource.id else { return false }
+        let info = row.openInfo(of: resource.id, under: resource.metadataKey.secret)
+        return info.flatMap { RepresentationInfo($0) } != nil
     }
 
     /// Returns a page of resources in the order of their ids, after the given one.

@@ -93,13 +93,7 @@ extension VaultIndex {
 
     /// Opens a resource; nil if any of it does not open or has an impossible value.
     func opened(_ id: ResourceID, _ db: Database) throws -> OpenedResource? {
-        do {
-            return try IndexError.translating {
-                try ResourceRow.fetch(id, db).map { try OpenedResource($0, keyring, db) }
-            }
-        } catch let error as VaultError where error.code == .integrity {
-            return nil
-        }
+        try IndexError.nilIfDamaged { try ResourceRow.fetch(id, db).map { try OpenedResource($0, keyring, db) } }
     }
 }
 

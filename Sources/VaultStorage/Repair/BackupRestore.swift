@@ -161,22 +161,3 @@ struct BackupRestore {
         }
     }
 }
-
-extension VaultIndex {
-    /// Deletes the rows of a new index that have nothing in them, because no catalog had what belongs there: records and
-    /// metadata that are empty, and resources without a key.
-    func dropHusks() throws {
-        try write { db in
-            for table in SealedTable.own where try table.exists(db) {
-                try db.execute(sql: "DELETE FROM \(table.name) WHERE length(\(table.column)) = 0")
-            }
-            try db.execute(sql: "DELETE FROM packedPart WHERE length(entry) = 0")
-            let husks = """
-                SELECT id FROM resource WHERE length(metadata) = 0
-                    OR NOT EXISTS (SELECT 1 FROM resourceKey WHERE resourceKey.resource = resource.id)
-                """
-            try db.execute(sql: "DELETE FROM representation WHERE resource IN (\(husks))")
-            try db.execute(sql: "DELETE FROM resource WHERE id IN (\(husks))")
-        }
-    }
-}

@@ -139,7 +139,7 @@ package final class IndexRebuild: Sendable {
             let (index, areSettingsLost) = try BackupRestore(backup, keyring).restore(to: source)
             // The copy before may have a row that is damaged in this one.
             let areLost = try merge(backups, into: index, withoutSettings: areSettingsLost)
-            try index.dropHusks()
+            try index.dropEmptyRows()
             return (index, areLost, backup == backups.former)
         }
     }
@@ -152,7 +152,7 @@ package final class IndexRebuild: Sendable {
         let areLost = try merge(backups, into: index, withoutSettings: areSettingsLost)
         // What belongs to a title that has come back was left out with it.
         try index.database.withoutTransaction { db in try CatalogMerge.run(fromIndex: old, into: db, index) }
-        try index.dropHusks()
+        try index.dropEmptyRows()
         return (index, areLost, false)
     }
 
@@ -368,6 +368,25 @@ extension VaultIndex {
         for row in filled {
             guard let id = row.resource, let resource = try? self.resource(id) else { continue }
             _ = try serve(row.id, of: resource)
+        }
+    }
+}
+
+extension VaultIndex {
+    /// Deletes the rows of a new index that have nothing in them, because no catalog had what belongs there: records and
+    /// metadata that are empty, and resources without a key.
+    func dropEmptyRows() throws {
+        try write { db in
+            for table in SealedTable.own where try table.exists(db) {
+                try db.execute(sql: "DELETE FROM \(table.name) WHERE length(\(table.column)) = 0")
+            }
+            try db.execute(sql: "DELETE FROM packedPart WHERE length(entry) = 0")
+            let empty = """
+                SELECT id FROM resource WHERE length(metadata) = 0
+                    OR NOT EXISTS (SELECT 1 FROM resourceKey WHERE resourceKey.resource = resource.id)
+                """
+            try db.execute(sql: "DELETE FROM representation WHERE resource IN (\(empty))")
+            try db.execute(sql: "DELETE FROM resource WHERE id IN (\(empty))")
         }
     }
 }

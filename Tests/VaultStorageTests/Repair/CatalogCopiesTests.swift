@@ -16,18 +16,7 @@ struct CatalogCopiesTests {
     private var former: String { newest + ".1" }
 
     init() throws {
-        vault = try TemporaryVault()
-        store = try vault.open()
-        film = try EveryRecord.write(to: store)
-        try store.backUpCatalog()
-    }
-
-    private func execute(_ sql: String, _ arguments: StatementArguments = StatementArguments()) throws {
-        try store.index.database.withoutTransaction { db in
-            try db.execute(sql: "PRAGMA ignore_check_constraints = ON; PRAGMA foreign_keys = OFF")
-            try db.execute(sql: sql, arguments: arguments)
-            try db.execute(sql: "PRAGMA ignore_check_constraints = OFF; PRAGMA foreign_keys = ON")
-        }
+        (vault, store, film) = try EveryRecord.backedUp()
     }
 
     private func spoil(_ path: String) throws {
@@ -55,8 +44,8 @@ struct CatalogCopiesTests {
         _ = try store.addMedia("second", length: 10)
         try store.backUpCatalog()
         if isMissing { try FileManager.default.removeItem(atPath: newest) } else { try spoil(newest) }
-        try execute("UPDATE resource SET metadata = zeroblob(284) WHERE id = ?", [film.data])
-        try execute("UPDATE subscription SET record = x''")
+        try store.damage("UPDATE resource SET metadata = zeroblob(284) WHERE id = ?", [film.data])
+        try store.damage("UPDATE subscription SET record = x''")
         let restored = try store.restoreFromBackup()
         #expect(restored.resources == 1 && restored.records == 1)
         #expect(try store.index.read { try store.index.opens(film, $0) })
@@ -71,8 +60,8 @@ struct CatalogCopiesTests {
         let queue = try DatabaseQueue(path: newest)
         try queue.write { db in try db.execute(sql: damage) }
         try queue.close()
-        try execute(damage)
-        try execute("UPDATE share SET record = x''")
+        try store.damage(damage)
+        try store.damage("UPDATE share SET record = x''")
         try store.backUpCatalog()
         #expect(try store.restoreFromBackup().resources == 1)
         #expect(try store.index.read { try store.index.opens(film, $0) })
@@ -113,7 +102,7 @@ struct CatalogCopiesTests {
 
     @Test("What was revoked altogether does not come back, even if the index had lost it before")
     func revokedAltogether() throws {
-        try execute("DELETE FROM accessGrant")
+        try store.damage("DELETE FROM accessGrant")
         try store.removeGrants([], withUnreadable: true)
         #expect(try store.restoreFromBackup() == Restored())
         try store.backUpCatalog()
@@ -140,7 +129,7 @@ struct CatalogCopiesTests {
         try store.write([film: TitleShare(title: share.title, viewers: [other])])
         restricted.pin = nil
         try store.write(restricted)
-        try execute(
+        try store.damage(
             "UPDATE share SET record = x''; UPDATE viewer SET record = x''; UPDATE subscription SET record = x''")
         #expect(try store.restoreFromBackup().records == 1, "only what took no right away")
         let left = try store.index.viewers()
@@ -153,7 +142,7 @@ struct CatalogCopiesTests {
         let share = try #require(try store.index.viewers().shares[film])
         let other: ViewerID = try SecureRandom.identifier("viewer id")
         try store.write([film: TitleShare(title: share.title, viewers: share.viewers.union([other]))])
-        try execute("UPDATE share SET record = x''")
+        try store.damage("UPDATE share SET record = x''")
         #expect(try store.restoreFromBackup().records == 1)
         #expect(try store.index.viewers().shares[film] == share)
         try store.close()
@@ -167,8 +156,8 @@ struct CatalogCopiesTests {
         _ = try store.addResource(
             part, url: url, cacheKey: Array(url.utf8), resourceClass: .download, partOf: [cacheKey])
         try store.backUpCatalog()
-        try execute("DELETE FROM resourceKey WHERE resource = ?", [part.data])
-        try execute("DELETE FROM part; DELETE FROM resource WHERE id = ?", [part.data])
+        try store.damage("DELETE FROM resourceKey WHERE resource = ?", [part.data])
+        try store.damage("DELETE FROM part; DELETE FROM resource WHERE id = ?", [part.data])
         return part
     }
 
@@ -197,7 +186,7 @@ struct CatalogCopiesTests {
             try db.execute(sql: "UPDATE representation SET state = 7")
         }
         try queue.close()
-        try execute("DELETE FROM representation; DELETE FROM resourceKey; DELETE FROM resource")
+        try store.damage("DELETE FROM representation; DELETE FROM resourceKey; DELETE FROM resource")
         #expect(try store.restoreFromBackup().resources == 1)
         #expect(try store.index.resource(film)?.resourceClass == .download)
         try store.close()
@@ -205,7 +194,7 @@ struct CatalogCopiesTests {
 
     @Test("A class, an hour and a state that are impossible in the index are corrected, although all of it opens")
     func impossibleInIndex() throws {
-        try execute("UPDATE resource SET class = 'x', accessed = -5; UPDATE representation SET state = 7")
+        try store.damage("UPDATE resource SET class = 'x', accessed = -5; UPDATE representation SET state = 7")
         let restored = try store.restoreFromBackup()
         #expect(restored.rows > 0 && restored.resources == 0)
         #expect(try store.index.read { try String.fetchOne($0, sql: "PRAGMA quick_check") } == "ok")
@@ -216,7 +205,7 @@ struct CatalogCopiesTests {
     @Test("A value that is larger than any writer writes is not read, and its title comes back")
     func hugeValues() throws {
         for (table, column) in [("resource", "metadata"), ("resourceKey", "wrapped"), ("representation", "info")] {
-            try execute("UPDATE \(table) SET \(column) = zeroblob(40000000)")
+            try store.damage("UPDATE \(table) SET \(column) = zeroblob(40000000)")
             let row = try store.index.read { db in try ResourceRow.fetch(film, db) }
             #expect(column != "metadata" || row?.metadata == nil)
             #expect(try store.index.resources(after: nil, limit: 10).map { $0.resource == nil } == [true])
@@ -245,7 +234,7 @@ struct CatalogCopiesTests {
     func olderNetwork() throws {
         try changeProxy()
         #expect(try proxy(store) == "newer.example", "premise")
-        try execute("UPDATE network SET record = x''")
+        try store.damage("UPDATE network SET record = x''")
         #expect(try store.restoreFromBackup().records == 1)
         #expect(try proxy(store) == "proxy.example")
         try store.close()
@@ -254,7 +243,7 @@ struct CatalogCopiesTests {
     @Test("Settings that come back from before leave newer network settings in force")
     func olderSettings() throws {
         try changeProxy()
-        try execute("UPDATE vault SET settings = x''")
+        try store.damage("UPDATE vault SET settings = x''")
         #expect(try store.restoreFromBackup().records == 1)
         #expect(try proxy(store) == "newer.example")
         try store.close()
@@ -266,7 +255,7 @@ struct CatalogCopiesTests {
         try store.write([film: TitleShare(title: share.title, viewers: [])])
         try store.backUpCatalog()
         try store.write([film: share])
-        try execute("UPDATE resource SET metadata = 'x'")
+        try store.damage("UPDATE resource SET metadata = 'x'")
         try store.index.close()
         store.giveUpLock()
         let rebuild = try IndexRebuild(at: vault.folder, keyring: vault.keyring, evenIfSound: false)
@@ -282,7 +271,7 @@ struct CatalogCopiesTests {
         let share = try #require(try store.index.viewers().shares[film])
         try store.write([film: TitleShare(title: share.title, viewers: [])])
         try store.removeSubscriptions(store.index.subscriptions().subscriptions.map(\.id))
-        try execute("UPDATE vault SET settings = zeroblob(400)")
+        try store.damage("UPDATE vault SET settings = zeroblob(400)")
         try store.index.close()
         store.giveUpLock()
         let rebuild = try IndexRebuild(at: vault.folder, keyring: vault.keyring, evenIfSound: false)

@@ -31,26 +31,19 @@ struct LostRecordTests {
     private let film: ResourceID
 
     init() throws {
-        vault = try TemporaryVault()
-        store = try vault.open()
-        film = try EveryRecord.write(to: store)
-        try store.backUpCatalog()
+        (vault, store, film) = try EveryRecord.backedUp()
     }
 
     private func spoil(_ table: String, _ column: String, _ damage: Damage) throws {
-        try store.index.database.withoutTransaction { db in
-            try db.execute(sql: "PRAGMA ignore_check_constraints = ON; PRAGMA foreign_keys = OFF")
-            let sql =
-                switch damage {
-                case .flipped:
-                    "UPDATE \(table) SET \(column) = substr(\(column), 1, 30) || x'0000' || substr(\(column), 33)"
-                case .empty: "UPDATE \(table) SET \(column) = x''"
-                case .null: "UPDATE \(table) SET \(column) = zeroblob(7)"
-                case .lost: "DELETE FROM \(table)"
-                }
-            try db.execute(sql: sql)
-            try db.execute(sql: "PRAGMA ignore_check_constraints = OFF; PRAGMA foreign_keys = ON")
-        }
+        let sql =
+            switch damage {
+            case .flipped:
+                "UPDATE \(table) SET \(column) = substr(\(column), 1, 30) || x'0000' || substr(\(column), 33)"
+            case .empty: "UPDATE \(table) SET \(column) = x''"
+            case .null: "UPDATE \(table) SET \(column) = zeroblob(7)"
+            case .lost: "DELETE FROM \(table)"
+            }
+        try store.damage(sql)
     }
 
     @Test("A record of any kind survives damage, other changes and new backups, and comes back", arguments: Case.all)

@@ -16,18 +16,7 @@ struct UnreadCatalogTests {
     private var former: String { newest + ".1" }
 
     init() throws {
-        vault = try TemporaryVault()
-        store = try vault.open()
-        film = try EveryRecord.write(to: store)
-        try store.backUpCatalog()
-    }
-
-    private func execute(_ sql: String, _ arguments: StatementArguments = StatementArguments()) throws {
-        try store.index.database.withoutTransaction { db in
-            try db.execute(sql: "PRAGMA ignore_check_constraints = ON; PRAGMA foreign_keys = OFF")
-            try db.execute(sql: sql, arguments: arguments)
-            try db.execute(sql: "PRAGMA ignore_check_constraints = OFF; PRAGMA foreign_keys = ON")
-        }
+        (vault, store, film) = try EveryRecord.backedUp()
     }
 
     private func opens(_ id: ResourceID) throws -> Bool { try store.index.read { try store.index.opens(id, $0) } }
@@ -42,7 +31,7 @@ struct UnreadCatalogTests {
     @Test("A repair changes nothing while a copy cannot be read, and nothing counts as lost", arguments: ["", ".1"])
     func unread(suffix: String) throws {
         try store.backUpCatalog()
-        try execute("UPDATE resource SET metadata = zeroblob(284)")
+        try store.damage("UPDATE resource SET metadata = zeroblob(284)")
         let obstacle = try obstruct(newest + suffix)
         if suffix.isEmpty {
             let error = #expect(throws: VaultError.self) { try store.restoreFromBackup() }
@@ -83,7 +72,7 @@ struct UnreadCatalogTests {
         try store.write([film: TitleShare(title: share.title, viewers: [])])
         try store.backUpCatalog()
         #expect(try CatalogBackupTests.resourceCount(former) == 1, "premise: it has the wider share")
-        try execute("UPDATE share SET record = x'00'")
+        try store.damage("UPDATE share SET record = x'00'")
         let obstacle = try obstruct(newest)
         for _ in 0..<5 { #expect(throws: VaultError.self) { try store.backUpCatalog() } }
         try store.backUpCatalog()
@@ -96,7 +85,7 @@ struct UnreadCatalogTests {
     @Test("A rebuild changes nothing while a copy cannot be read", arguments: ["", ".1"])
     func rebuildUnread(suffix: String) throws {
         try store.backUpCatalog()
-        try execute("UPDATE vault SET settings = zeroblob(400)")
+        try store.damage("UPDATE vault SET settings = zeroblob(400)")
         try store.index.close()
         store.giveUpLock()
         let obstacle = try obstruct(newest + suffix)
@@ -116,7 +105,7 @@ struct UnreadCatalogTests {
             try db.execute(sql: "DROP TABLE packedPart; DROP TABLE cover; DROP TABLE position; PRAGMA user_version = 3")
         }
         try queue.close()
-        try execute("UPDATE resource SET metadata = zeroblob(284); UPDATE subscription SET record = x''")
+        try store.damage("UPDATE resource SET metadata = zeroblob(284); UPDATE subscription SET record = x''")
         let restored = try store.restoreFromBackup()
         #expect(restored.resources == 1 && restored.records == 1)
         try store.close()
@@ -126,11 +115,11 @@ struct UnreadCatalogTests {
     func failedBackup() throws {
         let now = ContinuousClock.now
         for _ in 0..<1000 { store.noteChange() }
-        try execute("ALTER TABLE resource RENAME TO resources")
+        try store.damage("ALTER TABLE resource RENAME TO resources")
         #expect(throws: VaultError.self) { try store.backUpCatalogIfDue(now: now) }
         #expect(throws: Never.self) { try store.backUpCatalogIfDue(now: now + .seconds(59)) }
         #expect(throws: VaultError.self) { try store.backUpCatalogIfDue(now: now + .seconds(61)) }
-        try execute("ALTER TABLE resources RENAME TO resource")
+        try store.damage("ALTER TABLE resources RENAME TO resource")
         try store.backUpCatalogIfDue(now: now + .seconds(200))
         try store.close()
     }
@@ -164,7 +153,7 @@ struct UnreadCatalogTests {
         let page = try spoil(newest, pageWith: Array(try #require(metadata.first { $0.0 == film }).1))
         let lost = metadata.filter { page.firstRange(of: $0.1) != nil }.map(\.0)
         #expect(lost.contains(film) && lost.count < 40, "premise")
-        try execute("UPDATE resource SET metadata = zeroblob(284)")
+        try store.damage("UPDATE resource SET metadata = zeroblob(284)")
         try store.backUpCatalog()
         #expect(try CatalogBackupTests.resourceCount(former) == 61, "the damaged copy did not take its place")
         _ = try store.restoreFromBackup()
@@ -202,7 +191,7 @@ struct UnreadCatalogTests {
         try store.backUpCatalog()
         // The copy before alone still has them, and was told of no deletion.
         try Data(repeating: 7, count: 9000).write(to: URL(filePath: newest))
-        try execute("UPDATE subscription SET record = 'text'; UPDATE resource SET metadata = 'text', key = 'text'")
+        try store.damage("UPDATE subscription SET record = 'text'; UPDATE resource SET metadata = 'text', key = 'text'")
         for _ in 0..<3 { try store.backUpCatalog() }
         let restored = try store.restoreFromBackup()
         #expect(restored.resources == 1 && restored.records == 1)
@@ -216,7 +205,7 @@ struct UnreadCatalogTests {
         _ = try store.index.remove(film)
         #expect(try store.addMedia("film", length: 40_000).id == film)
         let serving = try #require(try store.index.resource(film)?.metadata.serving)
-        try execute("INSERT INTO resourceKey SELECT resource, 2, generation, zeroblob(60) FROM resourceKey")
+        try store.damage("INSERT INTO resourceKey SELECT resource, 2, generation, zeroblob(60) FROM resourceKey")
         try store.backUpCatalog()
         #expect(try CatalogBackupTests.resourceCount(former) == 1, "premise")
         #expect(try !opens(film), "premise")
@@ -235,8 +224,8 @@ struct UnreadCatalogTests {
         let log = vault.log(of: store)
         #expect(try store.addGeneration(noting: log) == 2)
         try store.backUpCatalog()
-        try execute("DELETE FROM generation WHERE number = 1")
-        try execute("UPDATE resourceKey SET generation = 'text'")
+        try store.damage("DELETE FROM generation WHERE number = 1")
+        try store.damage("UPDATE resourceKey SET generation = 'text'")
         switch ending {
         case .resumed: #expect(try store.finishShreds(noting: log) == [])
         case .retired:
@@ -261,7 +250,7 @@ struct UnreadCatalogTests {
         for _ in 0..<2 { try store.backUpCatalog() }
         let part = try PackedFiles.id(of: files.names[0], in: store)
         let damage = "UPDATE packedPart SET entry = zeroblob(284) WHERE id = x'\(part.hex)'"
-        try execute(damage)
+        try store.damage(damage)
         let queue = try DatabaseQueue(path: newest)
         try queue.write { db in try db.execute(sql: damage) }
         try queue.close()

@@ -94,6 +94,17 @@ enum EveryRecord {
         }
     }
 
+    /// Makes a vault with every record, and a catalog of it.
+    ///
+    /// - Returns: the vault, its store, and the title that one of the records belongs to.
+    static func backedUp() throws -> (vault: TemporaryVault, store: VaultStore, film: ResourceID) {
+        let vault = try TemporaryVault()
+        let store = try vault.open()
+        let film = try write(to: store)
+        try store.backUpCatalog()
+        return (vault, store, film)
+    }
+
     /// Makes a vault with every record, and changes it as an owner does that is killed before it writes the next catalogs.
     ///
     /// - Returns: the vault, the title that the catalogs have, and what the change returns.

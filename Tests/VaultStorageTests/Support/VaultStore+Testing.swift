@@ -1,3 +1,4 @@
+import GRDB
 import Testing
 import VaultModel
 
@@ -23,6 +24,15 @@ extension VaultStore {
             let segment = try close(writer)
             Issue.record("closed as \(String(describing: segment))", sourceLocation: sourceLocation)
         } catch is VaultError {
+        }
+    }
+
+    /// Changes the index as a program without the key would: nothing is checked.
+    func damage(_ sql: String, _ arguments: StatementArguments = StatementArguments()) throws {
+        try index.database.withoutTransaction { db in
+            try db.execute(sql: "PRAGMA ignore_check_constraints = ON; PRAGMA foreign_keys = OFF")
+            try db.execute(sql: sql, arguments: arguments)
+            try db.execute(sql: "PRAGMA ignore_check_constraints = OFF; PRAGMA foreign_keys = ON")
         }
     }
 }
