@@ -41,28 +41,29 @@ struct CatalogMerge {
         fromBackupIn folder: String, into db: Database, erased: String,
         passingOverUnread passesOverUnread: Bool = false, _ index: VaultIndex
     ) throws -> Restored {
-        var taken = Restored()
-        var isFirst = true
         let files = CatalogFiles(in: folder)
-        // The copy before may have a row that is damaged in the newest, too.
-        for path in files.all {
+        var taken = Restored()
+        // Returns what came back; nil from a catalog that is damaged as a whole: it has nothing that could be lost.
+        func take(from path: String, givingRights givesRights: Bool) throws -> Restored? {
             do {
-                let more = try files.reading(only: path) { [isFirst] catalog in
+                let more = try files.reading(only: path) { catalog in
                     try attached(path, .ofCatalog, to: db, erased: erased) {
                         try CatalogMerge(
-                            into: db, from: catalog, isNewest: path == files.newest, givesRights: isFirst, index)
+                            into: db, from: catalog, isNewest: path == files.newest, givesRights: givesRights, index)
                     }
                 }
-                // A catalog that is damaged as a whole has nothing that could be lost.
-                guard let more else { continue }
-                taken.add(more)
-                isFirst = false
+                if let more { taken.add(more) }
+                return more
             } catch let error as VaultError where error.code == .storage && passesOverUnread {
-                // Nor does an older copy say who may come in.
-                isFirst = false
                 taken.unread.insert(path)
+                return Restored()
             }
         }
+        let newest = try take(from: files.newest, givingRights: true)
+        // The copy before may have a row that is damaged in the newest, too. Who may come in it says in its stead alone.
+        let former = try take(from: files.former, givingRights: newest == nil)
+        // What belongs to a resource that came back from there may be in the newest alone.
+        if let former, former.resources > 0 { _ = try take(from: files.newest, givingRights: true) }
         return taken
     }
 

@@ -28,8 +28,12 @@ struct RecordCell: Sendable, CustomStringConvertible {
 
     /// Whether the backup before the newest owes what is damaged: it gives back nothing that has no row by now, as it
     /// knows of no deletion, and nothing that lets somebody in.
+    ///
+    /// Settings of a retired generation in both are a copy of the vault from before the generation was retired: it is
+    /// refused, and nothing is taken for lost.
     var isOwed: Bool {
         guard place == .allButFormer else { return true }
+        if kind.name == "vault", damage == .retired { return false }
         return !damage.isOfRow && !CatalogMerge.rights.contains(kind.name)
             && !(column.map { kind.key.contains($0.name) } ?? false)
     }

@@ -260,4 +260,24 @@ struct UnreadCatalogTests {
         #expect(try store.read(again).map(\.bytes) == [files.contents[0]])
         try store.close()
     }
+
+    @Test("What belongs to a resource that the copy before gave back comes back from the newest")
+    func belongings() throws {
+        let files = PackedFiles()
+        let pack = try files.store(in: store)
+        for _ in 0..<2 { try store.backUpCatalog() }
+        let part = try PackedFiles.id(of: files.names[0], in: store)
+        let damage = "UPDATE resourceKey SET wrapped = zeroblob(60) WHERE resource = x'\(pack.id.hex)'"
+        try store.damage(damage)
+        try store.damage("DELETE FROM packedPart WHERE id = x'\(part.hex)'")
+        let queue = try DatabaseQueue(path: newest)
+        try queue.write { db in try db.execute(sql: damage) }
+        try queue.close()
+        #expect(try store.index.resource(part) == nil, "premise")
+        let restored = try store.restoreFromBackup()
+        #expect(restored.resources == 1 && restored.rows == 1)
+        let again = try #require(try store.index.resource(part))
+        #expect(try store.read(again).map(\.bytes) == [files.contents[0]])
+        try store.close()
+    }
 }
