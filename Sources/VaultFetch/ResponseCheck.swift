@@ -129,8 +129,15 @@ package enum ResponseCheck {
         return length
     }
 
+    /// The codings that change bytes: those that IANA registers, and what is sent under other names. Anything else, such
+    /// as `UTF-8` or `binary`, is a mistake of an upload, and its bytes are plain.
+    private static let codings: Set<String> = [
+        "aes128gcm", "br", "bzip2", "compress", "dcb", "dcz", "deflate", "exi", "gzip", "lz4", "lzma", "pack200-gzip",
+        "sdch", "x-bzip2", "x-compress", "x-gzip", "xz", "zstd",
+    ]
+
     private static func isIdentity(_ head: OriginHead) -> Bool {
-        members(of: "Content-Encoding", in: head).allSatisfy { $0.isEmpty || $0.isEqualIgnoringCase("identity") }
+        members(of: "Content-Encoding", in: head).allSatisfy { !codings.contains($0.lowercased()) }
     }
 
     private static func acceptsByteRanges(_ head: OriginHead) -> Bool {

@@ -54,6 +54,10 @@ struct ResponseCheckTests {
             Accepted(
                 fields: ["Content-Range": "bytes 0-99/1000", "Content-Encoding": "identity"], first: 0, end: 100,
                 content: .partial(0..<100, total: 1000)),
+            // Words that are no coding.
+            Accepted(
+                fields: ["Content-Range": "bytes 0-99/1000", "Content-Encoding": "UTF-8, binary"], first: 0, end: 100,
+                content: .partial(0..<100, total: 1000)),
             Accepted(
                 fields: ["Content-Range": "bytes 0-99/1000", "Content-Length": "100, 100"], first: 0, end: 100,
                 content: .partial(0..<100, total: 1000)),
@@ -107,6 +111,7 @@ struct ResponseCheckTests {
             Refused(status: 206, fields: ["Content-Range": "bytes 0-99/1000", "Content-Encoding": "gzip"]),
             Refused(status: 200, fields: ["Content-Encoding": "gzip"]),
             Refused(status: 200, fields: ["Content-Encoding": "identity, br"]),
+            Refused(status: 200, fields: ["Content-Encoding": "utf-8, X-GZIP"]),
             // A part labelled as the whole.
             Refused(status: 200, fields: ["Content-Range": "bytes 100-199/1000", "Content-Length": "100"]),
             Refused(status: 200, fields: ["Content-Range": "bytes 0-99/1000", "Content-Length": "100"]),
@@ -261,7 +266,7 @@ struct ResponseCheckTests {
     func reasonsAreDiscreet() throws {
         let asked = OriginRequest(url: try MediaURL("http://origin.test/secret.mp4?token=secret"), first: 0)
         for (status, fields) in [
-            (206, ["Content-Range": "secret"]), (200, ["Content-Encoding": "secret"]), (403, ["X": "secret"]),
+            (206, ["Content-Range": "secret"]), (200, ["Content-Encoding": "secret, gzip"]), (403, ["X": "secret"]),
             (302, ["Location": "http://secret/"]),
         ] as [(Int, KeyValuePairs)] {
             let failure = try #require(throws: OriginFailure.self) { try Self.judge(status, fields, asked) }
