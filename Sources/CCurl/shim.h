@@ -49,6 +49,12 @@ static inline CURLcode ccurl_get_long(CURL *_Nonnull handle, CURLINFO info, long
     return curl_easy_getinfo(handle, info, value);
 }
 
+/// Gets information that is a list of strings, which the caller frees.
+static inline CURLcode ccurl_get_list(
+    CURL *_Nonnull handle, CURLINFO info, struct curl_slist *_Nullable *_Nonnull value) {
+    return curl_easy_getinfo(handle, info, value);
+}
+
 /// The callback for a socket that libcurl has created and not yet connected.
 typedef int (*ccurl_socket_observer)(void *_Nullable context, curl_socket_t socket, curlsocktype purpose);
 

@@ -117,6 +117,25 @@ import Glibc
         return result == CURLE_OK ? number : 0
     }
 
+    /// Lets libcurl keep the cookies that it is sent, and gives it those that ``cookies`` has returned of another handle.
+    func keepCookies(_ cookies: [String]) throws(OriginFailure) {
+        try set(CURLOPT_COOKIEFILE, "")
+        for cookie in cookies { try set(CURLOPT_COOKIELIST, cookie) }
+    }
+
+    /// The cookies that libcurl keeps, a line each, bound to their hosts and paths.
+    var cookies: [String] {
+        var list: UnsafeMutablePointer<curl_slist>?
+        guard unsafe ccurl_get_list(pointer, CURLINFO_COOKIELIST, &list) == CURLE_OK else { return [] }
+        defer { unsafe curl_slist_free_all(list) }
+        var (lines, next): ([String], UnsafeMutablePointer<curl_slist>?) = unsafe ([], list)
+        while let line = unsafe next {
+            if let text = unsafe line.pointee.data { unsafe lines.append(String(cString: text)) }
+            unsafe next = line.pointee.next
+        }
+        return lines
+    }
+
     /// Resumes after a pause. libcurl may deliver the data that it kept before this returns.
     func resume() -> CURLcode {
         unsafe curl_easy_pause(pointer, CURLPAUSE_CONT)

@@ -68,8 +68,12 @@ final class CurlTransfer {
         addresses = AddressGuard(policy, sockets)
         credentials = HostCredentials(network, for: transfer.request, at: hop, now: configuration.now())
         var handle = try CurlHandle()
-        try handle.set(
-            fields: transfer.fields.lines(for: hop.url, hasLeftOrigin: hop.hasLeftOrigin) + credentials.lines)
+        let lines = transfer.fields.lines(for: hop.url, hasLeftOrigin: hop.hasLeftOrigin) + credentials.lines
+        let cookie = lines.first { $0.lowercased().hasPrefix(RequestFields.cookie) }
+        try handle.set(fields: lines.filter { $0 != cookie })
+        try handle.keepCookies(hop.cookies)
+        // A request has one Cookie: libcurl adds its own to this one.
+        if let cookie { try handle.set(CURLOPT_COOKIE, String(cookie.dropFirst(RequestFields.cookie.count))) }
         self.handle = handle
         try setTarget()
         try setTrust(configuration, network)
@@ -96,7 +100,9 @@ final class CurlTransfer {
     }
 
     /// Returns the hop that a redirect of this one leads to.
-    func nextHop(to target: MediaURL) -> Hop { hop.following(to: target, privateHosts: privateHosts) }
+    func nextHop(to target: MediaURL) -> Hop {
+        hop.following(to: target, privateHosts: privateHosts, cookies: handle.cookies)
+    }
 
     /// Wakes the reader if this hop has received something since the last call.
     func deliver() {
@@ -338,16 +344,22 @@ struct Hop {
     ///
     /// Nil if a proxy asked a host of which that is unknown.
     private(set) var privateHosts: Set<String>? = []
+    /// The cookies that the hops before were sent, in libcurl's form: some origins send a redirect again and again until
+    /// one comes back. No other request has them.
+    private(set) var cookies: [String] = []
 
     init(_ url: MediaURL) { self.url = url }
 
     /// Returns the hop that a redirect leads to.
     ///
-    /// - Parameter privateHosts: the hosts at private addresses that were asked so far.
-    func following(to target: MediaURL, privateHosts: Set<String>? = []) -> Hop {
+    /// - Parameters:
+    ///   - privateHosts: the hosts at private addresses that were asked so far.
+    ///   - cookies: those that the hops so far were sent.
+    func following(to target: MediaURL, privateHosts: Set<String>? = [], cookies: [String] = []) -> Hop {
         var next = Hop(target)
         next.count = count + 1
         next.privateHosts = privateHosts
+        next.cookies = cookies
         next.hasLeftOrigin =
             hasLeftOrigin || (target.scheme, target.host) != (url.scheme, url.host)
             || target.effectivePort != url.effectivePort

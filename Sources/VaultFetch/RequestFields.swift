@@ -3,6 +3,8 @@ import VaultModel
 /// The checked header fields of a request, with the rule of which origin may receive them.
 struct RequestFields: Sendable {
     private let request: OriginRequest
+    /// How a line of cookies begins, in lower case.
+    static let cookie = "cookie: "
 
     /// Checks the fields of a request.
     ///

@@ -25,6 +25,22 @@ struct RedirectTests {
         #expect(exchanges.map(\.connection) == [0, 0])
     }
 
+    @Test("A redirect to itself that sets a cookie is followed with it, and a host gets no other host's")
+    func cookies() async throws {
+        let resource = ScriptedResource(length: 100)
+        let (home, away) = (try ScriptedOrigin(resource), try ScriptedOrigin(resource))
+        let there = "http://localhost:\(away.port)/there"
+        home.answer { request in
+            guard request.fields["Cookie"] != "seen=1" else { return .redirect(to: there) }
+            return ScriptedAnswer(302, fields: ["Location": request.target, "Set-Cookie": "seen=1; Path=/"])
+        }
+        let client = CurlOrigin.make(allowing: ["127.0.0.1", "localhost"])
+        let response = try await client.send(OriginRequest(url: home.url(), first: 1, end: 9))
+        #expect(try await response.allBytes() == resource.media.bytes(1..<9))
+        #expect(home.exchanges.map { $0.request.fields["Cookie"] } == [nil, "seen=1"])
+        #expect(away.exchanges.map { $0.request.fields["Cookie"] } == [nil])
+    }
+
     @Test("A redirect to another origin drops the caller's fields and credentials, also on the way back")
     func crossOrigin() async throws {
         let resource = ScriptedResource(length: 1000)
