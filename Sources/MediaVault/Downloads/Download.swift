@@ -73,6 +73,12 @@ struct DownloadPlan: IteratorProtocol {
         return piece
     }
 
+    /// Takes back a piece that could not be fetched, for another connection.
+    mutating func takeBack(_ piece: ByteRange) {
+        guard !piece.isEmpty else { return }
+        gaps = (gaps + [piece]).sorted { $0.lowerBound < $1.lowerBound }[...]
+    }
+
     /// Returns the piece size, a multiple of the segment size.
     private static func pieceSize(for missing: Int64, connections: Int) -> Int64 {
         let fair = missing / (Int64(connections) * piecesPerConnection)

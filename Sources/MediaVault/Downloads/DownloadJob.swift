@@ -23,6 +23,8 @@ final class DownloadJob: Sendable {
         var lastReport: ContinuousClock.Instant?
         /// Whether the origin has sent anything yet.
         var hasReceived = false
+        /// The number of lanes that fetch.
+        var lanes = 0
     }
 
     /// How often progress is reported.
@@ -84,11 +86,11 @@ final class DownloadJob: Sendable {
             isShared = false
             opening = try await open(isShared)
         }
-        let first = Lane(reader: opening.reader, position: opening.range?.lowerBound ?? 0)
+        let first = Lane(reader: opening.reader, piece: opening.range ?? 0..<0)
         do {
             if options.requiresMedia, let refusal = loader.refusal(opening.information) { throw refusal }
             try await noteDownload()
-            share(beyond: opening)
+            share(beyond: opening, lanes: isShared ? connections : 1)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await self.run(first) }
                 if isShared { for _ in 1..<connections { group.addTask { try await self.run(nil) } } }
@@ -125,7 +127,7 @@ final class DownloadJob: Sendable {
     }
 
     /// Plans the ranges that the first reader does not bring.
-    private func share(beyond opening: Opening) {
+    private func share(beyond opening: Opening, lanes: Int) {
         let (held, length) = loader.look { ($0.map.covered, $0.information?.length) }
         let begun = opening.range?.upperBound ?? .max
         let missing = length.map { begun < $0 ? held.gaps(in: begun..<$0) : [] } ?? []
@@ -133,6 +135,7 @@ final class DownloadJob: Sendable {
             work.heldBefore = held
             work.plan = DownloadPlan(missing: missing, connections: connections)
         }
+            work.lanes = lanes
     }
 
     // MARK: Lanes
@@ -140,7 +143,7 @@ final class DownloadJob: Sendable {
     /// One reader of the download, and its start position.
     private struct Lane {
         let reader: ReaderState.ID
-        let position: Int64
+        let piece: ByteRange
     }
 
     /// Fetches pieces until none is left.
@@ -149,19 +152,39 @@ final class DownloadJob: Sendable {
         while let lane = next ?? takePiece() {
             next = nil
             defer { loader.change { $0.removeReader(lane.reader) } }
-            try await walk(lane)
+            do {
+                try await walk(lane)
+            } catch let error as VaultError where error.code == .refused && givesUp(lane) {
+                return
+            }
             // If the store refuses bytes, fetching the remaining pieces would only burden the origin.
             if loader.look({ $0.refusal != nil }) { return }
         }
     }
 
     private func takePiece() -> Lane? {
-        guard let piece = work.withLock({ $0.plan.next() }) else { return nil }
-        return Lane(reader: loader.change { ($0.addReader(piece), Effects()) }, position: piece.lowerBound)
+        let piece = work.withLock { work in
+            let piece = work.plan.next()
+            if piece == nil { work.lanes -= 1 }
+            return piece
+        }
+        guard let piece else { return nil }
+        return Lane(reader: loader.change { ($0.addReader(piece), Effects()) }, piece: piece)
+    }
+
+    /// Leaves a piece that the origin refused to the other lanes, if there are any: some origins refuse a second
+    /// connection.
+    private func givesUp(_ lane: Lane) -> Bool {
+        work.withLock { work in
+            guard work.lanes > 1 else { return false }
+            work.lanes -= 1
+            work.plan.takeBack(lane.piece)
+            return true
+        }
     }
 
     private func walk(_ lane: Lane) async throws {
-        var walk = GapCursor(loader, lane.reader, from: lane.position)
+        var walk = GapCursor(loader, lane.reader, from: lane.piece.lowerBound)
         var waitsForOrigin = false
         while true {
             try await loader.playbackPriority.yieldToPlayers(at: loader.addresses.current.url.origin)

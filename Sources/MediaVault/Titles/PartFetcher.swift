@@ -16,6 +16,10 @@ final class PartFetcher: Sendable {
         var waiting: ArraySlice<(number: Int, url: MediaURL)>
         var tally: TitleTally
         var failures = TitleFailures()
+        /// The parts that the origin refused once, and that another lane is to fetch.
+        var refused: Set<Int> = []
+        /// The number of lanes that fetch.
+        var lanes: Int
         /// The parts that were written into a pack.
         var packed: [ResourceID: MediaReference] = [:]
     }
@@ -33,7 +37,8 @@ final class PartFetcher: Sendable {
         work = Locked(
             Work(
                 waiting: parts.enumerated().map { (number: $0, url: $1) }[...],
-                tally: TitleTally(count: parts.count, expected: expected)))
+                tally: TitleTally(count: parts.count, expected: expected),
+                lanes: options.connections ?? DownloadOptions.titleConnections))
     }
 
     /// What has arrived so far.
@@ -42,7 +47,26 @@ final class PartFetcher: Sendable {
     /// The parts that could not be fetched.
     var failures: TitleFailures { work.withLock(\.failures) }
 
-    private func take() -> (number: Int, url: MediaURL)? { work.withLock { $0.waiting.popFirst() } }
+    /// Returns the part that a lane is to fetch next; nil if the lane ends.
+    private func take() -> (number: Int, url: MediaURL)? {
+        work.withLock { work in
+            let part = work.waiting.popFirst()
+            if part == nil { work.lanes -= 1 }
+            return part
+        }
+    }
+
+    /// Leaves a part that the origin refused to the other lanes, if there are any: some origins refuse a second
+    /// connection.
+    private func givesUp(_ part: (number: Int, url: MediaURL), _ error: VaultError) -> Bool {
+        guard [403, 429, 503].contains(error.originStatus) else { return false }
+        return work.withLock { work in
+            guard work.lanes > 1, work.refused.insert(part.number).inserted else { return false }
+            work.lanes -= 1
+            work.waiting.append(part)
+            return true
+        }
+    }
 
     /// Fetches all parts, several at a time; returns when they are durable.
     ///
@@ -59,11 +83,10 @@ final class PartFetcher: Sendable {
         defer { clock.cancel() }
         do {
             try await withThrowingTaskGroup(of: Void.self) { group in
-                for _ in 0..<(options.connections ?? DownloadOptions.titleConnections) {
+                for _ in 0..<work.withLock(\.lanes) {
                     group.addTask {
                         while let part = self.take() {
-                            let reference = self.reach.reference(to: part.url)
-                            try await self.fetch(part.number, reference, pack, report: report)
+                            guard try await self.fetch(part, pack, report: report) else { return }
                             report()
                         }
                     }
@@ -85,9 +108,12 @@ final class PartFetcher: Sendable {
     }
 
     /// Fetches one part, and records that it belongs to the title.
+    ///
+    /// - Returns: false if the lane ends, because another one is to fetch the part.
     private func fetch(
-        _ number: Int, _ part: MediaReference, _ pack: PackWriter, report: @escaping @Sendable () -> Void
-    ) async throws {
+        _ waiting: (number: Int, url: MediaURL), _ pack: PackWriter, report: @escaping @Sendable () -> Void
+    ) async throws -> Bool {
+        let (number, part) = (waiting.number, reach.reference(to: waiting.url))
         try Task.checkCancellation()
         guard !title.loader.record.isRetired.withLock({ $0 }) else { throw ResourceRecord.removed }
         do {
@@ -96,7 +122,7 @@ final class PartFetcher: Sendable {
             try await loader.ready()
             try await loader.admit(part)
             if options.requiresMedia, try await removesPage(loader, of: part) {
-                return try await fetch(number, part, pack, report: report)
+                return try await fetch(waiting, pack, report: report)
             }
             let small: SmallFile?
             let isWhole = loader.look(\.isHeldWhole)
@@ -116,12 +142,15 @@ final class PartFetcher: Sendable {
             }
             let length = small.map { Int64($0.bytes.count) } ?? loader.look { $0.information?.length ?? 0 }
             work.withLock { $0.tally.finish(number, length: length) }
+            return true
         } catch let error as VaultError {
+            guard !givesUp(waiting, error) else { return false }
             let goesOn = work.withLock { work in
                 work.tally.give(up: number)
                 return work.failures.note(error)
             }
             if !goesOn { throw error }
+            return true
         }
     }
 

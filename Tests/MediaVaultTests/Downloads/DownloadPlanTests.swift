@@ -47,6 +47,16 @@ struct DownloadPlanTests {
         }
     }
 
+    @Test("A piece that is taken back is the next one if nothing before it is missing")
+    func takeBack() {
+        var plan = DownloadPlan(missing: [0..<(4 * piece)], connections: 4)
+        let taken = [plan.next(), plan.next(), plan.next()]
+        #expect(taken == [0..<piece, piece..<(2 * piece), (2 * piece)..<(3 * piece)])
+        plan.takeBack(piece..<(2 * piece))
+        plan.takeBack(0..<0)
+        #expect(Array(IteratorSequence(plan)) == [piece..<(2 * piece), (3 * piece)..<(4 * piece)])
+    }
+
     @Test("Pieces cover the gaps, in order, without overlap")
     func property() {
         let seed = UInt64.random(in: 0...UInt64.max)

@@ -77,6 +77,28 @@ struct DownloadTests {
         await vault.close()
     }
 
+    @Test("What an origin refuses to further connections is fetched over the one that it accepts")
+    func refusedConnections() async throws {
+        let length: Int64 = 60 << 20
+        let refusals = Locked(3)
+        let fixture = try await VaultFixture(ScriptedResource(length: length))
+        fixture.origin.answer { [resource = fixture.resource] request in
+            guard request.range != nil, request.range?.hasPrefix("bytes=0-") == false else {
+                return resource.answer(to: request)
+            }
+            let isRefused = refusals.withLock { left in
+                left -= 1
+                return left >= 0
+            }
+            return isRefused ? ScriptedAnswer(403) : resource.answer(to: request)
+        }
+        let vault = try await fixture.open()
+        for try await _ in vault.download(fixture.url, options: DownloadOptions(connections: 4)) {}
+        #expect(refusals.withLock { $0 } < 0, "premise")
+        #expect(try await fixture.held(vault) == [0..<length])
+        await vault.close()
+    }
+
     @Test("An origin without range support receives one request, however many connections are allowed")
     func connectionsWithoutRanges() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 20_000_000, supportsRanges: false))

@@ -193,6 +193,26 @@ struct TitleDownloadTests {
         await vault.close()
     }
 
+    @Test("Parts that an origin refuses to further connections are fetched over the one that it accepts")
+    func refusedConnections() async throws {
+        let (fixture, url) = try await TitleFixture.fixture()
+        let refusals = Locked(2)
+        fixture.origin.answer { request in
+            let isRefused =
+                request.target.contains(".ts")
+                && refusals.withLock { left in
+                    left -= 1
+                    return left >= 0
+                }
+            return isRefused ? ScriptedAnswer(403) : TitleFixture.answer(to: request)
+        }
+        let vault = try await fixture.open()
+        let last = try await TitleFixture.download(url, into: vault, TitleFixture.small)
+        #expect(refusals.withLock { $0 } < 0, "premise")
+        #expect(last?.isComplete == true && last?.resources?.held == 9)
+        await vault.close()
+    }
+
     @Test("A title that is held as a whole is offered without a question to its origin")
     func asksNothing() async throws {
         let (fixture, url) = try await TitleFixture.fixture()
