@@ -108,8 +108,10 @@ struct Fetch {
     private func acceptedAnswer() async throws
         -> (request: OriginRequest, response: any OriginResponse, body: PeekableBody)?
     {
+        var asksForWhole = false
         while true {
             let time = loader.store.now()
+            let makeRequest = { [asksForWhole] url in self.makeRequest(to: url, forWhole: asksForWhole) }
             guard let (request, response) = try await loader.ask(for: makeRequest) else { return nil }
             let body = PeekableBody(response)
             do {
@@ -117,6 +119,13 @@ struct Fetch {
                 return (request, response, body)
             } catch is AskAgain {
                 response.cancel()
+            } catch let failure as OriginFailure
+                where failure.kind == .invalidResponse && [206, 416].contains(response.head.status) && !asksForWhole
+            {
+                // Some origins answer ranges carelessly, and send the whole right.
+                loader.originErrors.count(failure)
+                response.cancel()
+                asksForWhole = true
             } catch {
                 response.cancel()
                 throw error
@@ -136,10 +145,11 @@ struct Fetch {
         }
     }
 
-    private func makeRequest(to url: MediaURL) -> OriginRequest? {
+    private func makeRequest(to url: MediaURL, forWhole isForWhole: Bool) -> OriginRequest? {
         let known = loader.known
         return loader.look { state in
             guard let fetch = state.fetches[id], fetch.isActive else { return nil }
+            guard !isForWhole else { return OriginRequest(url: url) }
             let isCut = fetch.end < state.information?.length ?? .max
             return OriginRequest(
                 url: url, first: fetch.start, end: isCut ? fetch.end : nil,
