@@ -88,6 +88,7 @@ final class DownloadJob: Sendable {
         }
         let first = Lane(reader: opening.reader, piece: opening.range ?? 0..<0)
         do {
+            try requireEnd()
             if options.requiresMedia, let refusal = loader.refusal(opening.information) { throw refusal }
             try await noteDownload()
             share(beyond: opening, lanes: isShared ? connections : 1)
@@ -134,8 +135,8 @@ final class DownloadJob: Sendable {
         work.withLock { work in
             work.heldBefore = held
             work.plan = DownloadPlan(missing: missing, connections: connections)
-        }
             work.lanes = lanes
+        }
     }
 
     // MARK: Lanes
@@ -189,6 +190,7 @@ final class DownloadJob: Sendable {
         while true {
             try await loader.playbackPriority.yieldToPlayers(at: loader.addresses.current.url.origin)
             reportProgressIfDue()
+            if walk.position > Self.mostUnbounded { try requireEnd(within: Self.mostUnbounded) }
             if !waitsForOrigin { waitsForOrigin = beginWaitingForOrigin(lane) }
             switch try await walk.next(noting: note) {
             case .ended: return reportArrival()
@@ -198,6 +200,18 @@ final class DownloadJob: Sendable {
                 try await keepToRate(bytes)
             }
         }
+    }
+
+    /// The most bytes that are fetched of a resource of unknown length: more than any film.
+    private static let mostUnbounded: Int64 = 16 << 30
+
+    /// Requires that the resource has an end.
+    ///
+    /// - Parameter limit: the bytes of unknown length that were fetched already; nil before the first.
+    private func requireEnd(within limit: Int64? = nil) throws {
+        guard loader.look({ $0.isEndless || limit != nil && $0.information?.length == nil }) else { return }
+        throw VaultError(
+            .invalidArgument, "\(loader.url) is a live stream, such as a web radio, and never ends: only play it")
     }
 
     /// Lets the lane wait for the origin once the origin has sent something.

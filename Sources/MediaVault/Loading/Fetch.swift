@@ -186,6 +186,12 @@ struct Fetch {
         // as two changes. The representation of the bytes is recorded before the next answer may begin another.
         try await loader.answers.exclusively {
             let content = try await takeIn(loader.heard(head), body, asked: asked, at: time)
+            if head.isEndless, content.length == nil {
+                loader.change { state in
+                    state.isEndless = true
+                    return Effects()
+                }
+            }
             let representation = loader.record.representation
             switch content {
             case .partial(let range, _):
@@ -350,4 +356,9 @@ struct Fetch {
             throw OriginFailure(.interrupted, "the answer ended early")
         }
     }
+}
+
+extension OriginHead {
+    /// Whether it is that of a web radio, which has no end.
+    var isEndless: Bool { fields.fields.contains { $0.name.lowercased().hasPrefix("icy-") } }
 }

@@ -39,6 +39,8 @@ struct LoaderState {
     var connection: UInt64?
     /// Whether the origin's entity tags identify versions.
     var entityTags = EntityTagReliability()
+    /// Whether the origin says that it never ends, as that of a web radio does.
+    var isEndless = false
     /// Whether the resource is kept and served whatever becomes of it at its origin.
     var isPinned = false
     /// When a failing origin is asked again.

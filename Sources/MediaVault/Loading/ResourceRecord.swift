@@ -65,6 +65,8 @@ final class ResourceRecord: Sendable {
 
     /// Whether the resource was pinned when it was loaded.
     var isPinned: Bool { stored.withLock { $0?.resourceClass } == .pinned }
+    /// Whether it was requested by name, rather than only played.
+    var isKept: Bool { stored.withLock { $0.map { $0.resourceClass != .cache } ?? false } }
 
     /// Sets or removes the resource's own mode, adding the resource if the vault does not have it.
     func setMode(_ mode: VaultMode?, of source: OriginURLs.Source) throws {

@@ -89,10 +89,13 @@ final class SegmentSink {
     }
 
     private func outlook(at position: Int64) -> WriteEstimate {
-        loader.look { state in
+        // A part of a title ends, and so does what is fetched by name: what is only played may be a web radio.
+        let ends = loader.record.metadata?.partOf.isEmpty == false || loader.record.isKept
+        return loader.look { state in
             WriteEstimate(
                 length: state.information?.length,
-                expected: state.fetches[fetch].map { max(0, $0.end - position) } ?? 0)
+                expected: state.fetches[fetch].map { max(0, $0.end - position) } ?? 0,
+                mayEvict: state.information?.length != nil || ends && !state.isEndless)
         }
     }
 

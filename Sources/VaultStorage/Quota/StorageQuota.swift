@@ -100,6 +100,10 @@ package final class StorageQuota: Sendable {
     /// - Throws: ``VaultError`` with code `quotaExceeded`.
     func admit(_ size: Int64, for id: SegmentID, _ estimate: WriteEstimate) throws {
         guard let shortage = account.reserve(size, for: id) else { return }
+        guard estimate.mayEvict else {
+            throw VaultError(
+                .quotaExceeded, "there is no free space for a resource of unknown length, and nothing goes for it")
+        }
         guard shortage.size == 0 || mayEvict(for: estimate.length) else {
             throw VaultError(.quotaExceeded, "the title is larger than the vault's size limit; raise the limit")
         }
@@ -209,10 +213,13 @@ package struct WriteEstimate: Sendable {
     package var length: Int64?
     /// The number of bytes that will follow; `Int64.max` if unknown.
     package var expected: Int64
+    /// Whether other resources may be evicted for it: not for one that may never end.
+    package var mayEvict: Bool
 
-    package init(length: Int64? = nil, expected: Int64 = 0) {
+    package init(length: Int64? = nil, expected: Int64 = 0, mayEvict: Bool = true) {
         self.length = length
         self.expected = expected
+        self.mayEvict = mayEvict
     }
 
     /// The bytes to free beyond what is needed now, once something must be evicted.

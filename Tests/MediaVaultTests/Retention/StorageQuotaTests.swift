@@ -43,6 +43,25 @@ struct StorageQuotaTests {
         await vault.close()
     }
 
+    @Test("What has no length and is only played may be a web radio: nothing is evicted for it; it is for a download")
+    func unbounded() async throws {
+        let fixture = try await RoomFixture()
+        fixture.origin.answer { request in
+            var answer = RoomFixture.title(ofTarget: request.target).answer(to: request)
+            if request.target.hasPrefix("/9-") { answer.sendInChunks() }
+            return answer
+        }
+        let vault = try await fixture.open(StorageLimits(maxSize: 4 * Self.mebibyte))
+        for title in UInt64(1)...3 { try await fixture.play(vault, title, 1_000_000) }
+        try await fixture.play(vault, 9, 3_500_000)
+        for title in UInt64(1)...3 { #expect(try await fixture.held(vault, title, 1_000_000) == 1_000_000) }
+        #expect(try await vault.status().evicted == 0)
+        try await fixture.download(vault, 9, 3_500_000)
+        #expect(try await fixture.held(vault, 9, 3_500_000) == 3_500_000)
+        #expect(try await vault.status().evicted > 0)
+        await vault.close()
+    }
+
     @Test("60 titles, eight at a time, never exceed 20 MiB; pinned titles stay complete, and no byte is wrong")
     func many() async throws {
         let seed = UInt64.random(in: 0 ..< .max)
