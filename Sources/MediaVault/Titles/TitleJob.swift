@@ -64,13 +64,14 @@ final class TitleJob: Sendable {
         let isNew = loader.record.metadata == nil
         let representation = loader.record.representation
         let isWhole = options.selection != nil
-        let manifest = DownloadJob(loader, options, rate: rate) { [tell] progress in
+        let report: @Sendable (DownloadProgress) -> Void = { [tell] progress in
             // Of a title, the bytes of all its resources are reported.
             if !isWhole || progress.manifest == nil { tell(progress) }
         }
-        guard let selection = options.selection else { return try await manifest.run() }
+        let download = { [self] in try await download(loader, lease, tell: report) }
+        guard let selection = options.selection else { return try await download() }
         do {
-            guard let held = try await read(resource, loader, fetch: manifest.run) else {
+            guard let held = try await read(resource, loader, fetch: download) else {
                 try await describe(resource, loader, hasChanged: loader.record.representation != representation)
                 return try await takeCover(loader)
             }
@@ -85,6 +86,29 @@ final class TitleJob: Sendable {
             throw error.vaultError
         }
         try await takeCover(loader)
+    }
+
+    /// Fetches the resource of that name. What its type calls no media is some if it begins so.
+    private func download(
+        _ loader: ResourceLoader, _ lease: LoaderLease, tell: @escaping @Sendable (DownloadProgress) -> Void
+    ) async throws {
+        do {
+            try await DownloadJob(loader, options, rate: rate, tell: tell).run()
+        } catch let error as VaultError where error.code == .notMedia {
+            guard try await beginsMedia(loader, lease) else { throw error }
+            var options = options
+            options.requiresMedia = false
+            try await DownloadJob(loader, options, rate: rate, tell: tell).run()
+        }
+    }
+
+    /// Returns whether the first bytes are those of audio, video or a manifest.
+    private func beginsMedia(_ loader: ResourceLoader, _ lease: LoaderLease) async throws -> Bool {
+        let opening = try await loader.open(.closed(first: 0, last: Int64(MediaSignature.byteCount - 1)))
+        let reader = MediaReader(opening, of: reference, loader: loader, lease: lease)
+        defer { reader.cancel() }
+        guard let start = try await reader.start() else { return false }
+        return MediaSignature.begins(start) || ManifestContent.kind(of: start) != nil
     }
 
     /// Gives the title the picture that its feed names, if it has no other.

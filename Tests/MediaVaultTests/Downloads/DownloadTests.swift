@@ -109,6 +109,54 @@ struct DownloadTests {
         await vault.close()
     }
 
+    @Test(
+        "What its server calls text is fetched if it begins like media or a manifest, and not if it does not",
+        arguments: [
+            ("fLaC\0\0\0\u{22}", true), ("\u{1A}text", false), ("Error: token expired", false),
+            ("#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXTINF:4,\nfilm.mp4\n#EXT-X-ENDLIST\n", true),
+        ])
+    func carelessType(beginning: String, isMedia: Bool) async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: 300_000))
+        let bytes = Array(beginning.utf8)
+        fixture.origin.answer { [resource = fixture.resource] request in
+            guard request.target == "/thing" else { return resource.answer(to: request) }
+            return ScriptedAnswer(
+                200, fields: ["Content-Type": "text/plain", "Content-Length": "\(bytes.count)"], body: [.bytes(bytes)])
+        }
+        let vault = try await fixture.open()
+        let url = fixture.origin.url("/thing")
+        let fetch = { for try await _ in vault.download(url) {} }
+        if isMedia {
+            try await fetch()
+            #expect(try await vault.summary(of: url)?.isComplete == true)
+        } else {
+            let error = await #expect(throws: VaultError.self) { try await fetch() }
+            #expect(error?.code == .notMedia)
+            #expect(try await vault.summary(of: url) == nil)
+        }
+        await vault.close()
+    }
+
+    @Test("A web radio is played, and no download begins that never ends")
+    func radio() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: 300_000, supportsRanges: false))
+        let gate = Gate()
+        fixture.origin.answer { [resource = fixture.resource] request in
+            var answer = resource.answer(to: request)
+            answer.set("icy-name", "Radio")
+            answer.sendUntilClose()
+            answer.insert(.hold(gate), at: 200_000)
+            return answer
+        }
+        let vault = try await fixture.open()
+        let error = await #expect(throws: VaultError.self) { for try await _ in vault.download(fixture.url) {} }
+        #expect(error?.code == .invalidArgument && error?.message.contains("never ends") == true)
+        let reader = try await vault.read(fixture.url)
+        #expect(try await reader.next().map { fixture.media.matches($0, at: 0) } == true)
+        reader.cancel()
+        await vault.close()
+    }
+
     @Test("A rate-limited download fetches everything, and no byte twice")
     func limited() async throws {
         let fixture = try await VaultFixture(ScriptedResource(length: 400_000))
