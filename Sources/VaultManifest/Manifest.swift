@@ -37,6 +37,14 @@ package enum Manifest: Sendable {
         }
     }
 
+    /// Whether the manifest is not live, and was not cut as far as it tells: players accept a playlist without its end.
+    package var isEnded: Bool {
+        switch self {
+        case .hls(let playlist): playlist.isEnded
+        case .dash(let manifest): !manifest.isLive
+        }
+    }
+
     /// All that the manifest names and that belongs to the title, in order, each as it would be requested.
     ///
     /// A reference that the manifest repeats, such as a key, is repeated here. What matters only while live, such as

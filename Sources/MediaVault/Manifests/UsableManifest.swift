@@ -60,7 +60,7 @@ extension ResourceLoader {
         let (url, isOfTitle) = (url, record.title != nil || record.metadata?.partOf.isEmpty == false)
         return try await BlockingPool.manifests.run {
             guard let new = try? Manifest.usable(bytes, kind, of: url, at: url, limits: limits) else { return true }
-            return isOfTitle && new.isLive
+            return isOfTitle && !new.isEnded
         }
     }
 

@@ -7,15 +7,18 @@ struct HLSByteRange {
 
     /// Parses a range.
     ///
-    /// - Throws: ``ManifestError/malformed(line:_:)`` if it is none, is empty, or ends beyond every representation.
+    /// As players do, it takes an empty offset (`5@`) for none, and a range of no bytes (`0@10`) as one.
+    ///
+    /// - Throws: ``ManifestError/malformed(line:_:)`` if it is none, or ends beyond every representation.
     init(_ text: ArraySlice<UInt8>, _ line: HLSLine) throws(ManifestError) {
         let at = text.firstIndex(of: UInt8(ascii: "@"))
-        let offset = at.map { Self.number(text[$0...].dropFirst()) }
-        guard let count = Self.number(text[..<(at ?? text.endIndex)]), count > 0, offset != .some(nil) else {
+        let stated = text[(at ?? text.endIndex)...].dropFirst()
+        let hasOffset = !stated.allSatisfy(Self.isBlank)
+        offset = hasOffset ? Self.number(stated) : nil
+        guard let count = Self.number(text[..<(at ?? text.endIndex)]), hasOffset == (offset != nil) else {
             throw .malformed(line: line.number, .byteRange)
         }
         self.count = count
-        self.offset = offset ?? nil
         guard resolved(after: 0) != nil else { throw .malformed(line: line.number, .byteRange) }
     }
 
@@ -27,7 +30,6 @@ struct HLSByteRange {
 
     /// Returns a number with blanks around it; nil for anything else, and beyond the length of every representation.
     private static func number(_ text: ArraySlice<UInt8>) -> Int64? {
-        let isBlank: (UInt8) -> Bool = { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
         var digits = text.drop(while: isBlank)
         while let last = digits.last, isBlank(last) { digits.removeLast() }
         var value: Int64 = 0
@@ -38,13 +40,16 @@ struct HLSByteRange {
         }
         return digits.isEmpty ? nil : value
     }
+
+    private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
 }
 
 /// Ranges that follow one another in one resource: one without an offset begins where the one before it ends.
 struct HLSRangeChain {
     private var latest: (uri: ArraySlice<UInt8>, end: Int64)?
 
-    /// Returns the bytes of the resource at `uri` that a tag means; nil for the whole.
+    /// Returns the bytes of the resource at `uri` that a tag means; nil for the whole, which players request for a
+    /// range of no bytes.
     mutating func range(
         _ range: HLSByteRange?, _ uri: ArraySlice<UInt8>, _ line: HLSLine
     ) throws(ManifestError) -> ByteRange? {
@@ -55,6 +60,6 @@ struct HLSRangeChain {
         let end = latest.flatMap { $0.uri == uri ? $0.end : nil } ?? 0
         guard let resolved = range.resolved(after: end) else { throw .malformed(line: line.number, .byteRange) }
         latest = (uri, resolved.upperBound)
-        return resolved
+        return resolved.isEmpty ? nil : resolved
     }
 }

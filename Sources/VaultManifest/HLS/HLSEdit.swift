@@ -14,9 +14,34 @@ struct HLSEdit: Sendable {
     /// The bytes that are replaced.
     let span: Range<Int>
     let change: Change
+    /// Whether quotation marks are missing around a URI: a link may have a comma in it.
+    let lacksQuotes: Bool
 
-    init(_ span: Range<Int>, _ change: Change) {
+    init(_ span: Range<Int>, _ change: Change, lacksQuotes: Bool = false) {
         self.span = span
         self.change = change
+        self.lacksQuotes = lacksQuotes
+    }
+
+    /// Returns what is written, or nil to keep what stands there.
+    ///
+    /// - Parameter link: returns the link for a reference, or nil for none.
+    func text(_ link: (ManifestReference) throws -> String?) rethrows -> String? {
+        let mark = lacksQuotes ? "\"" : ""
+        switch change {
+        case .text(let text): return text
+        case .refusal: return mark + ManifestTarget.refusal + mark
+        case .link(let reference, _): return try link(reference).map { mark + ManifestLink.escaped($0) + mark }
+        }
+    }
+
+    /// The same for what does not belong to the title after all.
+    var beside: HLSEdit {
+        switch change {
+        case .text: self
+        case .refusal: HLSEdit(span, .refusal(of: nil), lacksQuotes: lacksQuotes)
+        case .link(let reference, _):
+            HLSEdit(span, .link(reference, belongsToTitle: false), lacksQuotes: lacksQuotes)
+        }
     }
 }

@@ -107,8 +107,12 @@ extension HLSEntry {
     private static let surround = ["ac-3", "ec-3", "ac-4", "dts"]
     private static let audio = surround + ["mp4a", "opus", "flac", "alac", "mp3", "vorbis"]
 
-    /// Returns a number up to 2⁵³ − 1; nil for anything else.
+    /// Returns the whole number that a text begins with, up to 2⁵³ − 1; nil for anything else.
+    ///
+    /// Some encoders write a fraction, which players leave out.
     private static func number(_ text: (some StringProtocol)?) -> Int? {
-        text.flatMap { DecimalNumber.exact($0) }.flatMap { $0 <= ContentInformation.maxBytes ? Int($0) : nil }
+        guard let text = text?.trimmingBlanks() else { return nil }
+        let digits = text.prefix { $0.isASCII && $0.isNumber }
+        return DecimalNumber.exact(digits).flatMap { $0 <= ContentInformation.maxBytes ? Int($0) : nil }
     }
 }

@@ -6,8 +6,12 @@ struct HLSFacts: Sendable {
     var hasBegun = false
     /// Whether tags of media playlists were seen.
     var isMedia = false
-    /// Whether no segment will be added (`EXT-X-ENDLIST`).
+    /// Whether it says where it ends (`EXT-X-ENDLIST`).
     var isEnded = false
+    /// Whether it says that it never changes (`EXT-X-PLAYLIST-TYPE:VOD`).
+    var isFixed = false
+    /// Whether the length of a segment was seen (`EXTINF`).
+    var hasLengths = false
     /// How long the segments play, in microseconds.
     private(set) var microseconds: Int64 = 0
     private(set) var title: String?

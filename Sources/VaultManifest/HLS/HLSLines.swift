@@ -12,30 +12,24 @@ struct HLSLine {
 ///
 /// A carriage return alone ends a line, too: some players read it like that, so what follows it may be a URI.
 struct HLSLines {
-    private let bytes: [UInt8]
+    /// The playlist as a text; see ``mended(_:_:)``.
+    let bytes: [UInt8]
     private let maxLineBytes: Int
     private var position: Int
     private var number = 0
 
-    /// Checks that the bytes are text.
-    ///
-    /// - Throws: ``ManifestError/tooLarge(limit:)``, ``ManifestError/notText(line:)``.
+    /// - Throws: as ``mended(_:_:)``.
     init(_ bytes: [UInt8], _ limits: ManifestLimits) throws(ManifestError) {
-        guard bytes.count <= limits.maxBytes else { throw .tooLarge(limit: limits.maxBytes) }
-        do throws(UTF8.ValidationError) {
-            _ = try UTF8Span(validating: bytes.span)
-        } catch {
-            throw .notText(line: 1 + bytes[..<error.byteOffsets.lowerBound].count { $0 == UInt8(ascii: "\n") })
-        }
-        self.bytes = bytes
+        self.bytes = try Self.mended(bytes, limits)
         maxLineBytes = limits.maxLineBytes
         position = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
     }
 
     /// Returns the next line; nil at the end.
     ///
-    /// - Throws: ``ManifestError/notText(line:)`` for a control character, which ends a line for some players, as do the
-    ///   line separators of Unicode; ``ManifestError/lineTooLong(line:limit:)``.
+    /// - Throws: ``ManifestError/notText(line:)`` for a control character, which ends a line for some players;
+    ///   ``ManifestError/malformed(line:_:)`` for the line separators of Unicode, which do so too;
+    ///   ``ManifestError/lineTooLong(line:limit:)``.
     mutating func next() throws(ManifestError) -> HLSLine? {
         guard position < bytes.count else { return nil }
         number += 1
@@ -65,6 +59,55 @@ struct HLSLines {
         let next = bytes[(index + 1)...].prefix(2)
         return next.first == 0x85 && bytes[index] == 0xC2
             || next.first == 0x80 && bytes[index] == 0xE2 && next.last.map { $0 & 0xFE } == 0xA8
+    }
+}
+
+// Lists in Latin-1, and titles with whatever a tagger left there.
+extension HLSLines {
+    /// Returns a playlist with U+FFFD in place of what is no text in tags and comments, and of what would end a line
+    /// there for some players: they read on, too.
+    ///
+    /// - Throws: ``ManifestError/notText(line:)`` for a first line or a URI that is not UTF-8;
+    ///   ``ManifestError/tooLarge(limit:)``.
+    private static func mended(_ bytes: [UInt8], _ limits: ManifestLimits) throws(ManifestError) -> [UInt8] {
+        guard bytes.count <= limits.maxBytes else { throw .tooLarge(limit: limits.maxBytes) }
+        guard !bytes.allSatisfy(isPlain) else { return bytes }
+        var result: [UInt8] = []
+        var (number, start) = (1, 0)
+        while start < bytes.count {
+            let end = bytes[start...].firstIndex(where: isEnd) ?? bytes.count
+            let line = bytes[start..<end]
+            if line.allSatisfy(isPlain) {
+                result += line
+            } else if number > 1, bytes[bytes.trimmingBlanks(start..<end)].first == UInt8(ascii: "#") {
+                let scalars = String(decoding: line, as: UTF8.self).unicodeScalars.map { isBreak($0) ? mark : $0 }
+                result += String(String.UnicodeScalarView(scalars)).utf8
+            } else {
+                guard String(validating: line, as: UTF8.self) != nil else { throw .notText(line: number) }
+                result += line
+            }
+            guard result.count <= limits.maxBytes else { throw .tooLarge(limit: limits.maxBytes) }
+            let isPair = bytes[end...].starts(with: "\r\n".utf8)
+            start = min(end + (isPair ? 2 : 1), bytes.count)
+            result += bytes[end..<start]
+            number += 1
+        }
+        return result
+    }
+
+    /// Returns whether something in a URI was no text: players differ in what they request then.
+    static func isMended(_ uri: ArraySlice<UInt8>) -> Bool {
+        uri.contains(0xEF) && String(decoding: uri, as: UTF8.self).unicodeScalars.contains(mark)
+    }
+
+    private static let mark: Unicode.Scalar = "\u{FFFD}"
+
+    private static func isPlain(_ byte: UInt8) -> Bool { (0x20..<0x80).contains(byte) || byte == 0x09 || isEnd(byte) }
+
+    private static func isEnd(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r") }
+
+    private static func isBreak(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.value < 0x20 && scalar != "\t" || scalar == "\u{85}" || scalar == "\u{2028}" || scalar == "\u{2029}"
     }
 }
 

@@ -4,7 +4,8 @@ import VaultModel
 ///
 /// The sections are those of RFC 8216 and of its second edition (draft-pantos-hls-rfc8216bis).
 struct HLSParser {
-    private let bytes: [UInt8]
+    /// The playlist as a text; see ``HLSLines``.
+    let bytes: [UInt8]
     private var resolver: URLResolver
     private var budget: ManifestBudget
     private(set) var variables: HLSVariables
@@ -18,6 +19,8 @@ struct HLSParser {
     private var next = NextURI()
     private var segments = HLSRangeChain()
     private var parts = HLSRangeChain()
+    /// The edits of URI lines without a length.
+    private var bare: [Int] = []
     /// Whether a header, or the first line that names a file, has shown that it is a list.
     private var isList = false
 
@@ -27,14 +30,16 @@ struct HLSParser {
         var range: HLSByteRange?
         var microseconds: Int64 = 0
         var isGap = false
+        /// Whether a tag has said that a segment follows.
+        var isAnnounced = false
     }
 
     init(_ bytes: [UInt8], url: MediaURL, variables: [String: String], limits: ManifestLimits) throws(ManifestError) {
-        self.bytes = bytes
+        var lines = try HLSLines(bytes, limits)
+        self.bytes = lines.bytes
         resolver = URLResolver(url)
         budget = ManifestBudget(limits)
         self.variables = HLSVariables(url: url, imports: variables)
-        var lines = try HLSLines(bytes, limits)
         while let line = try lines.next() {
             work += line.whole.count
             if line.content.isEmpty { continue }
@@ -42,6 +47,10 @@ struct HLSParser {
             try read(line)
         }
         guard facts.hasBegun else { throw .notAManifest }
+        // In a plain list every line is a file. Elsewhere one that no tag announces is none, such as a remark at the end.
+        if facts.isMedia && facts.hasLengths || !entries.isEmpty {
+            for index in bare { edits[index] = edits[index].beside }
+        }
     }
 
     /// Accepts a list without a header, too, as players do, but no page, no JSON, no tags of HLS, and no edit list of mpv.
@@ -101,7 +110,9 @@ struct HLSParser {
         isList = true
         let range = try segments.range(next.range, bytes[line.content], line)
         facts.add(microseconds: next.microseconds)
+        let edit = edits.count
         try lead(line.content, nil, range: range, belongsToTitle: !next.isGap)
+        if !next.isAnnounced { bare += edit..<edits.count }
     }
 
     /// Leads the URI in an attribute through the vault.
@@ -112,11 +123,12 @@ struct HLSParser {
         range: ByteRange? = nil, belongsToTitle: Bool = true
     ) throws(ManifestError) -> MediaURL? {
         let uri = attributes[name]
-        guard attributes.isClear || !attributes.mentions(name), uri?.isQuoted ?? true else {
+        guard attributes.isClear || !attributes.mentions(name) else {
             throw .malformed(line: line.number, .attributes)
         }
         guard let uri else { return nil }
-        return try lead(uri.value, role, range: range, belongsToTitle: belongsToTitle)
+        return try lead(
+            uri.value, role, range: range, belongsToTitle: belongsToTitle, lacksQuotes: !uri.isQuoted)
     }
 
     /// Leads a URI through the vault.
@@ -124,22 +136,25 @@ struct HLSParser {
     /// - Parameter role: nil for a segment, unless its name is that of a playlist: some players look into it then.
     @discardableResult
     private mutating func lead(
-        _ span: Range<Int>, _ role: ManifestReference.Role?, range: ByteRange? = nil, belongsToTitle: Bool
+        _ span: Range<Int>, _ role: ManifestReference.Role?, range: ByteRange? = nil, belongsToTitle: Bool,
+        lacksQuotes: Bool = false
     ) throws(ManifestError) -> MediaURL? {
         work += span.count
         // A player may know a variable that the vault does not, so the reference could lead anywhere.
-        let uri = try variables.expanded(bytes[span], &budget)
+        let uri = try variables.expanded(bytes[span], &budget).flatMap { HLSLines.isMended($0) ? nil : $0 }
         let role = role ?? (uri.map(ManifestDetection.isNamed) ?? false ? .playlist : .segment)
         switch uri.map({ ManifestTarget($0, role, &resolver) }) ?? .refused {
         case .url(let url):
             try budget.spend(on: url)
             work += url.path.utf8.count
             let reference = ManifestReference(url, role, range: range)
-            edits.append(HLSEdit(span, .link(reference, belongsToTitle: belongsToTitle)))
+            let change = HLSEdit.Change.link(reference, belongsToTitle: belongsToTitle)
+            edits.append(HLSEdit(span, change, lacksQuotes: lacksQuotes))
             return url
         case .inert: return nil
         case .refused:
-            try write(HLSEdit(span, .refusal(of: belongsToTitle && role != .data ? role : nil)))
+            let change = HLSEdit.Change.refusal(of: belongsToTitle && role != .data ? role : nil)
+            try write(HLSEdit(span, change, lacksQuotes: lacksQuotes))
             return nil
         }
     }
@@ -171,6 +186,7 @@ struct HLSParser {
         }
         switch String(decoding: content[..<colon].dropFirst(), as: UTF8.self) {
         case "EXTINF":
+            (facts.hasLengths, next.isAnnounced) = (true, true)
             next.microseconds = HLSFacts.microseconds(bytes[value])
             // A comma ends the attributes; a title may be a URL.
             try leadChannelURLs(value, after: "\"'=")
@@ -212,8 +228,11 @@ struct HLSParser {
             try readMultivariantTag(name, value, line)
         case "VERSION", "INDEPENDENT-SEGMENTS", "START": break
         case "ENDLIST": (facts.isMedia, facts.isEnded) = (true, true)
-        case "TARGETDURATION", "MEDIA-SEQUENCE", "DISCONTINUITY-SEQUENCE", "PLAYLIST-TYPE", "I-FRAMES-ONLY",
-            "DISCONTINUITY", "PROGRAM-DATE-TIME", "BITRATE", "SKIP", "PART-INF", "SERVER-CONTROL":
+        case "PLAYLIST-TYPE":
+            let type = bytes[bytes.trimmingBlanks(value)]
+            (facts.isMedia, facts.isFixed) = (true, type.elementsEqual("vod".utf8) { $0.asciiLowercased == $1 })
+        case "TARGETDURATION", "MEDIA-SEQUENCE", "DISCONTINUITY-SEQUENCE", "I-FRAMES-ONLY", "DISCONTINUITY",
+            "PROGRAM-DATE-TIME", "BITRATE", "SKIP", "PART-INF", "SERVER-CONTROL":
             facts.isMedia = true
         case "DEFINE":
             if let edit = try variables.define(attributes(value), line, &budget) { try write(edit) }
@@ -236,14 +255,17 @@ struct HLSParser {
         switch name {
         case "KEY": try readKey(list, line)
         case "MAP":
-            let range = try byteRange(of: list, line)?.resolved(after: 0)
+            let uri = list["URI"].map { list.bytes(of: $0) } ?? []
+            var alone = HLSRangeChain()
+            let range = try alone.range(byteRange(of: list, line), uri, line)
             _ = try lead("URI", of: list, line, .initialization, range: range)
         case "PART":
+            next.isAnnounced = true
             let uri = list["URI"].map { list.bytes(of: $0) } ?? []
             let range = try parts.range(byteRange(of: list, line), uri, line)
             _ = try lead("URI", of: list, line, .segment, range: range, belongsToTitle: false)
         case "PRELOAD-HINT":
-            let isMap = list["TYPE"].map { list.bytes(of: $0).elementsEqual("MAP".utf8) } ?? false
+            let isMap = try text("TYPE", of: list) == "MAP"
             _ = try lead("URI", of: list, line, isMap ? .initialization : .segment, belongsToTitle: false)
         case "RENDITION-REPORT": _ = try lead("URI", of: list, line, .playlist, belongsToTitle: false)
         default: try readInterstitial(list, line)
@@ -257,10 +279,13 @@ struct HLSParser {
         for attribute in list.list {
             let name = list.name(of: attribute)
             guard name.hasPrefix("X-ASSET-") || name == "X-URI" || !list.isClear else { continue }
-            guard list.isClear, attribute.isQuoted else { throw .malformed(line: line.number, .attributes) }
+            guard list.isClear else { throw .malformed(line: line.number, .attributes) }
+            let lacksQuotes = !attribute.isQuoted
             switch name {
-            case "X-ASSET-URI": try lead(attribute.value, .playlist, belongsToTitle: false)
-            case "X-ASSET-LIST", "X-URI": try write(HLSEdit(attribute.value, .refusal(of: nil)))
+            case "X-ASSET-URI":
+                try lead(attribute.value, .playlist, belongsToTitle: false, lacksQuotes: lacksQuotes)
+            case "X-ASSET-LIST", "X-URI":
+                try write(HLSEdit(attribute.value, .refusal(of: nil), lacksQuotes: lacksQuotes))
             default: break
             }
         }
@@ -268,9 +293,9 @@ struct HLSParser {
 
     /// A key of another format than `identity` is requested by a DRM system, not fetched.
     private mutating func readKey(_ list: HLSAttributes, _ line: HLSLine) throws(ManifestError) {
-        let isFetched = list["KEYFORMAT"].map { list.bytes(of: $0).elementsEqual("identity".utf8) } ?? true
-        let isNone = list["METHOD"].map { list.bytes(of: $0).elementsEqual("NONE".utf8) } ?? false
-        _ = try lead("URI", of: list, line, .key, belongsToTitle: isFetched && !isNone)
+        let (format, method) = (try text("KEYFORMAT", of: list), try text("METHOD", of: list))
+        let isFetched = (list["KEYFORMAT"] == nil || format == "identity") && method != "NONE"
+        _ = try lead("URI", of: list, line, .key, belongsToTitle: isFetched)
     }
 
     private mutating func readMultivariantTag(
@@ -322,8 +347,8 @@ struct HLSParser {
         return expanded.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    private func byteRange(of list: HLSAttributes, _ line: HLSLine) throws(ManifestError) -> HLSByteRange? {
+    private mutating func byteRange(of list: HLSAttributes, _ line: HLSLine) throws(ManifestError) -> HLSByteRange? {
         guard let range = list["BYTERANGE"] else { return nil }
-        return try HLSByteRange(list.bytes(of: range), line)
+        return try HLSByteRange(variables.expanded(list.bytes(of: range), &budget) ?? [], line)
     }
 }

@@ -2,9 +2,9 @@ package import VaultModel
 
 /// An HLS playlist (RFC 8216 and draft-pantos-hls-rfc8216bis): multivariant, media, or a bare list of files.
 ///
-/// It keeps the bytes as the origin sent them, and notes where something else is written. Variables are substituted in
-/// URIs before they are resolved. A reference with an unknown variable is refused like one to a file, because a player
-/// might know the variable: see ``ManifestTarget/refusal``.
+/// It keeps the bytes as the origin sent them, but for what is no text (``HLSLines``), and notes where something else is
+/// written. Variables are substituted in URIs and attributes before they are read. A reference with an unknown variable
+/// is refused like one to a file, because a player might know the variable: see ``ManifestTarget/refusal``.
 ///
 /// Three things that a player could follow around the vault do not stay as they stand: content steering and lists of
 /// interstitial assets, whose answers name further hosts, and tags within other lines, which some players find.
@@ -29,7 +29,7 @@ package struct HLSPlaylist: Sendable {
         _ bytes: [UInt8], url: MediaURL, variables: [String: String] = [:], limits: ManifestLimits = .standard
     ) throws(ManifestError) {
         let parser = try HLSParser(bytes, url: url, variables: variables, limits: limits)
-        self.bytes = bytes
+        self.bytes = parser.bytes
         edits = parser.edits
         entries = parser.entries
         facts = parser.facts
@@ -40,8 +40,11 @@ package struct HLSPlaylist: Sendable {
     /// The variables that media playlists can import.
     package var exports: [String: String] { variables.values }
 
-    /// Whether the playlist may change or grow: a media playlist without `EXT-X-ENDLIST`, also of type `EVENT`.
-    package var isLive: Bool { facts.isMedia && !facts.isEnded }
+    /// Whether the playlist may change or grow: a media playlist without `EXT-X-ENDLIST`, unless its type is `VOD`.
+    package var isLive: Bool { facts.isMedia && !facts.isEnded && !facts.isFixed }
+
+    /// Whether it says where it ends, or has no end; see ``Manifest/isEnded``.
+    var isEnded: Bool { facts.isEnded || !facts.isMedia }
 
     /// What the playlist names and belongs to the title, in order; see ``Manifest/references``.
     package var references: [ManifestReference] {
@@ -104,16 +107,7 @@ package struct HLSPlaylist: Sendable {
         for edit in edits {
             result += bytes[position..<edit.span.lowerBound]
             position = edit.span.upperBound
-            switch edit.change {
-            case .text(let text): result += text.utf8
-            case .refusal: result += ManifestTarget.refusal.utf8
-            case .link(let reference, _):
-                if let link = try link(reference) {
-                    result += ManifestLink.escaped(link).utf8
-                } else {
-                    result += bytes[edit.span]
-                }
-            }
+            if let text = try edit.text(link) { result += text.utf8 } else { result += bytes[edit.span] }
         }
         result += bytes[position...]
         return result

@@ -37,6 +37,11 @@ struct BrokenManifestTests {
             Broken("a cut MPD", "application/dash+xml", #"<?xml version="1.0"?><MPD type="static"><Period><Adap"#),
         ]
 
+        /// It is a title where none is held.
+        static let cutOfTypeVOD = Broken(
+            "cut behind a line, of type VOD", hls,
+            "#EXTM3U\n#EXT-X-PLAYLIST-TYPE:VOD\n#EXT-X-TARGETDURATION:4\n#EXTINF:4,\n480-1.ts?token=secret\n")
+
         func answer(to request: ScriptedRequest) -> ScriptedAnswer {
             ScriptedAnswer(
                 200,
@@ -94,7 +99,9 @@ struct BrokenManifestTests {
         await vault.close()
     }
 
-    @Test("It replaces no title that is held, which gives way to the next that is one", arguments: Broken.all)
+    @Test(
+        "It replaces no title that is held, which gives way to the next that is one",
+        arguments: Broken.all + [Broken.cutOfTypeVOD])
     func held(_ broken: Broken) async throws {
         let (fixture, url) = try await TitleFixture.fixture()
         fixture.origin.answer { Self.answer(to: $0) }

@@ -14,10 +14,33 @@ struct HLSByteRangeTests {
             ("#EXT-X-BYTERANGE: 10 @ 5 \n#EXTINF:6,\n# b\na", [5..<15]),
             ("#EXT-X-MAP:URI=\"a\",BYTERANGE=\"10@5\"\n#EXT-X-BYTERANGE:20\na", [5..<15, 0..<20]),
             ("#EXT-X-MAP:URI=\"a\",BYTERANGE=\"10\"", [0..<10]),
+            ("#EXT-X-BYTERANGE:10@5\na\n#EXT-X-BYTERANGE:5@\na", [5..<15, 15..<20]),
+            ("#EXT-X-BYTERANGE:5@\na\n#EXT-X-MAP:URI=\"i\",BYTERANGE=\"5@ \"", [0..<5, 0..<5]),
             ("#EXT-X-BYTERANGE:9007199254740991@0\na", [0..<9_007_199_254_740_991]),
         ] as [(String, [Range<Int64>?])])
     func chains(lines: String, ranges: [ByteRange?]) throws {
         #expect(try HLSPlaylist("#EXTM3U\n\(lines)\n").references.map(\.range) == ranges)
+    }
+
+    @Test("A range of no bytes means the whole, as players request it; the next one begins where it ended")
+    func empty() throws {
+        let led = try HLSPlaylist(
+            """
+            #EXTM3U
+            #EXT-X-BYTERANGE:0@10
+            a
+            #EXT-X-BYTERANGE:5
+            a
+            #EXT-X-BYTERANGE:0
+            a
+            #EXT-X-BYTERANGE:1
+            a
+            #EXT-X-MAP:URI="a",BYTERANGE="0@5"
+            #EXT-X-PART:URI="p",BYTERANGE="0@5"
+            #EXT-X-PART:URI="p",BYTERANGE="2"
+            """
+        ).led
+        #expect(led.references.map(\.range) == [nil, 10..<15, nil, 15..<16, nil, nil, 5..<7])
     }
 
     @Test("Parts follow one another as segments do, and neither follows the other")
@@ -38,9 +61,9 @@ struct HLSByteRangeTests {
     }
 
     @Test(
-        "A range that is not one, is empty, or ends beyond every file is refused with its line",
+        "A range that is not one, or ends beyond every file is refused with its line",
         arguments: [
-            "", "x", "-1@0", "10@", "10@x", "@5", "0@5", "1.5@0", "10@0@0", "9223372036854775807@9223372036854775807",
+            "", "x", "-1@0", "10@x", "@5", "@", "1.5@0", "10@0@0", "9223372036854775807@9223372036854775807",
             "9223372036854775808@0", "1@9007199254740991", "9007199254740992", String(repeating: "9", count: 400),
         ])
     func malformed(range: String) {

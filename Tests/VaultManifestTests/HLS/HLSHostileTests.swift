@@ -122,7 +122,8 @@ struct HLSHostileTests {
     @Test(
         "A list of attributes that players read differently is refused with its line",
         arguments: [
-            #"METHOD=AES-128,URI="k.bin"#, #"URI="a",URI="b""#, #"URI="a",uri="b""#, "URI=a", #"URI= "a""#,
+            #"METHOD=AES-128,URI="k.bin"#, #"URI="a",URI="b""#, #"URI="a",uri="b""#, "URI=a b", #"URI= "a""#,
+            #"URI=a"b""#,
             #"X="\",Y=",URI="http://evil.example/",Z=""#, #"NAME=a URI="http://evil.example/""#,
             #"X="a"URI="http://evil.example/""#, #"junk,URI="http://evil.example/""#, #"X"Y=1,URI="a""#,
             (0..<70).map { "A\($0)=1" }.joined(separator: ",") + #",URI="a""#,
@@ -165,30 +166,67 @@ struct HLSHostileTests {
     }
 
     @Test(
-        "What is no UTF-8 text is refused with its line",
+        "A URI with a control character is refused with its line, and so is such a first line",
         arguments: [
-            ("#EXTM3U\n#EXTINF:6,a\0b\n", 2), ("#EXTM3U\n\u{B}\n", 2), ("#EXTM3U\n#\u{1B}\n", 2),
-            ("#EXTM3U\na\u{C}b\n", 2),
+            ("#EXTM3U\n\u{B}\n", 2), ("#EXTM3U\r\n#\0\r\na\u{C}b\n", 3), ("#EXTM3U\0\na.ts\n", 1),
         ])
     func controlCharacters(text: String, line: Int) {
         #expect(throws: ManifestError.notText(line: line)) { try HLSPlaylist(text) }
     }
 
+    @Test(
+        "What is no text in a title, a comment or a tag is replaced, so that it ends a line for nobody",
+        arguments: [
+            [0x00], [0x0B], [0x0C], [0x1B], [0xFC], [0x85], [0xC2, 0x85], [0xE2, 0x80, 0xA8], [0xE2, 0x80, 0xA9],
+            [0xFF],
+        ] as [[UInt8]])
+    func mended(bytes: [UInt8]) throws {
+        let url = try MediaURL("https://origin.example/films/one/index.m3u8")
+        for line in [
+            "#EXTINF:6,M*ller", "# *http://evil.example/x.ts", " #EXT-X-MEDIA:TYPE=AUDIO,NAME=\"M*\",URI=\"m\"",
+        ] {
+            let parts = line.split(separator: "*").map { Array($0.utf8) }
+            let text = Array("#EXTM3U\n".utf8) + parts[0] + bytes + parts[1] + Array("\r\nü.ts\n".utf8)
+            let led = try HLSPlaylist(text, url: url).led
+            #expect(led.urls.last == "https://origin.example/films/one/%C3%BC.ts")
+            #expect(led.text.contains("M\u{FFFD}") || led.text.contains("# \u{FFFD}http://evil.example/x.ts\r\n"))
+            #expect(led.text.split(whereSeparator: \.isNewline).count == 3)
+        }
+    }
+
+    @Test("A URI within a tag that is no text is refused: players differ in what they request")
+    func unreadableURI() throws {
+        let url = try MediaURL("https://origin.example/index.m3u8")
+        let text = Array("#EXTM3U\n#EXT-X-MAP:URI=\"".utf8) + [0xFC] + Array(".mp4\"\n#EXTINF:6,\na.ts\n".utf8)
+        let playlist = try HLSPlaylist(text, url: url)
+        #expect(playlist.led.text == "#EXTM3U\n#EXT-X-MAP:URI=\"\(refused)\"\n#EXTINF:6,\n/media/led/1\n")
+        #expect(Manifest.hls(playlist).refusals.map(\.line) == [2])
+    }
+
+    @Test("Replacing what is no text takes no more than the bound on bytes")
+    func mendedLimit() throws {
+        var limits = ManifestLimits()
+        limits.maxBytes = 100
+        let url = try MediaURL("https://origin.example/index.m3u8")
+        let bytes = Array("#EXTM3U\n#".utf8) + [UInt8](repeating: 0xFF, count: 60)
+        #expect(throws: ManifestError.tooLarge(limit: 100)) { try HLSPlaylist(bytes, url: url, limits: limits) }
+    }
+
     @Test("Other encodings are refused")
     func encodings() throws {
         let url = try MediaURL("https://origin.example/index.m3u8")
-        let latin = Array("#EXTM3U\n#EXTINF:6,M".utf8) + [0xFC] + Array("ller\na.ts\n".utf8)
-        #expect(throws: ManifestError.notText(line: 2)) { try HLSPlaylist(latin, url: url) }
+        let latin = Array("#EXTM3U\n#EXTINF:6,\nM".utf8) + [0xFC] + Array("ller.ts\n".utf8)
+        #expect(throws: ManifestError.notText(line: 3)) { try HLSPlaylist(latin, url: url) }
         let wide = "#EXTM3U\na.ts\n".utf16.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] }
         #expect(throws: ManifestError.notText(line: 1)) { try HLSPlaylist(wide, url: url) }
         #expect(throws: ManifestError.notText(line: 1)) { try HLSPlaylist([0xFF, 0xFE] + wide, url: url) }
     }
 
-    @Test("The line separators of Unicode are refused: a script sees two lines")
+    @Test("The line separators of Unicode in a URI are refused: a script sees two lines")
     func lineSeparators() {
         for separator in ["\u{2028}", "\u{2029}", "\u{85}"] {
             #expect(throws: ManifestError.malformed(line: 2, .lineSeparator)) {
-                try HLSPlaylist("#EXTM3U\n# title\(separator)http://evil.example/x.ts\n")
+                try HLSPlaylist("#EXTM3U\na.ts\(separator)http://evil.example/x.ts\n")
             }
         }
     }

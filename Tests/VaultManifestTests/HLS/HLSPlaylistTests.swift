@@ -6,11 +6,13 @@ import VaultModel
 @Suite("HLS playlists")
 struct HLSPlaylistTests {
     @Test(
-        "A media playlist is live until it ends, whatever its type; nothing else is",
+        "A media playlist is live until it ends, unless its type is VOD, which never changes; nothing else is",
         arguments: [
             ("#EXT-X-TARGETDURATION:6\n#EXTINF:6,\na.ts", true),
             ("#EXT-X-TARGETDURATION:6\n#EXT-X-PLAYLIST-TYPE:EVENT\n#EXTINF:6,\na.ts", true),
-            ("#EXT-X-TARGETDURATION:6\n#EXT-X-PLAYLIST-TYPE:VOD\n#EXTINF:6,\na.ts", true),
+            ("#EXT-X-TARGETDURATION:6\n#EXT-X-PLAYLIST-TYPE:VOD\n#EXTINF:6,\na.ts", false),
+            ("#EXT-X-PLAYLIST-TYPE: vod \n#EXTINF:6,\na.ts", false),
+            ("#EXT-X-PLAYLIST-TYPE:VODKA\n#EXTINF:6,\na.ts", true),
             ("#EXT-X-TARGETDURATION:6\n#EXT-X-PLAYLIST-TYPE:EVENT\n#EXTINF:6,\na.ts\n#EXT-X-ENDLIST", false),
             ("#EXT-X-ENDLIST\n#EXT-X-TARGETDURATION:6\n#EXTINF:6,\na.ts", false),
             ("#EXT-X-MEDIA-SEQUENCE:1", true), ("#EXT-X-STREAM-INF:BANDWIDTH=1\nv.m3u8", false),
@@ -29,7 +31,8 @@ struct HLSPlaylistTests {
             ("#EXTINF:0.0000005,\na\n#EXT-X-ENDLIST", nil), ("#EXTINF:-1,\na", nil), ("#EXTINF:x,\na", nil),
             ("#EXTINF:2.5\na", .milliseconds(2500)), ("#EXTINF:999999999,\na", .seconds(999_999_999)),
             ("#EXTINF:1000000000,\na", nil), ("#EXTINF:6,\n#EXTINF:5,\na", .seconds(5)),
-            ("#EXT-X-TARGETDURATION:6\n#EXTINF:6,\na", nil), ("#EXT-X-STREAM-INF:BANDWIDTH=1\na", nil),
+            ("#EXT-X-TARGETDURATION:6\n#EXTINF:6,\na", nil),
+            ("#EXT-X-PLAYLIST-TYPE:VOD\n#EXTINF:6,\na", .seconds(6)), ("#EXT-X-STREAM-INF:BANDWIDTH=1\na", nil),
         ] as [(String, Duration?)])
     func duration(lines: String, duration: Duration?) throws {
         #expect(try HLSPlaylist("#EXTM3U\n\(lines)\n").duration == duration)
@@ -98,6 +101,58 @@ struct HLSPlaylistTests {
         #expect(found[3].codecs == "avc1.4d401f,mp4a.40.2")
         #expect(Set(found.map(\.id)).count == 5)
         #expect(playlist.references.count == 6)
+    }
+
+    @Test("A playlist of type VOD that was cut before its first segment names nothing, though it never changes")
+    func cutVOD() throws {
+        #expect(try !Manifest.hls(HLSPlaylist("#EXTM3U\n#EXT-X-PLAYLIST-TYPE:VOD\n")).namesSomething)
+        #expect(try Manifest.hls(HLSPlaylist("#EXTM3U\n#EXT-X-PLAYLIST-TYPE:VOD\n#EXT-X-ENDLIST\n")).namesSomething)
+    }
+
+    @Test(
+        "A line that no tag announces is no part, but gets a link; in a plain list every line is a file",
+        arguments: [
+            ("#EXTINF:6,\na.ts\n#EXT-X-ENDLIST\nWritten by hand", ["a.ts"]),
+            ("#EXTINF:6,\na.ts\nb.ts\n#EXTINF:6,\nc.ts\n#EXT-X-ENDLIST", ["a.ts", "c.ts"]),
+            ("#EXT-X-TARGETDURATION:6\na.ts\n#EXTINF:6,\nb.ts", ["b.ts"]),
+            ("#EXT-X-TARGETDURATION:6\na.ts\nb.ts\n#EXT-X-ENDLIST", ["a.ts", "b.ts"]),
+            ("#EXT-X-STREAM-INF:BANDWIDTH=1\nv.m3u8\n#EXT-X-I-FRAME-STREAM-INF:BANDWIDTH=1\ni.m3u8", ["v.m3u8"]),
+            ("#EXT-X-I-FRAME-STREAM-INF:BANDWIDTH=1,URI=\"i.m3u8\"\nj.m3u8", ["i.m3u8"]),
+            ("#EXTINF:6,\na.ts\n#EXT-X-PART:DURATION=1,URI=\"p.ts\"\nb.ts\n#EXT-X-ENDLIST", ["a.ts", "b.ts"]),
+            ("#EXTINF:215,Song\nsong.mp3\nother.mp3", ["song.mp3", "other.mp3"]), ("a.mp3\nb.mp3", ["a.mp3", "b.mp3"]),
+        ])
+    func bareLines(lines: String, names: [String]) throws {
+        let playlist = try HLSPlaylist("#EXTM3U\n\(lines)\n")
+        #expect(playlist.references.map(\.url.absoluteString) == names.map { "https://origin.example/films/one/\($0)" })
+        let uris = playlist.led.text.split(separator: "\n").filter { !$0.hasPrefix("#") }
+        #expect(uris.allSatisfy { $0.hasPrefix(LedManifest.folder) })
+    }
+
+    @Test("A remark at the end that no player may request is refused, and the title is whole without it")
+    func refusedRemark() throws {
+        let playlist = try HLSPlaylist("#EXTM3U\n#EXTINF:6,\na.ts\n#EXT-X-ENDLIST\nfile:///etc/passwd\n")
+        #expect(playlist.led.text.hasSuffix("#EXT-X-ENDLIST\n\(ManifestTarget.refusal)\n"))
+        #expect(Manifest.hls(playlist).refusals.isEmpty)
+    }
+
+    @Test(
+        "Bit rates and sizes of pictures are read up to their fraction",
+        arguments: [
+            ("BANDWIDTH=1280000.75,RESOLUTION=1280.0x720.5", 1_280_000, 720), ("BANDWIDTH=9,RESOLUTION=16x 9", 9, 9),
+            ("BANDWIDTH=800000bps,RESOLUTION=640X360", 800_000, 360), ("BANDWIDTH=\"7\",RESOLUTION=\"4x3\"", 7, 3),
+            ("BANDWIDTH=-5,RESOLUTION=x", nil, nil), ("BANDWIDTH=.5,RESOLUTION=4x.5", nil, nil),
+        ] as [(String, Int?, Int?)])
+    func fractions(attributes: String, bandwidth: Int?, height: Int?) throws {
+        let found = try HLSPlaylist("#EXTM3U\n#EXT-X-STREAM-INF:\(attributes)\nv.m3u8\n").renditions
+        #expect(found.map(\.bandwidth) == [bandwidth])
+        #expect(found.map(\.height) == [height])
+    }
+
+    @Test("The best variant is the best one, also among bit rates with fractions")
+    func bestFraction() throws {
+        let variants = ["300000.5", "2500000.25", "1200000"].map { "#EXT-X-STREAM-INF:BANDWIDTH=\($0)\n\($0).m3u8\n" }
+        let chosen = try HLSPlaylist("#EXTM3U\n\(variants.joined())").selecting(RenditionSelection())
+        #expect(chosen.references.map(\.url.path) == ["/films/one/2500000.25.m3u8"])
     }
 
     @Test("A media playlist names what it needs in order: initialization, keys and segments")

@@ -71,6 +71,32 @@ struct HLSTagTests {
     }
 
     @Test(
+        "A URI without quotation marks is read up to the comma, and gets its link within quotation marks",
+        arguments: [
+            Row(
+                "#EXT-X-KEY:METHOD=AES-128,URI=foo.key,IV=0x1", "#EXT-X-KEY:METHOD=AES-128,URI=\"/media/led/1\",IV=0x1",
+                [(.key, one + "foo.key")]),
+            Row("#EXT-X-MAP:URI=i.mp4?a=b", "#EXT-X-MAP:URI=\"/media/led/1\"", [(.initialization, one + "i.mp4?a=b")]),
+            Row(
+                "#EXT-X-MEDIA:TYPE=AUDIO,URI=https://a.example/a.m3u8 ,NAME=\"x\"",
+                "#EXT-X-MEDIA:TYPE=AUDIO,URI=\"/media/led/1\" ,NAME=\"x\"", [(.playlist, "https://a.example/a.m3u8")]),
+        ])
+    func unquoted(row: Row) throws {
+        try check(row)
+    }
+
+    @Test("An unquoted URI that is refused is refused within quotation marks; what nobody requests stays as it stands")
+    func unquotedRefusals() throws {
+        let lines =
+            "#EXT-X-MAP:URI=file:///etc/passwd\n#EXT-X-DATERANGE:ID=\"a\",X-ASSET-LIST=l.json,X-ASSET-URI=a.m3u8\n"
+        #expect(
+            try HLSPlaylist("#EXTM3U\n\(lines)#EXT-X-KEY:METHOD=X,URI=skd://asset\n").led.text
+                == "#EXTM3U\n#EXT-X-MAP:URI=\"/refused\"\n"
+                + "#EXT-X-DATERANGE:ID=\"a\",X-ASSET-LIST=\"/refused\",X-ASSET-URI=\"/media/led/1\"\n"
+                + "#EXT-X-KEY:METHOD=X,URI=skd://asset\n")
+    }
+
+    @Test(
         "What matters only while a stream is live is led through the vault, but does not belong to the title",
         arguments: [
             Row(

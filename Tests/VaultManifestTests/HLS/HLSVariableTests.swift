@@ -81,6 +81,37 @@ struct HLSVariableTests {
         #expect(playlist.selecting(RenditionSelection()).text == playlist.text)
     }
 
+    @Test("Variables are substituted in every attribute that says something about a reference")
+    func everyAttribute() throws {
+        let playlist = try HLSPlaylist(
+            """
+            #EXTM3U
+            #EXT-X-DEFINE:NAME="n",VALUE="10"
+            #EXT-X-DEFINE:NAME="r",VALUE="{$n}@5"
+            #EXT-X-DEFINE:NAME="id",VALUE="identity"
+            #EXT-X-DEFINE:NAME="map",VALUE="MAP"
+            #EXT-X-MAP:URI="i",BYTERANGE="{$n}@{$n}"
+            #EXT-X-KEY:METHOD=AES-128,URI="k",KEYFORMAT="{$id}"
+            #EXT-X-PART:DURATION=1,URI="p",BYTERANGE="{$r}"
+            #EXT-X-PART:DURATION=1,URI="p",BYTERANGE="2{$n}"
+            #EXT-X-PRELOAD-HINT:TYPE="{$map}",URI="h"
+            #EXTINF:6,
+            a
+            """)
+        let led = playlist.led
+        #expect(led.references.map(\.range) == [10..<20, nil, 5..<15, 15..<225, nil, nil])
+        #expect(led.references.map(\.role) == [.initialization, .key, .segment, .segment, .initialization, .segment])
+        #expect(playlist.references.map(\.role) == [.initialization, .key, .segment])
+        #expect(led.text.contains("BYTERANGE=\"{$n}@{$n}\""), "players substitute it themselves")
+    }
+
+    @Test("A range with an unknown variable is refused with its line", arguments: ["MAP", "PART"])
+    func unknownRange(tag: String) {
+        #expect(throws: ManifestError.malformed(line: 2, .byteRange)) {
+            try HLSPlaylist("#EXTM3U\n#EXT-X-\(tag):URI=\"a\",BYTERANGE=\"{$n}@0\"\n")
+        }
+    }
+
     @Test("A definition that is malformed or repeated is refused with its line", arguments: ["", "a b", "{$a}", "é"])
     func malformed(name: String) {
         #expect(throws: ManifestError.malformed(line: 2, .definition)) {
