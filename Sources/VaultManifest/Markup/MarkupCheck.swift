@@ -7,7 +7,7 @@ import VaultModel
 struct MarkupCheck {
     private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
-    private let bytes: [UInt8]
+    private let bytes: ArraySlice<UInt8>
     private let limits: ManifestLimits
     private var position: Int
     private var elements = 0
@@ -15,29 +15,57 @@ struct MarkupCheck {
     private var open: [Int] = []
     private var namespaces = 0
 
-    /// Checks a document.
+    /// Checks a document, and returns it without what stands behind its root: players do not read that, whatever it is.
     ///
     /// - Throws: ``ManifestError`` if it may not be parsed.
-    static func check(_ bytes: [UInt8], limits: ManifestLimits) throws(ManifestError) {
+    static func document(in bytes: [UInt8], limits: ManifestLimits) throws(ManifestError) -> ArraySlice<UInt8> {
         guard bytes.count <= limits.maxBytes else { throw .tooLarge(limit: limits.maxBytes) }
-        // Without a zero byte and as valid UTF-8, the bytes cannot pass for UTF-16, UTF-32 or EBCDIC.
-        var check = MarkupCheck(bytes, limits)
-        guard !bytes.contains(0), isUTF8(bytes[...]) else { throw .notText(line: check.firstLineOfNoText) }
-        try check.refuseDocumentType()
-        try check.checkEncoding()
-        while check.position < bytes.count { try check.next() }
-        guard check.elements > 0 else { throw .notAManifest }
+        let text = text(in: bytes)
+        let isText = text.count == bytes.count
+        let notText = ManifestError.notText(line: text.count { $0 == UInt8(ascii: "\n") } + 1)
+        var check = MarkupCheck(text, limits)
+        do throws(ManifestError) {
+            try check.passRoot()
+        } catch {
+            // It may be wrong only because it is in another encoding.
+            throw isText ? error : notText
+        }
+        guard isText || check.isRootClosed else { throw notText }
+        return text[..<check.position]
     }
 
-    private init(_ bytes: [UInt8], _ limits: ManifestLimits) {
+    /// Returns the bytes before the first that is no text: without a zero byte and as valid UTF-8, they cannot pass for
+    /// UTF-16, UTF-32 or EBCDIC.
+    private static func text(in bytes: [UInt8]) -> ArraySlice<UInt8> {
+        let text = bytes.prefix { $0 != 0 }
+        do throws(UTF8.ValidationError) {
+            _ = try UTF8Span(validating: text.span)
+            return text
+        } catch {
+            return text[..<error.byteOffsets.lowerBound]
+        }
+    }
+
+    private init(_ bytes: ArraySlice<UInt8>, _ limits: ManifestLimits) {
         self.bytes = bytes
         self.limits = limits
         position = bytes.starts(with: Self.byteOrderMark) ? Self.byteOrderMark.count : 0
     }
 
+    /// Whether the root and everything in it has been passed.
+    private var isRootClosed: Bool { elements > 0 && open.isEmpty }
+
+    /// Passes over everything up to the end of the root.
+    private mutating func passRoot() throws(ManifestError) {
+        try checkEncoding()
+        while position < bytes.count, !isRootClosed { try next() }
+        try refuseDocumentType()
+        guard elements > 0 else { throw .notAManifest }
+    }
+
     /// Refuses a document type anywhere and in any case, even in a comment: no reader must see one here.
     private func refuseDocumentType() throws(ManifestError) {
-        for index in bytes.indices
+        for index in 0..<position
         where bytes[index] == UInt8(ascii: "<") && has("<!doctype", at: index, ignoringCase: true) {
             throw .declaresDocumentType
         }
@@ -72,7 +100,7 @@ struct MarkupCheck {
             let hasData = bytes[start..<(position - 2)].contains { $0 <= 0x20 }
             guard hasData else { throw malformed(.element) }
         } else if has("<!", at: start) {
-            throw malformed(.element)
+            throw has("<!doctype", at: start, ignoringCase: true) ? .declaresDocumentType : malformed(.element)
         } else if has("</", at: start) {
             namespaces -= open.popLast() ?? 0
             try skip(past: ">", from: start)
@@ -140,12 +168,4 @@ struct MarkupCheck {
     private func malformed(_ part: ManifestError.Part) -> ManifestError {
         .malformed(line: bytes[..<position].count { $0 == UInt8(ascii: "\n") } + 1, part)
     }
-
-    /// The first line that is not text, counted from 1.
-    private var firstLineOfNoText: Int {
-        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-        return (lines.firstIndex { $0.contains(0) || !Self.isUTF8($0) } ?? 0) + 1
-    }
-
-    private static func isUTF8(_ bytes: ArraySlice<UInt8>) -> Bool { String(validating: bytes, as: UTF8.self) != nil }
 }

@@ -24,10 +24,10 @@ final class MarkupReader: NSObject, XMLParserDelegate {
     ///
     /// - Throws: ``ManifestError`` if it is refused unparsed (``MarkupCheck``) or malformed.
     static func read(_ bytes: [UInt8], limits: ManifestLimits) throws(ManifestError) -> MarkupElement {
-        try MarkupCheck.check(bytes, limits: limits)
+        let document = try MarkupCheck.document(in: bytes, limits: limits)
         let reader = MarkupReader()
         // From a stream, since the parser refuses long documents in one piece.
-        let parser = XMLParser(stream: InputStream(data: Data(bytes)))
+        let parser = XMLParser(stream: InputStream(data: Data(document)))
         parser.shouldProcessNamespaces = false
         parser.shouldResolveExternalEntities = false
         parser.externalEntityResolvingPolicy = .never

@@ -58,9 +58,33 @@ struct MarkupTests {
             "<?xml version='1.0'?>\n<!DocType a SYSTEM 'file:///etc/passwd'><a/>",
             "<!-- --><!DOCTYPE a><a/>", "<a><!DOCTYPE b></a>", "<!-- <!DOCTYPE a> --><a/>",
             "<a><![CDATA[<!DOCTYPE b>]]></a>",
-            "<a/><!DOCTYPE a>", "\u{FEFF}<!DOCTYPE a><a/>", "  \n<!DOCTYPE a><a/>",
+            "\u{FEFF}<!DOCTYPE a><a/>", "  \n<!DOCTYPE a><a/>",
         ])
     func documentType(text: String) { #expect(Self.error(Array(text.utf8)) == .declaresDocumentType) }
+
+    @Test(
+        "What stands behind the root is not read, whatever it is",
+        arguments: [
+            "\n\n", "text", "<b/>", "<!-- </a> ", "<!DOCTYPE a>", "<?p?>", "</a>", "\0\0", "\u{0}<a>", "<a", "&b;",
+            "]]>",
+            "<html><script>alert(1)</script>",
+        ])
+    func tail(text: String) throws {
+        #expect(try Self.written("<a><b/></a>" + text) == Self.head + "<a><b/></a>\n")
+        #expect(try Self.written("<a/>" + text) == Self.head + "<a/>\n")
+        let latin = try MarkupReader.read(Array("<a>é</a>\(text)".utf8) + [0xFC, 0xFF], limits: .standard)
+        #expect(latin.text == "é")
+    }
+
+    @Test("What stands behind the root counts for the bound on bytes, and for no other")
+    func tailLimits() {
+        var small = ManifestLimits.standard
+        (small.maxBytes, small.maxElements) = (100, 1)
+        #expect(Self.error(Array(("<a/>" + String(repeating: "<b>", count: 32)).utf8), limits: small) == nil)
+        #expect(
+            Self.error(Array(("<a/>" + String(repeating: " ", count: 97)).utf8), limits: small) == .tooLarge(limit: 100)
+        )
+    }
 
     @Test("An entity bomb is refused before it is read")
     func entityBomb() {
@@ -107,11 +131,11 @@ struct MarkupTests {
         arguments: [
             ("<a><b></a>", 1), ("<a>\n<b></a></b>", 2), ("<a", 1), ("<a>", 1), ("<a b=1/>", 1), ("<a b/>", 1),
             ("<a b='1' b='2'/>", 1),
-            ("<a>\n<b c='1</b></a>", 2), ("<a/><b/>", 1), ("<a/>text", 1), ("<a><![CDATA[</a>", 1),
+            ("<a>\n<b c='1</b></a>", 2), ("<a><![CDATA[</a>", 1),
             ("<a><!-- -- --></a>", 1), ("<a><!--</a>", 1),
             ("<a><?p</a>", 1), ("<a>\u{1}</a>", 1), ("<a>&#0;</a>", 1), ("<a>&#xD800;</a>", 1), ("<a:b:c/>", 1),
             ("<1/>", 1), ("< a/>", 1),
-            ("<?p?><a/>", 1), ("<a>\n<?p?></a>", 2), ("<a/><?p?>", 1), ("<a><!b></a>", 1),
+            ("<?p?><a/>", 1), ("<a>\n<?p?></a>", 2), ("<a><!b></a>", 1),
             ("<a><!ENTITY b 'c'></a>", 1), ("<a <b/>/>", 1), ("text<a/>", 1), ("<a>]]></a>", 1),
         ])
     func malformed(text: String, line: Int) throws {
