@@ -2,8 +2,8 @@ package import VaultModel
 
 /// A DASH media presentation description, MPD (ISO/IEC 23009-1).
 ///
-/// Elements are known by their names without prefix. `xlink` is refused: what it names would be part of the manifest
-/// without having been read here. So is what players read differently (``DASHNames``).
+/// Elements are known by their names without prefix. Nothing is taken from other documents (``DASHRemote``), and what
+/// players read differently is refused (``DASHNames``).
 package struct DASHManifest: Sendable {
     let root: MarkupElement
     /// Where the MPD was found.
@@ -19,7 +19,7 @@ package struct DASHManifest: Sendable {
     ///   - limits: the bounds of what is parsed.
     /// - Throws: ``ManifestError`` if it cannot be led through the vault, or names too much.
     package init(_ bytes: [UInt8], url: MediaURL, limits: ManifestLimits) throws(ManifestError) {
-        root = try MarkupReader.read(bytes, limits: limits)
+        root = try DASHRemote.resolved(MarkupReader.read(bytes, limits: limits))
         self.url = url
         byteCount = bytes.count
         guard root.localName == "MPD" else { throw .notAManifest }
@@ -41,8 +41,7 @@ package struct DASHManifest: Sendable {
     ///
     /// - Parameter isForeign: whether the names in the element are not those of DASH.
     private static func check(_ element: MarkupElement, isForeign: Bool = false) throws(ManifestError) {
-        let isRemote = element.attributes.contains { $0.localName == "href" && $0.name != "href" }
-        guard !isRemote, element.localName != "ImportedMPD" else { throw .remoteElement }
+        guard element.localName != "ImportedMPD" else { throw .remoteElement }
         if element.localName == DASHNaming.template.rawValue {
             let isTooWide = element.attributes.contains { DASHTemplate($0.value).isTooWide }
             guard !isTooWide else { throw .malformed(line: max(1, element.line), .template) }

@@ -47,7 +47,7 @@ struct HLSParser {
             try read(line)
         }
         guard facts.hasBegun else { throw .notAManifest }
-        // In a plain list every line is a file. Elsewhere one that no tag announces is none, such as a remark at the end.
+        // In a plain list every line is a file. Elsewhere one that no tag announces is none, but a remark.
         if facts.isMedia && facts.hasLengths || !entries.isEmpty {
             for index in bare { edits[index] = edits[index].beside }
         }

@@ -2,8 +2,8 @@ package import VaultModel
 
 /// An HLS playlist (RFC 8216 and draft-pantos-hls-rfc8216bis): multivariant, media, or a bare list of files.
 ///
-/// It keeps the bytes as the origin sent them, but for what is no text (``HLSLines``), and notes where something else is
-/// written. Variables are substituted in URIs and attributes before they are read. A reference with an unknown variable
+/// It keeps the bytes as the origin sent them, but for what is no text (``HLSLines``), and notes where something else
+/// is written. Variables are substituted in URIs and attributes before they are read. A reference with an unknown variable
 /// is refused like one to a file, because a player might know the variable: see ``ManifestTarget/refusal``.
 ///
 /// Three things that a player could follow around the vault do not stay as they stand: content steering and lists of
