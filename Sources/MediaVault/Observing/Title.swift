@@ -15,7 +15,7 @@ public struct Title: Hashable, Codable, Sendable {
     /// How long it plays, in milliseconds; nil if the manifest does not say it.
     @OrNull public internal(set) var duration: Int64?
     /// The number of its resources, manifests included.
-    public let resources: Int
+    public internal(set) var resources: Int
     /// The number of bytes held of all its resources together.
     public internal(set) var bytes: Int64
     /// The number of bytes of all its resources; nil until all of them were held whole for the first time.

@@ -9,6 +9,7 @@ final class PartFetcher: Sendable {
     private let loaders: LoaderTable
     private let options: DownloadOptions
     private let rate: SharedRateLimit
+    private let mayBeAbsent: Set<MediaURL>
     private let work: Locked<Work>
 
     private struct Work {
@@ -26,7 +27,7 @@ final class PartFetcher: Sendable {
 
     /// - Parameter expected: the bytes of all parts, by the bit rates; nil if that is unknown.
     init(
-        _ parts: [MediaURL], of title: TitleOwner, _ reach: TitleReach, _ loaders: LoaderTable,
+        _ plan: TitlePlan, of title: TitleOwner, _ reach: TitleReach, _ loaders: LoaderTable,
         _ options: DownloadOptions, _ rate: SharedRateLimit, expected: Int64?
     ) {
         self.title = title
@@ -34,10 +35,11 @@ final class PartFetcher: Sendable {
         self.loaders = loaders
         self.options = options
         self.rate = rate
+        mayBeAbsent = plan.mayBeAbsent
         work = Locked(
             Work(
-                waiting: parts.enumerated().map { (number: $0, url: $1) }[...],
-                tally: TitleTally(count: parts.count, expected: expected),
+                waiting: plan.parts.enumerated().map { (number: $0, url: $1) }[...],
+                tally: TitleTally(count: plan.parts.count, expected: expected),
                 lanes: options.connections ?? DownloadOptions.titleConnections))
     }
 
@@ -142,6 +144,12 @@ final class PartFetcher: Sendable {
             }
             let length = small.map { Int64($0.bytes.count) } ?? loader.look { $0.information?.length ?? 0 }
             work.withLock { $0.tally.finish(number, length: length) }
+            return true
+        } catch let error as VaultError
+            where mayBeAbsent.contains(part.url) && (error.originStatus == 404 || error.originStatus == 410)
+        {
+            // The origin says that the title ends before it.
+            work.withLock { $0.tally.leaveOut(number) }
             return true
         } catch let error as VaultError {
             guard !givesUp(waiting, error) else { return false }

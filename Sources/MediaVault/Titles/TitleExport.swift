@@ -82,8 +82,13 @@ struct TitleExport {
         guard let record = loader.record.title, let held = try await pool.run({ try HeldManifest(title, in: store) })
         else { throw title.reference.notHeld }
         let reach = TitleReach(held, of: title, loader)
-        var names = LocalNames()
         let offered = record.heldPart(of: held.manifest)
+        let absent = try await absent(from: offered, reach)
+        // Whatever else is not held was lost since it was fetched.
+        guard absent.count <= 1 + TitlePlan(offered).parts.count - record.resources || absent.isEmpty else {
+            throw title.reference.notHeld
+        }
+        var names = LocalNames(absent: absent)
         var content = Content(texts: [(record.kind == .hls ? "index.m3u8" : "manifest.mpd", offered.local(&names))])
         for list in names.files where list.role == .playlist {
             let resource = try await admitted(list.url, reach)
@@ -98,6 +103,19 @@ struct TitleExport {
             content.media.append((file.name, try await source(of: file.url, reach)))
         }
         return content
+    }
+
+    /// Returns the last segments that need not be there, and are not.
+    private func absent(from manifest: Manifest, _ reach: TitleReach) async throws -> Set<MediaURL> {
+        var absent: Set<MediaURL> = []
+        for url in Set(manifest.references.lazy.filter(\.mayBeAbsent).map(\.url)) {
+            do {
+                _ = try await source(of: url, reach)
+            } catch let error as VaultError where error.code == .notHeld {
+                absent.insert(url)
+            }
+        }
+        return absent
     }
 
     /// Returns a resource that the title names, if the title may be given it.

@@ -211,7 +211,7 @@ final class TitleJob: Sendable {
             fetched: title.loader.store.now())
         let before = lists.reduce(Int64(held.byteCount)) { $0 + Int64($1.byteCount) }
         let parts = PartFetcher(
-            plan.parts, of: title, reach, loaders, options, rate, expected: expected.map { max(0, $0 - before) })
+            plan, of: title, reach, loaders, options, rate, expected: expected.map { max(0, $0 - before) })
         record.bytes = before
         let refused = try await BlockingPool.manifests.run {
             Self.refusals(of: [(chosen, held.base)] + lists.map { ($0.manifest, $0.base) })
@@ -220,6 +220,7 @@ final class TitleJob: Sendable {
         try await write(record, named: held.manifest.title, to: title)
         do {
             try await parts.run { [self] in report(title, parts, 1 + lists.count, before) }
+            record.resources = 1 + lists.count + parts.tally.count
             record.isComplete = parts.failures.count == 0 && refused.isEmpty
             record.noteMissing(refused + parts.failures.errors)
             record.bytes = before + parts.tally.bytes

@@ -7,6 +7,8 @@ struct TitlePlan: Hashable {
     private(set) var playlists: [MediaURL] = []
     /// Media, initialization sections, keys and subtitles, in the order in which they are fetched.
     private(set) var parts: [MediaURL] = []
+    /// The parts that need not be there; see `ManifestReference.mayBeAbsent`.
+    private(set) var mayBeAbsent: Set<MediaURL> = []
 
     /// The most media playlists of a title.
     static let maxPlaylists = 256
@@ -18,6 +20,8 @@ struct TitlePlan: Hashable {
         let references = manifest.references.filter { !$0.isFolder }
         playlists = Self.distinct(references.filter { $0.role == .playlist }.map(\.url))
         parts = Self.interleaved(Self.runs(of: references))
+        mayBeAbsent = Set(references.lazy.filter(\.mayBeAbsent).map(\.url))
+        if !mayBeAbsent.isEmpty { mayBeAbsent.subtract(references.lazy.filter { !$0.mayBeAbsent }.map(\.url)) }
     }
 
     /// Adds what the media playlists name.

@@ -2,8 +2,8 @@ import VaultModel
 
 /// The progress of the parts of a title: a pure value.
 struct TitleTally: Hashable {
-    /// The number of parts.
-    let count: Int
+    /// The number of parts, without those that turned out not to be there.
+    private(set) var count: Int
     /// The size that the bit rates promise; nil if they are not known.
     let expected: Int64?
     /// The parts that are held whole, and their bytes.
@@ -39,6 +39,12 @@ struct TitleTally: Hashable {
 
     /// Notes that a part cannot be fetched; what is held of it does not count.
     mutating func give(up part: Int) { running[part] = nil }
+
+    /// Notes that a part is not there, and none is missing for that.
+    mutating func leaveOut(_ part: Int) {
+        running[part] = nil
+        count -= 1
+    }
 
     /// The bytes that are held, or on their way into the vault.
     var held: Int64 { running.values.reduce(bytes) { $0 + $1.held } }

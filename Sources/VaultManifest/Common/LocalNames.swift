@@ -15,8 +15,11 @@ package struct LocalNames: Sendable {
     package private(set) var files: [LocalFile] = []
     private var names: [MediaURL: String] = [:]
     private var count = 0
+    /// What is named and not there; see ``ManifestReference/mayBeAbsent``.
+    let absent: Set<MediaURL>
 
-    package init() {}
+    /// - Parameter absent: the last segments that are not there, so that nothing names them.
+    package init(absent: Set<MediaURL> = []) { self.absent = absent }
 
     /// Returns the name of a resource, always the same for the same URL; nil for what no player needs to play.
     package mutating func name(of url: MediaURL, _ role: ManifestReference.Role) -> String? {

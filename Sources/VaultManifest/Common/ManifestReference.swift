@@ -24,13 +24,18 @@ package struct ManifestReference: Hashable, Sendable {
     package let range: ByteRange?
     /// Whether the URL is a prefix that templates are appended to (DASH); it ends in a slash then.
     package let isFolder: Bool
+    /// Whether it is the last one of a number that was rounded up: if it is not there, the title ends before it.
+    package let mayBeAbsent: Bool
 
     /// Creates a reference.
-    package init(_ url: MediaURL, _ role: Role, range: ByteRange? = nil, isFolder: Bool = false) {
+    package init(
+        _ url: MediaURL, _ role: Role, range: ByteRange? = nil, isFolder: Bool = false, mayBeAbsent: Bool = false
+    ) {
         self.url = url
         self.role = role
         self.range = range
         self.isFolder = isFolder
+        self.mayBeAbsent = mayBeAbsent
     }
 }
 

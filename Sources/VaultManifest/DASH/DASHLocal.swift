@@ -86,7 +86,7 @@ extension DASHRepresentation {
             }
             guard let media = segments.template("media") else { return (baseURL(url, &names), [template]) }
             template["media"] = isAllowed(media, .segment) ? local(media, &names) : ManifestTarget.refusal
-            stateEnd(of: &template)
+            stateEnd(of: &template, names)
             return ([], [template])
         }
     }
@@ -108,7 +108,7 @@ extension DASHRepresentation {
         }
         var values = values
         var template: DASHTemplate?
-        for run in segments.runs(periodLength: periodLength) {
+        for run in runs(names) {
             (values.number, values.time) = (run.number, run.time)
             for _ in 0..<run.count {
                 for part in 1...(media.hasParts ? run.parts : 1) {
@@ -129,13 +129,25 @@ extension DASHRepresentation {
         return template?.text
     }
 
+    /// Returns the runs of segments without a last one that is not there.
+    private func runs(_ names: LocalNames) -> [SegmentRun] {
+        var runs = segments.runs(periodLength: periodLength)
+        guard let last = runs.last, last.isRounded, let media = segments.template("media") else { return runs }
+        var values = values
+        values.number = last.number.addingClamped(last.count - 1)
+        values.time = last.time.addingClamped(last.duration.multipliedClamped(by: last.count - 1))
+        let isAbsent = target(of: media.filled(values), .segment).map(names.absent.contains) ?? false
+        if isAbsent { runs[runs.count - 1].count -= 1 }
+        return runs
+    }
+
     /// Replaces the common length of segments by a timeline, which says how many there are: some players would look for
     /// the next file until there is none.
-    private func stateEnd(of template: inout MarkupElement) {
+    private func stateEnd(of template: inout MarkupElement, _ names: LocalNames) {
         guard segments.timeline == nil, template["duration"] != nil else { return }
         (template["duration"], template["endNumber"]) = (nil, nil)
         var timeline = element.sibling("SegmentTimeline")
-        for run in segments.runs(periodLength: periodLength) {
+        for run in runs(names) {
             var entry = element.sibling("S")
             (entry["t"], entry["d"], entry["r"]) = ("\(run.time)", "\(run.duration)", "\(run.count - 1)")
             timeline.children.append(.element(entry))

@@ -157,15 +157,16 @@ extension DASHRepresentation {
         // Without a template for them, the base is the only segment.
         guard let media = segments.template("media") else { return found.append(nil, .segment) }
         guard isAllowed(media, .segment) else { return found.isRefused = true }
-        let index = segments.template("index").flatMap { isAllowed($0, .data) ? $0 : nil }
+        let list = segments.template("index").flatMap { isAllowed($0, .data) ? $0 : nil }
         var values = values
         for run in segments.runs(periodLength: periodLength) {
             (values.number, values.time) = (run.number, run.time)
-            for _ in 0..<(media.isConstant ? min(run.count, 1) : run.count) {
-                if let index { found.append(index.filled(values), .data) }
+            for index in 0..<(media.isConstant ? min(run.count, 1) : run.count) {
+                let mayBeAbsent = run.isRounded && index + 1 == run.count
+                if let list { found.append(list.filled(values), .data) }
                 for part in 1...(media.hasParts ? run.parts : 1) {
                     values.part = part
-                    found.append(media.filled(values), .segment)
+                    found.append(media.filled(values), .segment, mayBeAbsent: mayBeAbsent)
                 }
                 values.number = values.number.addingClamped(1)
                 values.time = values.time.addingClamped(run.duration)
@@ -188,12 +189,15 @@ extension DASHRepresentation {
         }
 
         /// Appends a reference; nil is the base itself. What nobody can request is left out.
-        mutating func append(_ reference: String?, _ role: ManifestReference.Role, range: String? = nil) {
+        mutating func append(
+            _ reference: String?, _ role: ManifestReference.Role, range: String? = nil, mayBeAbsent: Bool = false
+        ) {
             let text = Array((reference ?? "").trimmingSpace().utf8)[...]
             let range = range.flatMap(Self.range(_:))
             guard !text.isEmpty else { return list.append(ManifestReference(base, role, range: range)) }
             switch ManifestTarget(text, role, &resolver) {
-            case .url(let url): list.append(ManifestReference(url, role, range: range))
+            case .url(let url):
+                list.append(ManifestReference(url, role, range: range, mayBeAbsent: mayBeAbsent))
             case .refused: isRefused = true
             case .inert: break
             }

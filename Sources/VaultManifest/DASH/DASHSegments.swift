@@ -147,6 +147,8 @@ struct SegmentRun: Hashable {
     var duration: Int64
     var count: Int64
     var parts: Int64 = 1
+    /// Whether the last one plays only in part, if it is there at all: the count was rounded up.
+    var isRounded = false
 }
 
 extension DASHSegments {
@@ -166,7 +168,10 @@ extension DASHSegments {
             runs = Self.runs(of: timeline, from: first, end: end)
         } else if let duration = number("duration"), duration > 0 {
             let count = length.map { Self.ceiling($0, timescale, duration) } ?? (last == nil ? 1 : .max)
-            runs = [SegmentRun(number: first, time: offset, duration: duration, count: count)]
+            var run = SegmentRun(number: first, time: offset, duration: duration, count: count)
+            // A stated number is not rounded, and a first segment must be there.
+            run.isRounded = last == nil && count > 1 && length.map { !Self.divides($0, timescale, duration) } ?? false
+            runs = [run]
         } else {
             runs = [SegmentRun(number: first, time: offset, duration: 0, count: 1)]
         }
@@ -200,6 +205,11 @@ extension DASHSegments {
             time = time.addingClamped(entry.duration.multipliedClamped(by: count))
         }
         return runs
+    }
+
+    /// Returns whether a number of nanoseconds is a multiple of a duration in units of the timescale.
+    private static func divides(_ nanoseconds: Int64, _ timescale: Int64, _ duration: Int64) -> Bool {
+        Int128(nanoseconds) * Int128(timescale) % (Int128(duration) * 1_000_000_000) == 0
     }
 
     /// Returns how many durations in units of the timescale are begun in a number of nanoseconds.

@@ -63,6 +63,22 @@ struct TitlePlanTests {
         #expect(Self.names(plan.parts) == ["session.key", "v0.mp4", "v1.m4s", "v2.m4s", "v3.m4s", "a.aac"])
     }
 
+    @Test("Of an MPD, the last segment of a number that was rounded up may be absent, unless something states it")
+    func computedPart() throws {
+        let url = try MediaURL(Self.base + "manifest.mpd")
+        func plan(_ set: String) throws -> TitlePlan {
+            let text = #"<MPD mediaPresentationDuration="PT9S"><Period>\#(set)</Period></MPD>"#
+            return TitlePlan(try Manifest(Array(text.utf8), kind: .dash, url: url))
+        }
+        let computed =
+            #"<AdaptationSet><SegmentTemplate media="$Number$.m4s" duration="4"/><Representation/></AdaptationSet>"#
+        let stated =
+            #"<AdaptationSet><SegmentList><SegmentURL media="3.m4s"/></SegmentList><Representation/></AdaptationSet>"#
+        #expect(Self.names(Array(try plan(computed).mayBeAbsent)) == ["3.m4s"])
+        #expect(try plan(computed).parts.count == 3)
+        #expect(try plan(computed + stated).mayBeAbsent.isEmpty)
+    }
+
     @Test(
         "What the manifest's own authority has may be anywhere; anything else is public, and gets no credentials",
         arguments: [
