@@ -70,9 +70,9 @@ let package = Package(
             name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"]), .brew(["libsodium"])]),
         .systemLibrary(
             name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
-        .systemLibrary(name: "CProcess"),
         .systemLibrary(name: "CFile"),
         .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
+        .target(name: "CProcess"),
         .target(name: "CRevision", cSettings: [.define("MEDIAVAULT_COMMIT", to: "\"\(commit)\"")]),
 
         // Lowest first: a target imports only what stands above it.

@@ -14,15 +14,20 @@ enum Program {
     static func main() async {
         ProcessHardening.apply()
         MemoryTrimming.keepFreedMemory()
-        let status = await run(arguments)
+        let status = await run()
         exit(status.rawValue)
     }
 
-    /// The arguments of this process, beginning with the subcommand.
-    private static var arguments: [String] {
-        GlobalOptions.moved(Array(CommandLine.arguments.dropFirst()), of: MediaVaultCommand.self)
+    private static func run() async -> ExitStatus {
+        do {
+            try ProcessInput.check()
+            return await run(GlobalOptions.moved(try ProcessInput.arguments(), of: MediaVaultCommand.self))
+        } catch {
+            return await report(Failure(error))
+        }
     }
 
+    /// - Parameter arguments: of this process, beginning with the subcommand.
     private static func run(_ arguments: [String]) async -> ExitStatus {
         do {
             if let sentence = CommandLineError(arguments).sentenceOfHelp { throw UsageError(sentence) }

@@ -114,7 +114,7 @@ struct BackupOptions: ParsableArguments {
     /// Returns the backup's absolute path.
     func path(in surroundings: ProcessEnvironment = .current) throws -> String {
         guard !file.isEmpty else { throw UsageError("the path of the backup is empty; give one") }
-        return AbsolutePath.of(file, from: surroundings.workingDirectory)
+        return try surroundings.absolute(file)
     }
 
     /// Returns what opens the backup; prompts if no option names it.

@@ -61,7 +61,7 @@ struct ExportCommand: AsyncParsableCommand {
         guard !file.isEmpty else { throw UsageError("the path of the file is empty; give one") }
         let name = try TitleName(title)
         let naming = try await naming.naming(of: [name], access.unlocking)
-        let path = AbsolutePath.of(file, from: ProcessEnvironment.current.workingDirectory)
+        let path = try ProcessEnvironment.current.absolute(file)
         let (opener, isForced) = (try await access.opener(), force)
         let reference = try await Interruption.cancelling("no file was created") {
             try await opener.reading { vault in
@@ -79,7 +79,7 @@ struct ExportCommand: AsyncParsableCommand {
         guard !folder.isEmpty else { throw UsageError("--to is empty; give it a folder") }
         let names = try words.map { try TitleName($0) }
         let naming = try await naming.naming(of: names, access.unlocking)
-        let path = AbsolutePath.of(folder, from: ProcessEnvironment.current.workingDirectory)
+        let path = try ProcessEnvironment.current.absolute(folder)
         let (opener, selection, isForced) = (try await access.opener(), selection, force)
         let (failed, records) = try await Interruption.cancelling("finished titles stay exported") { [json] in
             try await opener.reading { vault in

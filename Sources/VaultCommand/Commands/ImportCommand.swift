@@ -49,7 +49,7 @@ struct ImportCommand: AsyncParsableCommand {
         let options = ImportOptions(name: title, type: type, isPinned: pin, asksOrigin: !offline)
         try options.check()
         let cover = try await picture.bytes()
-        let path = AbsolutePath.of(file, from: ProcessEnvironment.current.workingDirectory)
+        let path = try ProcessEnvironment.current.absolute(file)
         let finder = try await access.finder(waiting)
         let report = try await Interruption.cancelling("nothing was stored") {
             try await finder.act { vault in

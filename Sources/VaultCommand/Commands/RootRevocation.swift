@@ -161,11 +161,11 @@ struct KeptSlots: ParsableArguments {
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument` if one is not a valid name of a credential.
     func keys(allowLoose: Bool) throws -> [SlotKey] {
-        let folder = ProcessEnvironment.current.workingDirectory
+        let surroundings = ProcessEnvironment.current
         let files: [Unlock] =
-            slotKeyFile.map { .keyFile(path: AbsolutePath.of($0, from: folder), allowLoose: allowLoose) }
+            try slotKeyFile.map { .keyFile(path: try surroundings.absolute($0), allowLoose: allowLoose) }
             + slotPassphraseFile.map {
-                .passphraseFile(path: AbsolutePath.of($0, from: folder), allowLoose: allowLoose)
+                .passphraseFile(path: try surroundings.absolute($0), allowLoose: allowLoose)
             }
         return try files.map { .unlock($0) } + slotCredential.map { .credential(try CredentialName($0)) }
     }

@@ -188,7 +188,7 @@ struct GivenCommand: Hashable, Sendable {
     ///   - arguments: of this process; options may stand before the words of the subcommand.
     ///   - environment: names the script in `MEDIAVAULT_SCRIPT`, with the script's own options, quoted for a shell.
     init(
-        _ subcommand: String, arguments: [String] = Array(CommandLine.arguments.dropFirst()),
+        _ subcommand: String, arguments: [String] = (try? ProcessInput.arguments()) ?? [],
         in environment: ProcessEnvironment = .current
     ) {
         name = environment["MEDIAVAULT_SCRIPT"] ?? subcommand

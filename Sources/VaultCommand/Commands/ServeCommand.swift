@@ -94,12 +94,12 @@ struct ServeCommand: AsyncParsableCommand {
         configuration.allowedOrigins = origins
         configuration.isInsecure = insecure
         configuration.letsFinish = letFinish
-        let place = ProcessEnvironment.current.workingDirectory
+        let surroundings = ProcessEnvironment.current
         if let tlsCertificate, let tlsKey {
             configuration.tls = TLSFiles(
-                certificate: AbsolutePath.of(tlsCertificate, from: place), key: AbsolutePath.of(tlsKey, from: place))
+                certificate: try surroundings.absolute(tlsCertificate), key: try surroundings.absolute(tlsKey))
         }
-        configuration.mediaSocket = mediaSocket.map { AbsolutePath.of($0, from: place) }
+        configuration.mediaSocket = try mediaSocket.map { try surroundings.absolute($0) }
         let limits = try room.limits()
         do {
             try await serve(configuration, limits: limits, logger)

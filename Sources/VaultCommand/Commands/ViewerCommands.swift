@@ -228,7 +228,7 @@ struct PINOptions: ParsableArguments {
     /// - Parameter asks: whether to ask for it at the terminal if there is no file.
     func pin(asks: Bool, _ unlocking: UnlockOptions) async throws -> PIN? {
         if let pinFile {
-            let path = AbsolutePath.of(pinFile, from: ProcessEnvironment.current.workingDirectory)
+            let path = try ProcessEnvironment.current.absolute(pinFile)
             return try await PIN.read(path, allowLoose: unlocking.allowLooseKeyFile)
         }
         return asks ? try PIN(try await PassphrasePrompt.ask(.pin)) : nil

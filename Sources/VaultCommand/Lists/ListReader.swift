@@ -26,7 +26,7 @@ enum ListReader {
                 orders += try await read(FileHandle.standardInput, "standard input")
                 continue
             }
-            let path = AbsolutePath.of(file, from: ProcessEnvironment.current.workingDirectory)
+            let path = try ProcessEnvironment.current.absolute(file)
             if (try? URL(filePath: path).resourceValues(forKeys: [.isDirectoryKey]))?.isDirectory == true {
                 throw UsageError("the list \(file) is a folder; give a file with a title on each line")
             }
@@ -44,7 +44,7 @@ enum ListReader {
     /// - Throws: ``UsageError`` if it cannot be read.
     static func bytes(of file: String, atMost limit: Int) async throws -> [UInt8] {
         if file == standardInput { return try await StandardInput.read(atMost: limit) }
-        let path = AbsolutePath.of(file, from: ProcessEnvironment.current.workingDirectory)
+        let path = try ProcessEnvironment.current.absolute(file)
         guard !file.isEmpty, let handle = FileHandle(forReadingAtPath: path) else {
             throw UsageError("the list \(file) cannot be read; give a file that exists and that you may read")
         }

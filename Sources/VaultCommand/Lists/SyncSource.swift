@@ -38,7 +38,7 @@ struct SyncSource: Sendable {
             throw UsageError("\(argument) is longer than 8 MiB; split it into several lists")
         }
         let isInput = argument == ListReader.standardInput
-        let path = AbsolutePath.of(argument, from: ProcessEnvironment.current.workingDirectory)
+        let path = try ProcessEnvironment.current.absolute(argument)
         let file = try File(bytes, isInput ? "standard input" : argument, newest: newest)
         return SyncSource(source: .list(isInput ? "standard input (\(name ?? ""))" : path), file: file)
     }

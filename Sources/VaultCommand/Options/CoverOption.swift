@@ -24,7 +24,7 @@ enum CoverFile {
     ///   file, too large, or no picture of a kind that is kept.
     static func bytes(of file: String) async throws -> [UInt8] {
         let source = try await ImportedFile.open(
-            at: AbsolutePath.of(file, from: ProcessEnvironment.current.workingDirectory), as: "picture")
+            at: try ProcessEnvironment.current.absolute(file), as: "picture")
         do {
             try Cover.check(byteCount: source.length)
             var bytes: [UInt8] = []

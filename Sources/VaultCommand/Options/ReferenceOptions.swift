@@ -29,7 +29,7 @@ struct ReferenceOptions: ParsableArguments {
         case "-": return try HeaderFile.fields(in: await StandardInput.read(atMost: HeaderFile.maxBytes))
         case let file?:
             return try await HeaderFile.read(
-                AbsolutePath.of(file, from: ProcessEnvironment.current.workingDirectory),
+                try ProcessEnvironment.current.absolute(file),
                 allowLoose: unlocking.allowLooseKeyFile)
         }
     }

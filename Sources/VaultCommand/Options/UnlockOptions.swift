@@ -61,8 +61,8 @@ struct UnlockOptions: ParsableArguments {
         }
         guard !value.isEmpty else { throw UsageError("\(name) is empty; give it a value") }
         switch index {
-        case 0: return .keyFile(AbsolutePath.of(value, from: surroundings.workingDirectory))
-        case 1: return .passphraseFile(AbsolutePath.of(value, from: surroundings.workingDirectory))
+        case 0: return .keyFile(try surroundings.absolute(value))
+        case 1: return .passphraseFile(try surroundings.absolute(value))
         case 2: return .keyCommand(value)
         default: return .credential(try CredentialName(value))
         }

@@ -163,7 +163,7 @@ struct PathChoice: Hashable, Sendable {
     /// Returns the absolute path; nil if neither gives one.
     func path(in surroundings: ProcessEnvironment) throws -> String? {
         guard option?.isEmpty != true else { throw UsageError("\(name) is empty; give it a path") }
-        return (option ?? surroundings[variable]).map { AbsolutePath.of($0, from: surroundings.workingDirectory) }
+        return try (option ?? surroundings[variable]).map { try surroundings.absolute($0) }
     }
 }
 

@@ -1,25 +1,99 @@
-import Foundation
+import CProcess
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Darwin)
+import Darwin
+#endif
 
 /// Environment variables, and the folder that the process was started in.
 struct ProcessEnvironment: Sendable {
     private let variables: [String: String]
-    /// The folder that relative paths start from.
-    let workingDirectory: String
+    /// The folder that relative paths start from; nil if it was removed, or its path is not UTF-8.
+    private let workingDirectory: String?
 
-    init(variables: [String: String], workingDirectory: String) {
+    init(variables: [String: String], workingDirectory: String?) {
         self.variables = variables
         self.workingDirectory = workingDirectory
     }
 
-    /// The environment of this process.
-    static var current: ProcessEnvironment {
-        ProcessEnvironment(
-            variables: ProcessInfo.processInfo.environment,
-            workingDirectory: FileManager.default.currentDirectoryPath)
-    }
+    /// The environment of this process, without what is not UTF-8: ``ProcessInput/check()`` has refused what matters.
+    static let current = ProcessEnvironment(
+        variables: ProcessInput.variables.reduce(into: [:]) { known, bytes in
+            guard let text = String(validating: bytes, as: UTF8.self), let end = text.firstIndex(of: "=")
+            else { return }
+            known[String(text[..<end])] = String(text[text.index(after: end)...])
+        }, workingDirectory: ProcessInput.workingDirectory)
 
     /// The variable's value; nil if it is unset or empty.
     subscript(name: String) -> String? {
         variables[name].flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// Returns the absolute form of a path, which starts in the working directory if it is relative.
+    func absolute(_ path: String) throws -> String {
+        if path.hasPrefix("/") { return AbsolutePath.of(path, from: "/") }
+        guard let workingDirectory else {
+            throw UsageError(
+                "\(path) is relative to a folder that was removed, or whose path is not UTF-8; give an absolute path")
+        }
+        return AbsolutePath.of(path, from: workingDirectory)
+    }
+}
+
+/// What the system passes to this process, as bytes: a path may be any, and text only if it is UTF-8.
+///
+/// A replaced character would name another file or folder, so that what is not UTF-8 is refused.
+enum ProcessInput {
+    /// The arguments, without the program's name.
+    ///
+    /// - Throws: ``UsageError`` if one is not UTF-8.
+    static func arguments() throws -> [String] {
+        try texts(of: unsafe strings(cprocess_arguments()).dropFirst())
+    }
+
+    /// Returns arguments as text.
+    ///
+    /// - Throws: ``UsageError`` if one is not UTF-8.
+    static func texts(of arguments: some Sequence<[UInt8]>) throws -> [String] {
+        try arguments.enumerated().map { index, bytes in
+            guard let text = String(validating: bytes, as: UTF8.self) else {
+                throw UsageError(
+                    "argument \(index + 1) is not UTF-8; rename the file or folder that it names, or link to it")
+            }
+            return text
+        }
+    }
+
+    /// The variables, each as `NAME=value`.
+    static var variables: [[UInt8]] { unsafe strings(cprocess_variables()) }
+
+    /// Requires that the variables that name files and folders are UTF-8.
+    ///
+    /// - Throws: ``UsageError``.
+    static func check(_ variables: [[UInt8]] = variables) throws {
+        for bytes in variables where String(validating: bytes, as: UTF8.self) == nil {
+            let name = String(decoding: bytes.prefix { $0 != UInt8(ascii: "=") }, as: UTF8.self)
+            guard ["HOME", "CREDENTIALS_DIR", "MEDIAVAULT_", "XDG_"].contains(where: name.hasPrefix) else { continue }
+            throw UsageError("\(name) is not UTF-8; rename the file or folder that it names, or link to it")
+        }
+    }
+
+    /// The folder that the process was started in; nil if it was removed, or its path is not UTF-8.
+    fileprivate static var workingDirectory: String? {
+        // The system allocates the path, which is freed here.
+        guard let path = unsafe getcwd(nil, 0) else { return nil }
+        defer { unsafe free(path) }
+        return unsafe String(validatingCString: path).flatMap { $0.hasPrefix("/") ? $0 : nil }
+    }
+
+    private static func strings(_ list: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> [[UInt8]] {
+        // The list and its texts belong to the process, live as long as it, and end with a zero.
+        var (strings, next) = unsafe ([[UInt8]](), list)
+        while let text = unsafe next.pointee {
+            strings.append(unsafe Array(UnsafeRawBufferPointer(start: text, count: strlen(text))))
+            unsafe next += 1
+        }
+        return strings
     }
 }

@@ -5,6 +5,14 @@
 // one shim with a fixed signature. (The name CSystem is taken by a target of swift-system, and target names are unique
 // across a package graph.)
 
+/// Returns the arguments of this process as `main` gets them, the program's name first; a null pointer is the last.
+///
+/// Swift reads them from /proc, and has none where that is not mounted.
+char **cprocess_arguments(void);
+
+/// Returns the variables of this process, each as `NAME=value`; a null pointer is the last.
+char **cprocess_variables(void);
+
 #ifdef __linux__
 #include <features.h>
 #include <sys/prctl.h>
