@@ -8,6 +8,8 @@ enum Failure: Hashable, Sendable {
     case answer(String)
     /// Nothing to print: the failure was already reported, or standard output is closed.
     case silent(ExitStatus)
+    /// The help of a group of commands, of which the command line names none: for standard error.
+    case help(String)
     /// One sentence for standard error.
     case message(String, ExitStatus)
 
@@ -19,6 +21,8 @@ enum Failure: Hashable, Sendable {
             self = .message(error.description, .failed)
         case let error as UsageError:
             self = .message(error.message, .usage)
+        case let error as MissingCommand:
+            self = .help(error.help)
         case let error as Interrupted:
             self = .message(error.message, .signal(error.signal))
         case let error as AlreadyReported:
@@ -41,4 +45,11 @@ enum Failure: Hashable, Sendable {
             return .message(CommandLineError.line(MediaVaultCommand.message(for: error)), .failed)
         }
     }
+}
+
+/// The command line names a group of commands, and none of them.
+struct MissingCommand: Error {
+    let help: String
+
+    init(of group: any ParsableCommand.Type) { help = MediaVaultCommand.helpMessage(for: group) }
 }

@@ -32,6 +32,8 @@ enum Program {
         do {
             if let sentence = CommandLineError(arguments).sentenceOfHelp { throw UsageError(sentence) }
             var command = try await MediaVaultCommand.asyncParseAsRoot(arguments)
+            let kind = type(of: command)
+            guard kind.configuration.subcommands.isEmpty else { throw MissingCommand(of: kind) }
             if var command = command as? any AsyncParsableCommand { try await command.run() } else { try command.run() }
             return .done
         } catch {
@@ -46,6 +48,9 @@ enum Program {
             return .done
         case .silent(let status):
             return status
+        case .help(let text):
+            await Terminal.shared.show(help: text)
+            return .usage
         case .message(let text, let status):
             await Terminal.shared.say(text)
             return status

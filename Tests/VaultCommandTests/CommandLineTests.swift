@@ -80,6 +80,15 @@ import VaultTestSupport
         #expect(error.contains("there is no vault at \(lab.vault)") && error.contains("mediavault init"))
     }
 
+    @Test(
+        "A group of commands without one of them is a usage error, with its help on standard error",
+        arguments: [[], ["token"], ["keys"], ["keys", "slot"], ["links"], ["index"]])
+    func missingCommand(_ group: [String]) async throws {
+        let result = try await lab.start(group).result
+        #expect(result.status == 2 && result.output.isEmpty)
+        #expect(result.errors.contains { $0.hasPrefix("USAGE: " + (["mediavault"] + group).joined(separator: " ")) })
+    }
+
     @Test("Messages do not repeat the secrets of a URL") func secrets() async throws {
         let result = try await lab.run("info", "http://a.example/b", "http://user:hunter2@a.example/b?token=hunter2")
         #expect(result.status == 2)

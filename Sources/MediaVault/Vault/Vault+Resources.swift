@@ -217,6 +217,12 @@ extension Vault {
         try await quota.prune(limits, isDryRun: isDryRun)
     }
 
+    /// Returns the bytes to leave free if no setting says how many; nil if the system does not tell how large the disk is.
+    package func standardFree() async throws -> Int64? {
+        let store = store
+        return try await pool.run { store.quota.standardFree }
+    }
+
     /// Returns what the limits would evict next. Nothing of it is evicted before a limit is reached.
     ///
     /// - Parameter limit: the most candidates, from 1 to ``EvictionForecast/most``.

@@ -139,6 +139,9 @@ struct ServeCommand: AsyncParsableCommand {
                 await Self.announce(record, of: folder, in: logger)
             }
             defer { ServiceRecord.remove(in: folder) }
+            // The default action of a hang-up would end the service without a word.
+            let hangUps = SignalWatch([SIGHUP]) { _ in server.reload() }
+            defer { hangUps.end() }
             try await server.run()
         }
         guard !readOnly else {

@@ -36,6 +36,9 @@ final class Terminal: Sendable {
         drawn.withLock { $0 = 0 }
     }
 
+    /// Prints the help of a command that was not used as it says.
+    func show(help: String) async { await show(wiped(help) + "\n") }
+
     /// Draws a line over what was drawn before.
     func redraw(_ line: String) async { await redraw(lines: [line]) }
 

@@ -73,8 +73,8 @@ extension TLSFiles {
 /// The certificate and key for new connections, reloaded when their files change.
 ///
 /// A service outlives its certificate. The files are polled, so a program that renews or mounts them need not signal
-/// the process, and SIGHUP still ends a service on a terminal. If the new files cannot be used, the previous ones stay
-/// in use, which is logged once. Open connections continue.
+/// the process; a hang-up has them read at once. If the new files cannot be used, the previous ones stay in use, which
+/// is logged once. Open connections continue.
 final class TLSIdentity: Service {
     private struct State {
         var context: NIOSSLContext
@@ -115,7 +115,13 @@ final class TLSIdentity: Service {
     /// Checks the files once, and reads them if they have changed. Blocks.
     func look() {
         let stamp = files.stamp
-        guard state.withLock({ $0.renewal.isDue(stamp) }) else { return }
+        if state.withLock({ $0.renewal.isDue(stamp) }) { read(stamp) }
+    }
+
+    /// Reads the files now, because the operator says that they are complete. Blocks.
+    func reload() { read(files.stamp) }
+
+    private func read(_ stamp: TLSFiles.Stamp) {
         do {
             let context = try files.context()
             state.withLock { state in

@@ -28,8 +28,12 @@ package struct LimitsDocument: Codable, Hashable, Sendable {
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument` if one is not valid.
     func check() throws {
-        guard (0...ContentInformation.maxBytes).contains(maxAge ?? 0), maxSize != .standard else {
-            throw VaultError(.invalidArgument, "a limit must be 0, for no limit, or a positive value")
+        guard (0...ContentInformation.maxBytes).contains(maxAge ?? 0) else {
+            throw VaultError(.invalidArgument, "maxAge must be 0, for no limit, or a positive number of seconds")
+        }
+        guard maxSize != .standard else {
+            throw VaultError(
+                .invalidArgument, "maxSize has no default; give a size with a unit, such as 500M, or 0 for no limit")
         }
     }
 

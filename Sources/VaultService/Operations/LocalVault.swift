@@ -233,7 +233,10 @@ extension LocalVault {
 
     package func prune(_ limits: LimitsDocument) async throws -> PruneReport {
         try limits.check()
-        return try await vault.prune(limits.namesAny ? limits.applied() : nil, isDryRun: limits.dryRun ?? false)
+        var wanted = limits.namesAny ? limits.applied() : nil
+        // Of limits that are given once, one that is not set is none.
+        if limits.minFree == .standard { wanted?.minFree = try await vault.standardFree() }
+        return try await vault.prune(wanted, isDryRun: limits.dryRun ?? false)
     }
 
     package func verify(

@@ -13,6 +13,7 @@ package final class VaultServer: Sendable {
     private let address: ListenAddress
     private let group: ServiceGroup
     private let watch: VaultWatch
+    private let identity: TLSIdentity?
     let api: APIResponder
 
     /// Creates a service that listens once it runs.
@@ -51,6 +52,7 @@ package final class VaultServer: Sendable {
         let identity = try configuration.tls.map {
             try TLSIdentity($0, every: configuration.tlsCheckInterval, logger: logger)
         }
+        self.identity = identity
         let application = Application(
             responder: responder,
             server: connections.server(
@@ -112,6 +114,15 @@ package final class VaultServer: Sendable {
             throw ListenFailure(address: address, errno: failure.errnoCode)
         } catch is SocketAddressError {
             throw ListenFailure(address: address, reason: "unknown host name")
+        }
+    }
+
+    /// Reads the TLS files again, as SIGHUP asks for. All settings of the vault take effect without it. Blocks.
+    package func reload() {
+        if let identity {
+            identity.reload()
+        } else {
+            watch.logger.notice("a hang-up changed nothing: settings take effect by themselves")
         }
     }
 

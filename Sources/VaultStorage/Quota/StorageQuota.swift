@@ -84,6 +84,9 @@ package final class StorageQuota: Sendable {
         try evictor.next(limit, of: classes)
     }
 
+    /// The bytes to leave free if no setting says how many; nil if the system does not tell how large the disk is.
+    package var standardFree: Int64? { account.settled(StorageLimits()).minFree }
+
     /// The free space of the vault's disk in bytes; nil if the system does not tell.
     package var freeBytes: Int64? { account.freeBytes() }
 

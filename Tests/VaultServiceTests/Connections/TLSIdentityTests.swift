@@ -38,6 +38,18 @@ struct TLSIdentityTests {
         #expect(identity.context !== first && log.lines.map(\.level) == [.warning, .notice])
     }
 
+    @Test("A hang-up has the files read at once")
+    func reloaded() throws {
+        let (pair, next, log) = (try TLSPair(), try TLSPair(), LogRecorder())
+        let identity = try TLSIdentity(pair.files, every: .seconds(60), logger: log.logger)
+        let first = identity.context
+        try pair.replace(by: next)
+        identity.reload()
+        #expect(identity.context !== first && log.lines.map(\.level) == [.notice])
+        look(identity)
+        #expect(log.lines.count == 1, "the same files are not read again")
+    }
+
     @Test("Unreadable files are an error at the start")
     func unreadable() throws {
         let pair = try TLSPair()
