@@ -51,4 +51,32 @@ enum CurlFailure {
             OriginFailure(headArrived ? .interrupted : .unreachable, "the transfer failed (libcurl \(code.rawValue))")
         }
     }
+
+    /// Returns the failure of a certificate that is not trusted.
+    ///
+    /// - Parameters:
+    ///   - result: OpenSSL's result of the verification.
+    ///   - now: the time of this machine's clock, which is as likely to be wrong as the dates of the certificate: a
+    ///     machine without a battery starts in the past.
+    static func untrusted(_ result: Int, of owner: String = "its", now: Timestamp) -> OriginFailure {
+        switch result {
+        case 9: outdated("\(owner) TLS certificate is not valid yet", now: now)
+        case 10: outdated("\(owner) TLS certificate has expired", now: now)
+        // The issuer is not found (2, 20), or the chain ends in an unknown certificate of its own (18, 19, 21).
+        case 2, 18, 19, 20, 21:
+            OriginFailure(
+                .unreachable,
+                "\(owner) TLS certificate is from an authority that neither the system nor the setting ca-file lists",
+                remedy: "add that authority to the setting, or have the certificate replaced")
+        default:
+            OriginFailure(
+                .unreachable, "\(owner) TLS certificate is not trusted", remedy: "have the certificate replaced")
+        }
+    }
+
+    private static func outdated(_ reason: String, now: Timestamp) -> OriginFailure {
+        OriginFailure(
+            .unreachable, "\(reason) by this machine's clock, which says \(now)",
+            remedy: "set the clock if that is wrong, or have the certificate replaced")
+    }
 }

@@ -1,4 +1,5 @@
 import CCurl
+import Foundation
 package import VaultModel
 
 /// One hop of a transfer as libcurl performs it: the handle, and what its callbacks have received so far.
@@ -164,9 +165,10 @@ final class CurlTransfer {
     private func trustFailure(of result: CURLcode) -> OriginFailure? {
         guard result == CURLE_PEER_FAILED_VERIFICATION else { return nil }
         let verdict = proxy?.scheme == .https ? handle.number(CURLINFO_PROXY_SSL_VERIFYRESULT) : 0
+        let now = Timestamp(seconds: Int64(Date().timeIntervalSince1970))
         return verdict != 0
-            ? CurlFailure.untrusted(verdict, of: "the proxy's")
-            : CurlFailure.untrusted(handle.number(CURLINFO_SSL_VERIFYRESULT))
+            ? CurlFailure.untrusted(verdict, of: "the proxy's", now: now)
+            : CurlFailure.untrusted(handle.number(CURLINFO_SSL_VERIFYRESULT), now: now)
     }
 
     private func certificateFailure(of result: CURLcode) -> OriginFailure? {

@@ -125,18 +125,4 @@ extension CurlFailure {
     static let proxyCredentials = OriginFailure(
         .unreachable, "the proxy does not accept the user and password given for it",
         remedy: "correct the proxy in the settings")
-
-    /// Returns the failure of a certificate that is not trusted.
-    ///
-    /// - Parameter result: OpenSSL's result of the verification.
-    static func untrusted(_ result: Int, of owner: String = "its") -> OriginFailure {
-        // The issuer is not found (2, 20), or the chain ends in an unknown certificate of its own (18, 19, 21).
-        [2, 18, 19, 20, 21].contains(result)
-            ? OriginFailure(
-                .unreachable,
-                "\(owner) TLS certificate is from an authority that neither the system nor the setting ca-file lists",
-                remedy: "add that authority to the setting, or have the certificate replaced")
-            : OriginFailure(
-                .unreachable, "\(owner) TLS certificate is not trusted", remedy: "have the certificate replaced")
-    }
 }

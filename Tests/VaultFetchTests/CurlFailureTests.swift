@@ -53,6 +53,15 @@ struct CurlFailureTests {
         #expect(remedy(noRoute) == nil && remedy(CURLE_OPERATION_TIMEDOUT) == nil, "these may pass by themselves")
     }
 
+    @Test(
+        "A certificate that is not valid yet, or no more, may be the clock's fault, and the sentence has its time",
+        arguments: [(9, "is not valid yet"), (10, "has expired")])
+    func clock(_ result: Int, _ words: String) {
+        let failure = CurlFailure.untrusted(result, now: Timestamp(seconds: 0))
+        #expect(failure.reason.contains(words) && failure.reason.hasSuffix("which says 1970-01-01T00:00:00Z"))
+        #expect(failure.remedy?.hasPrefix("set the clock") == true)
+    }
+
     @Test("Every result has a reason of a few words")
     func reasons() {
         for number in 1..<UInt32(CURL_LAST.rawValue) {
