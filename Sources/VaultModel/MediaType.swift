@@ -87,6 +87,24 @@ extension MediaType {
         return String(text)
     }
 
+    /// Returns a media type without its parameters, except for `codecs`, which players need: any other is the origin's own.
+    ///
+    /// - Parameter type: exactly one media type.
+    package static func withoutOrigin(_ type: String) -> String {
+        let name = type.prefix { $0 != ";" }.trimmingBlanks()
+        let rest = type.dropFirst(name.count)
+        // A quotation mark within another value would only hide the parameter.
+        guard let parameter = rest.lowercased().firstRange(of: "codecs=") else { return String(name) }
+        let value = rest.lowercased()[parameter.upperBound...]
+        let codecs = rest.dropFirst(rest.count - value.count).drop { $0 == "\"" }.prefix(while: isOfCodecs)
+        return codecs.isEmpty ? String(name) : "\(name); codecs=\"\(codecs)\""
+    }
+
+    /// Whether a character may be in a list of codecs (RFC 6381), or in a name of one.
+    private static func isOfCodecs(_ character: Character) -> Bool {
+        character.isASCII && (character.isLetter || character.isNumber || ".,+-_ ".contains(character))
+    }
+
     private static func skip(_ mark: Unicode.Scalar, _ rest: inout ArraySlice<UInt8>) -> Bool {
         guard rest.first == UInt8(ascii: mark) else { return false }
         rest.removeFirst()

@@ -57,4 +57,19 @@ struct MediaTypeTests {
     func knownMedia(type: String, isKnown: Bool) {
         #expect(MediaType.isKnownMedia(type) == isKnown)
     }
+
+    @Test(
+        "A viewer gets a type with its codecs, and no other parameter",
+        arguments: [
+            ("video/mp4", "video/mp4"), ("video/mp4;name=a", "video/mp4"),
+            (
+                "video/mp4; charset=x; Codecs=\"avc1.4d401e, mp4a.40.2\"; host=a.example",
+                "video/mp4; codecs=\"avc1.4d401e, mp4a.40.2\""
+            ),
+            ("audio/ogg;codecs=opus", "audio/ogg; codecs=\"opus\""), ("audio/ogg; codecs=\"\"", "audio/ogg"),
+            ("video/mp4; codecs=\"a;host=b\"", "video/mp4; codecs=\"a\""),
+        ])
+    func withoutOrigin(_ type: String, _ expected: String) {
+        #expect(MediaType.withoutOrigin(type) == expected)
+    }
 }

@@ -110,6 +110,14 @@ struct MediaFacts: Hashable, Sendable {
     /// An origin may have sent any value, perhaps to an older version of this service: a value that is not exactly one
     /// type counts as unknown.
     var type: String { information.type.flatMap { MediaType.one($0) } ?? MediaType.unknown }
+
+    /// The same for a viewer, who learns nothing of the origin: no parameter of the type but the codecs, and no date.
+    var withoutOrigin: MediaFacts {
+        var facts = self
+        facts.information.type = MediaType.withoutOrigin(type)
+        facts.lastModified = nil
+        return facts
+    }
 }
 
 extension MediaFacts {

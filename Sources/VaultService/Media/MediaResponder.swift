@@ -106,10 +106,11 @@ final class MediaResponder: Sendable {
         if isManifest, let response = try await manifest(request, of: resource) { return response }
         if let range = request.immediateRange { return try await single(range, of: resource, held, nil) }
         let hasLooked = hasLooked.withLock(\.self)
-        let (facts, took) = try await timed { [vault, now] in
+        let (found, took) = try await timed { [vault, now] in
             MediaFacts(try await vault.head(of: resource), hasLooked: hasLooked, now: now)
         }
         guard isManifest || !self.isManifest(resource) else { return nil }
+        let facts = told(found)
         var timed = facts
         timed.timing = ServerTiming(open: took, firstByte: nil)
         switch request.conditions.verdict(on: facts.entityTag, facts.lastModified) {
@@ -121,6 +122,11 @@ final class MediaResponder: Sendable {
             return Response(headOf: AnswerPlan(timed, isRanged: false), context: context)
         }
         return try await media(Selection(request, of: facts), of: resource, facts)
+    }
+
+    /// Returns what the one who asks is told of a resource.
+    private func told(_ facts: MediaFacts) -> MediaFacts {
+        link?.scope.hidden == nil ? facts : facts.withoutOrigin
     }
 
     private func look(at resource: NamedResource, isBegun: Bool = false) async throws {
@@ -153,7 +159,7 @@ final class MediaResponder: Sendable {
             try await vault.manifest(resource, through: link, at: service)
         }
         guard let manifest = found else { return nil }
-        var facts = MediaFacts(manifest, now: now)
+        var facts = told(MediaFacts(manifest, now: now))
         facts.timing = ServerTiming(open: took, firstByte: .now - arrival)
         return try ManifestAnswer(manifest.text, facts, boundary: vault.randomText).response(to: request, context)
     }
@@ -244,7 +250,7 @@ final class MediaResponder: Sendable {
             reader.cancel()
             return nil
         }
-        var facts = MediaFacts(reader, after: judged, hasLooked: hasLooked.withLock(\.self), now: now)
+        var facts = told(MediaFacts(reader, after: judged, hasLooked: hasLooked.withLock(\.self), now: now))
         facts.timing = ServerTiming(open: took, firstByte: .now - arrival)
         return (opened, facts)
     }

@@ -34,7 +34,8 @@ struct CacheHitResponder: Sendable {
         guard case .admitted(let grant) = admission.verdict, let media = admission.media, let held = media.held,
             let resource = media.link.resource, held.isOneRun(atMost: Self.maxBytes)
         else { return nil }
-        let common = head(of: held, resource, admission.now, &shared)
+        let isForViewer = media.link.scope.hidden != nil
+        let common = head(of: held, resource, isForViewer: isForViewer, admission.now, &shared)
         guard !common.isManifest, let body = open(held, channel.allocator),
             common.isMedia || body.isMedia(at: held.range)
         else { return nil }
@@ -66,11 +67,12 @@ struct CacheHitResponder: Sendable {
     }
 
     private func head(
-        of held: HeldMedia, _ resource: NamedResource, _ now: Int64, _ known: inout CacheHitHead?
+        of held: HeldMedia, _ resource: NamedResource, isForViewer: Bool, _ now: Int64, _ known: inout CacheHitHead?
     ) -> CacheHitHead {
-        if let known, known.isValid(for: held, now: now) { return known }
+        if let known, known.isForViewer == isForViewer, known.isValid(for: held, now: now) { return known }
         let (vault, isMedia) = (responder.vault, responder.vault.isMedia(resource))
-        let made = CacheHitHead(held, isManifest: vault.isManifest(resource), isMedia: isMedia, now: now)
+        let made = CacheHitHead(
+            held, isManifest: vault.isManifest(resource), isMedia: isMedia, isForViewer: isForViewer, now: now)
         known = made
         return made
     }
@@ -103,13 +105,17 @@ struct CacheHitHead {
     let isManifest: Bool
     /// Whether its first bytes were seen to be media.
     let isMedia: Bool
+    /// Whether it says nothing of the origin.
+    let isForViewer: Bool
+    private let information: ContentInformation
     private let representation: RepresentationID
     private let second: Int64
 
     /// - Parameter now: seconds since 1970.
-    init(_ held: HeldMedia, isManifest: Bool, isMedia: Bool, now: Int64) {
-        (self.isManifest, self.isMedia) = (isManifest, isMedia)
-        facts = MediaFacts(held, now: now)
+    init(_ held: HeldMedia, isManifest: Bool, isMedia: Bool, isForViewer: Bool = false, now: Int64) {
+        (self.isManifest, self.isMedia, self.isForViewer) = (isManifest, isMedia, isForViewer)
+        facts = isForViewer ? MediaFacts(held, now: now).withoutOrigin : MediaFacts(held, now: now)
+        information = held.information
         representation = held.representation
         second = now
         var fields = HTTPFields(AnswerPlan(facts, isRanged: false).sharedFields)
@@ -121,7 +127,7 @@ struct CacheHitHead {
     ///
     /// The tag follows from what is compared, and from the key policy, whose change takes effect within the second.
     func isValid(for held: HeldMedia, now: Int64) -> Bool {
-        second == now && representation == held.representation && facts.information == held.information
+        second == now && representation == held.representation && information == held.information
     }
 }
 

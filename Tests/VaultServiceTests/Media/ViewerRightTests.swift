@@ -43,6 +43,26 @@ struct ViewerRightTests {
         return (id, anna.id, session, link)
     }
 
+    @Test("A viewer is told the bare type with its codecs, and no date of the origin, whether fetched or held")
+    func fields() async throws {
+        var film = ScriptedResource(seed: 6, length: 100_000, lastModified: "Mon, 01 Jan 2024 00:00:00 GMT")
+        film.contentType = "video/mp4; codecs=\"avc1.4d401e\"; host=a.example"
+        let origin = try ScriptedOrigin(film)
+        defer { origin.stop() }
+        try await RunningService.run(over: try await TestVault()) { service in
+            let link = try await Self.sharedLink(to: origin, in: service.vault).link
+            let client = try service.client()
+            for (method, range) in [("HEAD", nil), ("GET", nil), ("GET", "bytes=0-9"), ("GET", "bytes=0-9")] {
+                let fields: KeyValuePairs<String, String> = range.map { ["Range": $0] } ?? [:]
+                let head = try #require(await client.ask(method, link, host: service.host, fields: fields)).head
+                #expect(head.fields["content-type"] == "video/mp4; codecs=\"avc1.4d401e\"")
+                #expect(head.fields["last-modified"] == nil)
+            }
+            let owners = try #require(try await service.ask("GET", origin.url(), ["Range": "bytes=0-9"])).head
+            #expect(owners.fields["last-modified"] != nil)
+        }
+    }
+
     /// Takes the right away while an answer is being sent to a player that has stopped reading; then reads what still
     /// arrives, and returns how many bytes of the body that makes in all.
     private func received(after loss: Loss, letsFinish: Bool) async throws -> Int64 {
