@@ -52,6 +52,11 @@ enum ErrorAnswer {
             detail: "a web page of another site sent the request; the service's operator can allow that site",
             hint: .allowPage))
 
+    static let notToRun = answer(
+        ProblemDocument(
+            status: 403, title: "Forbidden",
+            detail: "media is never a script, a style or a worker of a page; play it, or fetch it as data"))
+
     /// - Parameter isGiven: whether the request has a token or a ticket, which is not valid.
     static func unauthorized(isGiven: Bool) -> Answer {
         let detail =

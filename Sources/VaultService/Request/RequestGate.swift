@@ -54,6 +54,11 @@ struct RequestGate: Sendable {
         return HTTPField.Name.secFetchSite.flatMap { request.headerFields[$0] } == "same-origin"
     }
 
+    /// What browsers run or apply to a page (Fetch Metadata): no media is for that, whatever an origin sent.
+    private static let running: Set<String> = [
+        "audioworklet", "paintworklet", "script", "serviceworker", "sharedworker", "style", "worker", "xslt",
+    ]
+
     func verdict(on request: HTTPRequest, about route: Route, at listener: SocketAddress?) -> Verdict {
         let names = request.hosts
         // No page can reach a socket file, so any single name is accepted there.
@@ -63,6 +68,10 @@ struct RequestGate: Sendable {
         case .allowed: break
         }
         let fields = request.headerFields
+        let destination = HTTPField.Name.secFetchDest.flatMap { fields[$0] }
+        if route == .media, let destination, Self.running.contains(destination) {
+            return .refused(ErrorAnswer.notToRun)
+        }
         switch pages.verdict(
             origin: fields[values: .origin], site: HTTPField.Name.secFetchSite.flatMap { fields[$0] },
             referer: fields[.referer], own: origin(of: request))
@@ -87,6 +96,7 @@ extension Route {
 
 extension HTTPField.Name {
     fileprivate static let secFetchSite = HTTPField.Name("Sec-Fetch-Site")
+    fileprivate static let secFetchDest = HTTPField.Name("Sec-Fetch-Dest")
 }
 
 extension HTTPRequest {

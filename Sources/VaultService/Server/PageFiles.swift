@@ -64,11 +64,15 @@ struct PageFiles: Sendable {
     ///
     /// - Parameters:
     ///   - target: the raw target, whose query does not matter.
+    ///   - origin: scheme, host and port of the service, as the request names them.
     ///   - tag: the value of `If-None-Match`.
     ///   - codings: the value of `Accept-Encoding`.
-    func answer(to target: String, knowing tag: String? = nil, accepting codings: String? = nil) -> Answer {
+    func answer(
+        to target: String, at origin: String, knowing tag: String? = nil, accepting codings: String? = nil
+    ) -> Answer {
         let path = String(target.prefix { $0 != "?" })
-        guard let answer = (Self.isGzip(in: codings) ? compressed : answers)[path] else { return ErrorAnswer.notFound }
+        guard var answer = (Self.isGzip(in: codings) ? compressed : answers)[path] else { return ErrorAnswer.notFound }
+        answer.fields.append(name: "Content-Security-Policy", value: policy(at: origin))
         guard let tag, tag == answer.fields["ETag"] else { return answer }
         var known = answer
         (known.status, known.body) = (304, [])
@@ -99,7 +103,6 @@ struct PageFiles: Sendable {
         answer.fields.append(
             name: "Cache-Control", value: isFirst ? "no-cache" : "public, max-age=31536000, immutable")
         answer.fields.append(name: "ETag", value: "\"\(folder.split(separator: "/").last ?? "")\"")
-        answer.fields.append(name: "Content-Security-Policy", value: policy)
         answer.fields.append(name: "Vary", value: "Accept-Encoding")
         // The worker lies in the folder, and serves the page at the root.
         if name == "worker.js" { answer.fields.append(name: "Service-Worker-Allowed", value: "/") }
@@ -129,12 +132,22 @@ struct PageFiles: Sendable {
         return smaller
     }
 
-    /// What the pages may load: their own files, the API and the media of the service, and nothing else (CSP Level 3).
-    private static let policy = [
-        "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data: blob:",
-        "media-src 'self' blob:", "connect-src 'self'", "manifest-src 'self'", "worker-src 'self'", "base-uri 'none'",
-        "form-action 'none'", "frame-ancestors 'none'",
-    ].joined(separator: "; ")
+    /// Returns what the pages may load: their own files, the API and the media of the service, and nothing else (CSP
+    /// Level 3).
+    ///
+    /// What runs comes from the folder of the pages alone: an origin's file has the service's address, too.
+    private func policy(at origin: String) -> String {
+        // A policy cannot name an IPv6 address; there, the gate of media alone refuses what would run.
+        let isNameable = origin.dropFirst(8).utf8.allSatisfy { byte in
+            (0x61...0x7A).contains(byte) || (0x2D...0x3A).contains(byte)
+        }
+        let own = isNameable ? origin + folder : "'self'"
+        return [
+            "default-src 'none'", "script-src \(own)", "style-src \(own)", "img-src 'self' data: blob:",
+            "media-src 'self' blob:", "connect-src 'self'", "manifest-src \(own)", "worker-src \(own)",
+            "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
+        ].joined(separator: "; ")
+    }
 
     private static func type(of name: String) -> String {
         switch name.split(separator: ".").last {

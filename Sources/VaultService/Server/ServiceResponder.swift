@@ -80,8 +80,8 @@ struct ServiceResponder: HTTPResponder {
             guard gate.servesPages else { return short(PageFiles.needTLS) }
             // They are prepared for the first browser: most services start without one.
             let page = PageFiles.shared.answer(
-                to: request.head.path ?? "", knowing: request.headers[.ifNoneMatch],
-                accepting: request.headers[.acceptEncoding])
+                to: request.head.path ?? "", at: gate.origin(of: admission.request),
+                knowing: request.headers[.ifNoneMatch], accepting: request.headers[.acceptEncoding])
             return short(page)
         case .readiness: return try await api.showReadiness(to: request, context: context)
         case .health, .media:

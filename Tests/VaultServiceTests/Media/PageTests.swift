@@ -49,6 +49,23 @@ struct PageTests {
         }
     }
 
+    @Test("Media is refused to what runs in a page, and not to what plays or fetches it")
+    func running() async throws {
+        try await service { service, url in
+            for destination in ["script", "style", "worker", "serviceworker", "sharedworker"] {
+                let answer = try await service.ask(
+                    "GET", url, ["Sec-Fetch-Site": "same-origin", "Sec-Fetch-Dest": destination])
+                #expect(answer?.head.status == 403, "\(destination)")
+            }
+            for destination in ["video", "empty"] {
+                let answer = try await service.ask(
+                    "HEAD", url, ["Sec-Fetch-Site": "same-origin", "Sec-Fetch-Dest": destination])
+                #expect(answer?.head.status == 200, "\(destination)")
+            }
+            _ = try await service.ask("GET", url)
+        }
+    }
+
     @Test("A page of an allowed origin sends a preflight, plays ranges, and can read Content-Range")
     func allowed() async throws {
         try await service(allowing: [Self.kiosk]) { service, url in

@@ -7,6 +7,7 @@ import VaultModel
 
 @Suite("Files of the pages", .timeLimit(.minutes(5)))
 struct PageFilesTests {
+    private static let origin = "https://vault.example:8300"
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Sources/VaultService/Pages")
 
@@ -17,11 +18,15 @@ struct PageFilesTests {
         for name in names {
             let content = Array(try Data(contentsOf: Self.folder.appending(path: name)))
             let path = name == "index.html" ? "/" : PageFiles.shared.folder + name
-            let answer = PageFiles.shared.answer(to: path)
+            let answer = PageFiles.shared.answer(to: path, at: Self.origin)
             #expect(answer.status == 200, "\(name)")
             if !name.hasSuffix(".html"), !name.hasSuffix(".webmanifest") { #expect(answer.body == content, "\(name)") }
             let policy = try #require(answer.fields["Content-Security-Policy"])
-            for part in ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "base-uri 'none'"] {
+            let own = Self.origin + PageFiles.shared.folder
+            for part in [
+                "default-src 'none'", "script-src \(own);", "style-src \(own);", "worker-src \(own);",
+                "frame-ancestors 'none'", "base-uri 'none'",
+            ] {
                 #expect(policy.contains(part), "\(name)")
             }
             #expect(!policy.contains("unsafe"), "\(name)")
@@ -35,20 +40,29 @@ struct PageFilesTests {
         }
     }
 
+    @Test("Where a policy cannot name the host, or the host would be more than a name, it names the service itself")
+    func unnameable() {
+        for origin in ["http://[::1]:8300", "http://a;script-src *", "http://a b"] {
+            let policy = PageFiles.shared.answer(to: "/", at: origin).fields["Content-Security-Policy"]
+            #expect(policy?.contains("script-src 'self';") == true)
+        }
+    }
+
     @Test("The first page names the folder of its version, which another content would change")
     func versions() throws {
-        let text = String(decoding: PageFiles.shared.answer(to: "/?a=b").body, as: UTF8.self)
+        let text = String(decoding: PageFiles.shared.answer(to: "/?a=b", at: Self.origin).body, as: UTF8.self)
         #expect(text.contains("\(PageFiles.shared.folder)app.js") && !text.contains("\"/pages/app.js"))
         #expect(!text.contains("<script>") && !text.contains("style=") && !text.contains("<style"))
         let one = PageFiles([("index.html", [1]), ("a.js", [2])])
         let two = PageFiles([("index.html", [1]), ("a.js", [3])])
         #expect(one.folder != two.folder)
-        #expect(one.answer(to: two.folder + "a.js").status == 404)
-        #expect(one.answer(to: one.folder + "index.html").status == 404)
-        #expect(one.answer(to: one.folder + "../a.js").status == 404)
-        let tag = try #require(one.answer(to: "/").fields["ETag"])
-        #expect(one.answer(to: "/", knowing: tag).status == 304 && one.answer(to: "/", knowing: tag).body.isEmpty)
-        #expect(two.answer(to: "/", knowing: tag).status == 200)
+        #expect(one.answer(to: two.folder + "a.js", at: Self.origin).status == 404)
+        #expect(one.answer(to: one.folder + "index.html", at: Self.origin).status == 404)
+        #expect(one.answer(to: one.folder + "../a.js", at: Self.origin).status == 404)
+        let tag = try #require(one.answer(to: "/", at: Self.origin).fields["ETag"])
+        let known = one.answer(to: "/", at: Self.origin, knowing: tag)
+        #expect(known.status == 304 && known.body.isEmpty)
+        #expect(two.answer(to: "/", at: Self.origin, knowing: tag).status == 200)
     }
 
     @Test(
