@@ -1,80 +1,175 @@
-/// A time as feeds write it: in the form of mail (RFC 822, RSS) or of the Internet (RFC 3339, Atom and JSON).
+/// A time as feeds write it: in the form of mail (RFC 822, RSS), of C, or of the Internet (ISO 8601, Atom and JSON).
 ///
-/// Feeds take liberties, so the day of the week, the seconds and the time of the day may be absent.
+/// Feeds take liberties, so the parts of a date count by what they look like, and what is absent is zero.
 package enum FeedDate {
-    private static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
-    /// The zones with names, in hours from UTC.
-    private static let zones: [Substring: Int] = [
-        "ut": 0, "utc": 0, "gmt": 0, "z": 0, "est": -5, "edt": -4, "cst": -6, "cdt": -5, "mst": -7, "mdt": -6,
-        "pst": -8, "pdt": -7,
-    ]
     /// The longest text that is read, in bytes.
     private static let maxBytes = 64
 
     /// Returns seconds since 1970; nil if the text is no time.
     package static func seconds(_ text: String) -> Int64? {
         guard text.utf8.count <= maxBytes else { return nil }
-        let words = text.lowercased().split { $0.isWhitespace || $0 == "," }
-        guard let first = words.first?.utf8.first else { return nil }
-        // In the form of the Internet the year is first, with four digits.
-        let isInternet = words[0].utf8.count >= 10 && words[0].utf8.dropFirst(4).first == UInt8(ascii: "-")
-        if isInternet { return ofInternet(words.joined(separator: "t")) }
-        return ofMail(words[((0x30...0x39).contains(first) ? 0 : 1)...])
+        let words = text.lowercased().split(whereSeparator: \.isWhitespace).drop { word in
+            weekdays.contains(word.prefix(3)) && !word.contains(where: \.isNumber)
+        }
+        guard let first = words.first else { return nil }
+        // A date of the Internet begins with a year, and names no month.
+        let isShort = first.split(separator: "-").prefix(3).map(\.count).elementsEqual([2, 2, 2])
+        if digits(first).count >= 4 || isShort, !words.contains(where: { month($0) != nil }) {
+            return ofInternet(words.joined(separator: " "))
+        }
+        return ofMail(words.flatMap { $0.split(separator: ",") }.flatMap(parts))
     }
 
-    /// Reads `2 oct 2002 13:00:00 gmt`.
-    private static func ofMail(_ words: ArraySlice<Substring>) -> Int64? {
-        let parts = Array(words)
-        guard parts.count >= 3, let day = number(parts[0]), let written = number(parts[2]),
-            let month = months.firstIndex(of: String(parts[1].prefix(3)))
-        else { return nil }
-        // RFC 2822 §4.3: two digits are a year from 1950 to 2049.
-        let year = parts[2].count == 2 ? written + (written < 50 ? 2000 : 1900) : written
-        let time = parts.count > 3 ? parts[3] : "00:00:00"
-        let zone = parts.count > 4 ? parts[4] : "gmt"
-        return seconds(day: day, month: month + 1, year: year, time: time, offset: offset(zone) ?? 0)
+    // MARK: Mail and C
+
+    /// Reads `2 oct 2002 13:00:00 gmt`, `oct 2 13:00:00 2002`, `2 oct 02 1:00 pm +0200`.
+    private static func ofMail(_ words: [Substring]) -> Int64? {
+        var numbers: [Substring] = []
+        var (month, offset): (Int?, Int?)
+        var (time, isAfternoon): (Time?, Bool?)
+        for word in words {
+            if word.first == "+" || word.first == "-" {
+                offset = self.offset(word)
+            } else if word.contains(":") {
+                guard time == nil, let found = Time(word) else { return nil }
+                time = found
+            } else if month == nil, let found = self.month(word) {
+                month = found
+            } else if ["am", "pm"].contains(word) {
+                isAfternoon = word == "pm"
+            } else if !digits(word).isEmpty {
+                numbers.append(digits(word))
+            } else {
+                // A zone that nobody knows is none, and so is a remark.
+                offset = offset ?? self.offset(word)
+            }
+        }
+        guard let month, numbers.count == 2 else { return nil }
+        // The longer number is the year; of two short ones, the second.
+        if numbers[0].count > 2 { numbers.reverse() }
+        guard let day = number(numbers[0]), var year = number(numbers[1]) else { return nil }
+        // RFC 2822 §4.3: two digits are a year from 1950 to 2049, and three count from 1900.
+        if numbers[1].count <= 3 { year += numbers[1].count <= 2 && year < 50 ? 2000 : 1900 }
+        return seconds(day, month, year, (time ?? Time()).of(halfDay: isAfternoon), offset ?? 0)
     }
 
-    /// Reads `2003-12-13t18:30:02.25+01:00`.
+    /// Returns the parts of `2-oct-02`, `13:00:00+0200` or `gmt+1`; of the last, only the number counts.
+    private static func parts(_ word: Substring) -> [Substring] {
+        guard let sign = word.dropFirst().firstIndex(where: { $0 == "+" || $0 == "-" }) else { return [word] }
+        let head = word[..<sign]
+        if zones[head] != nil { return [word[sign...]] }
+        return head.contains(":") ? [head, word[sign...]] : word.split(separator: "-")
+    }
+
+    // MARK: The Internet
+
+    /// Reads `2003-12-13t18:30:02.25+01:00`, `20031213 1830 z`, `2003/12/13`, `2003-12`, `2003-347`.
     private static func ofInternet(_ text: String) -> Int64? {
-        let date = text.prefix(10).split(separator: "-", omittingEmptySubsequences: false)
-        guard date.count == 3, let year = number(date[0]), let month = number(date[1]), let day = number(date[2]) else {
+        let date = text.prefix { digit($0) != nil || $0 == "-" || $0 == "/" }
+        let rest = text.dropFirst(date.count).drop { $0 == " " || $0 == "t" }
+        let clock = rest.prefix { digit($0) != nil || ":.,".contains($0) }
+        let zone = rest.dropFirst(clock.count).split(separator: " ")
+        guard let time = rest.isEmpty ? Time() : Time(clock), let (day, month, year) = calendarDay(date) else {
             return nil
         }
-        let rest = text.dropFirst(10)
-        guard rest.first == "t" else {
-            return rest.isEmpty ? seconds(day: day, month: month, year: year, time: "00:00:00", offset: 0) : nil
-        }
-        let clock = rest.dropFirst()
-        let time = clock.prefix { $0.isNumber || $0 == ":" }
-        let zone = clock.dropFirst(time.count).drop { $0 == "." || $0.isNumber || $0 == "t" }
-        guard let offset = zone.isEmpty ? 0 : offset(zone) else { return nil }
-        return seconds(day: day, month: month, year: year, time: time, offset: offset)
+        let offset = zone.lazy.compactMap(offset).first
+        if offset == nil, let first = zone.first?.first, first == "+" || first == "-" { return nil }
+        return seconds(day, month, year, time, offset ?? 0)
     }
 
-    private static func seconds(day: Int, month: Int, year: Int, time: Substring, offset: Int) -> Int64? {
-        // Without a leading zero, and without seconds.
-        var parts = time.split(separator: ":").map { $0.count == 1 ? "0" + $0 : String($0) }
-        if parts.count == 2 { parts.append("00") }
+    /// Returns the day that a date without names means. A day of the year counts as one of a very long January.
+    private static func calendarDay(_ date: Substring) -> (day: Int, month: Int, year: Int)? {
+        var parts = date.split { $0 == "-" || $0 == "/" }
+        if parts.count == 1, parts[0].count > 4 {
+            let rest = parts[0].dropFirst(4)
+            parts = [parts[0].prefix(4)] + (rest.count == 3 ? [rest] : [rest.prefix(2), rest.dropFirst(2)])
+        }
+        let numbers = parts.compactMap(number)
+        guard numbers.count == parts.count, parts[0].count == 4 || parts[0].count == 2 else { return nil }
+        let year = numbers[0] + (parts[0].count == 2 ? 2000 : 0)
+        switch numbers.count {
+        case 1: return (1, 1, year)
+        case 2: return parts[1].count == 3 ? (numbers[1], 1, year) : (1, numbers[1], year)
+        case 3: return (numbers[2], numbers[1], year)
+        default: return nil
+        }
+    }
+
+    // MARK: Parts
+
+    /// A time of the day.
+    private struct Time {
+        var (hour, minute, second) = (0, 0, 0)
+
+        init() {}
+
+        /// Reads `1:02`, `01:02:03.5`, `0102`.
+        init?(_ text: Substring) {
+            let whole = text.prefix { $0 != "." && $0 != "," }
+            var parts = whole.split(separator: ":")
+            if parts.count == 1, whole.count == 4 || whole.count == 6 {
+                parts = stride(from: 0, to: whole.count, by: 2).map { whole.dropFirst($0).prefix(2) }
+            }
+            let numbers = parts.compactMap { $0.count <= 2 ? number($0) : nil }
+            guard (1...3).contains(numbers.count), numbers.count == parts.count else { return nil }
+            (hour, minute, second) = (numbers[0], numbers.dropFirst().first ?? 0, numbers.dropFirst(2).first ?? 0)
+            guard minute < 60, second <= 60, hour < 24 || hour == 24 && minute == 0 && second == 0 else { return nil }
+        }
+
+        /// Returns the time that is meant with `am` or `pm`; nil stands for neither.
+        func of(halfDay isAfternoon: Bool?) -> Time {
+            guard let isAfternoon, (1...12).contains(hour) else { return self }
+            var time = self
+            time.hour = hour % 12 + (isAfternoon ? 12 : 0)
+            return time
+        }
+    }
+
+    private static func seconds(_ day: Int, _ month: Int, _ year: Int, _ time: Time, _ offset: Int) -> Int64? {
+        let isOfYear = month == 1 && (32...366).contains(day)
         guard (1...9999).contains(year), (1...12).contains(month),
-            let seconds = HTTPDate.seconds(
-                day: day, month: month, year: year, time: Array(parts.joined(separator: ":").utf8)[...])
+            let first = HTTPDate.seconds(
+                day: isOfYear ? 1 : day, month: month, year: year, time: Array("00:00:00".utf8)[...])
         else { return nil }
-        return seconds - Int64(offset)
+        let days = isOfYear ? day - 1 : 0
+        // A leap second counts as the second before it.
+        return first + Int64(days * 86_400 + time.hour * 3600 + time.minute * 60 + min(time.second, 59) - offset)
     }
 
     /// Returns the seconds that a zone is ahead of UTC; nil if it is unknown.
     private static func offset(_ zone: Substring) -> Int? {
-        if let hours = zones[zone] { return hours * 3600 }
+        if let minutes = zones[zone] { return minutes * 60 }
         let digits = zone.dropFirst().filter { $0 != ":" }
-        guard let sign = zone.first, sign == "+" || sign == "-", digits.count == 4, let written = number(digits[...])
+        guard let sign = zone.first, sign == "+" || sign == "-", (1...4).contains(digits.count),
+            let written = number(digits[...])
         else { return nil }
-        let (hours, minutes) = (written / 100, written % 100)
+        let (hours, minutes) = digits.count > 2 ? (written / 100, written % 100) : (written, 0)
         guard hours <= 24, minutes < 60 else { return nil }
         return (hours * 3600 + minutes * 60) * (sign == "-" ? -1 : 1)
     }
 
-    private static func number(_ digits: Substring) -> Int? {
-        digits.utf8.count <= 4 ? HTTPDate.number(Array(digits.utf8)[...]) : nil
+    private static func month(_ word: Substring) -> Int? {
+        months.firstIndex(of: word.prefix(3)).map { $0 + 1 }
     }
+
+    private static func digits(_ word: Substring) -> Substring { word.prefix { digit($0) != nil } }
+
+    private static func digit(_ character: Character) -> Int? { character.isASCII ? character.wholeNumberValue : nil }
+
+    private static func number(_ digits: Substring) -> Int? {
+        (1...4).contains(digits.utf8.count) ? HTTPDate.number(Array(digits.utf8)[...]) : nil
+    }
+
+    private static let months: [Substring] = [
+        "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+    ]
+    private static let weekdays: Set<Substring> = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+    /// The zones with names, in minutes from UTC.
+    private static let zones: [Substring: Int] = [
+        "ut": 0, "utc": 0, "gmt": 0, "wet": 0, "ast": -240, "adt": -180, "at": -240, "est": -300, "edt": -240,
+        "et": -300, "cst": -360, "cdt": -300, "ct": -360, "mst": -420, "mdt": -360, "mt": -420, "pst": -480,
+        "pdt": -420, "pt": -480, "akst": -540, "akdt": -480, "hst": -600, "bst": 60, "west": 60, "cet": 60, "met": 60,
+        "cest": 120, "mest": 120, "mesz": 120, "mez": 60, "eet": 120, "eest": 180, "msk": 180, "jst": 540, "kst": 540,
+        "aest": 600, "aedt": 660, "nzst": 720, "nzdt": 780, "z": 0, "a": -60, "n": 60, "m": -720, "y": 720,
+    ]
 }
