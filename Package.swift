@@ -76,7 +76,7 @@ let package = Package(
         .target(name: "CRevision", cSettings: [.define("MEDIAVAULT_COMMIT", to: "\"\(commit)\"")]),
 
         // Lowest first: a target imports only what stands above it.
-        .target(name: "VaultModel", swiftSettings: settings),
+        .target(name: "VaultModel", dependencies: ["CZlib"], swiftSettings: settings),
         .target(name: "VaultManifest", dependencies: ["VaultModel"], swiftSettings: settings),
         .target(name: "VaultCrypto", dependencies: ["CSodium", "VaultModel"], swiftSettings: settings),
         .target(
@@ -90,7 +90,7 @@ let package = Package(
         .target(
             name: "VaultService",
             dependencies: [
-                "CZlib", "MediaVault", "VaultModel", hummingbird, hummingbirdCore, nioCore, nioHTTP1, nioHTTPTypes,
+                "MediaVault", "VaultModel", hummingbird, hummingbirdCore, nioCore, nioHTTP1, nioHTTPTypes,
                 nioPosix, nioSSL, httpTypes, logging, metrics, lifecycle, signals, subprocess, systemPackage,
             ],
             // In the code, because the installed command is one file and must not look for a bundle.

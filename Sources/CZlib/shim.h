@@ -23,4 +23,29 @@ static inline unsigned long czlib_gzip(
     return result == Z_STREAM_END ? written : 0;
 }
 
+/// Expands what is in the format of gzip (RFC 1952), also in several members one after the other.
+///
+/// `inflateInit2` is a macro, which Swift cannot call.
+///
+/// Returns the number of bytes written, -1 if the input is damaged or cut short, or -2 if there is too little room.
+static inline long czlib_gunzip(
+    const unsigned char *_Nonnull bytes, unsigned int count, unsigned char *_Nonnull output, unsigned int capacity) {
+    z_stream stream = {0};
+    if (inflateInit2(&stream, 15 + 16) != Z_OK) return -1;
+    stream.next_in = (unsigned char *)bytes;
+    stream.avail_in = count;
+    stream.next_out = output;
+    stream.avail_out = capacity;
+    int result = inflate(&stream, Z_FINISH);
+    while (result == Z_STREAM_END && stream.avail_in > 1 && stream.next_in[0] == 0x1F && stream.next_in[1] == 0x8B) {
+        if (inflateReset(&stream) != Z_OK) break;
+        result = inflate(&stream, Z_FINISH);
+    }
+    long written = (long)(stream.next_out - output);
+    int is_full = stream.avail_out == 0;
+    inflateEnd(&stream);
+    if (result == Z_STREAM_END) return written;
+    return is_full ? -2 : -1;
+}
+
 #endif

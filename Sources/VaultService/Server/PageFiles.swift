@@ -1,4 +1,3 @@
-import CZlib
 import VaultModel
 
 /// The files of the pages, as the service sends them to a browser. They are in the program, and the same for everyone.
@@ -120,13 +119,7 @@ struct PageFiles: Sendable {
 
     private static func compressed(_ answer: Answer) -> Answer {
         var smaller = answer
-        // The caller lends both buffers for this call, with their lengths.
-        let body = unsafe [UInt8](unsafeUninitializedCapacity: answer.body.count + 64) { output, count in
-            guard let address = output.baseAddress else { return }
-            count = unsafe Int(
-                czlib_gzip(answer.body, UInt32(answer.body.count), address, UInt32(output.count)))
-        }
-        guard !body.isEmpty, body.count < answer.body.count else { return answer }
+        guard let body = Gzip.compressed(answer.body) else { return answer }
         smaller.body = body
         smaller.fields.append(name: "Content-Encoding", value: "gzip")
         return smaller
