@@ -4,12 +4,13 @@ package import VaultModel
 package enum ResponseCheck {
     /// Determines the content of a response, and the representation that it belongs to.
     ///
+    /// - Parameter takesGzip: whether a whole may be compressed, as ``isGzip(_:)`` then says.
     /// - Throws: ``OriginFailure`` of kind `invalidResponse` if the response cannot belong to the request, `refused` if
     ///   it has an error status.
     package static func judge(
-        _ head: OriginHead, asked: OriginRequest, known: KnownRepresentation? = nil
+        _ head: OriginHead, asked: OriginRequest, known: KnownRepresentation? = nil, takesGzip: Bool = false
     ) throws(OriginFailure) -> ResponseDecision {
-        let content = try content(of: head, asked: asked)
+        let content = try content(of: head, asked: asked, takesGzip)
         guard content.length ?? 0 <= ContentInformation.maxBytes else {
             throw invalidResponse("the stated length is larger than any media file")
         }
@@ -46,9 +47,11 @@ package enum ResponseCheck {
         return information
     }
 
-    private static func content(of head: OriginHead, asked: OriginRequest) throws(OriginFailure) -> ResponseContent {
+    private static func content(
+        of head: OriginHead, asked: OriginRequest, _ takesGzip: Bool
+    ) throws(OriginFailure) -> ResponseContent {
         switch head.status {
-        case 200: return try whole(head, asked: asked)
+        case 200: return try whole(head, asked: asked, takesGzip)
         case 206: return try part(head, asked: asked)
         case 416: return try unsatisfiable(head, asked: asked)
         case 400...599:
@@ -58,8 +61,12 @@ package enum ResponseCheck {
         }
     }
 
-    private static func whole(_ head: OriginHead, asked: OriginRequest) throws(OriginFailure) -> ResponseContent {
-        guard isIdentity(head) else { throw invalidResponse("the content is encoded, but identity was requested") }
+    private static func whole(
+        _ head: OriginHead, asked: OriginRequest, _ takesGzip: Bool
+    ) throws(OriginFailure) -> ResponseContent {
+        guard isIdentity(head) || takesGzip && isGzip(head) else {
+            throw invalidResponse("the content is encoded, but identity was requested")
+        }
         let length = try contentLength(head)
         if asked.method == .get, let label = head.fields["Content-Range"].flatMap({ ContentRange($0) }) {
             guard case .bytes(let range, let total) = label, range.lowerBound == 0, total ?? length == range.upperBound
@@ -135,6 +142,12 @@ package enum ResponseCheck {
         "aes128gcm", "br", "bzip2", "compress", "dcb", "dcz", "deflate", "exi", "gzip", "lz4", "lzma", "pack200-gzip",
         "sdch", "x-bzip2", "x-compress", "x-gzip", "xz", "zstd",
     ]
+
+    /// Returns whether the content of a response is compressed with gzip: some origins do that unasked.
+    package static func isGzip(_ head: OriginHead) -> Bool {
+        let codings = members(of: "Content-Encoding", in: head)
+        return codings.count == 1 && ["gzip", "x-gzip"].contains { codings[0].isEqualIgnoringCase($0) }
+    }
 
     private static func isIdentity(_ head: OriginHead) -> Bool {
         members(of: "Content-Encoding", in: head).allSatisfy { !codings.contains($0.lowercased()) }

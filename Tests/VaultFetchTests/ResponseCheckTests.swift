@@ -15,6 +15,23 @@ struct ResponseCheckTests {
             url: try MediaURL("http://origin.test/film.mp4"), method: method, first: first, end: end, ifRange: ifRange)
     }
 
+    @Test("A whole that is compressed with gzip is taken only by who asks for that, and never a part")
+    func gzip() throws {
+        let head = OriginHead(status: 200, fields: ["Content-Encoding": "GZIP", "Content-Length": "5"])
+        #expect(ResponseCheck.isGzip(head))
+        #expect(
+            try ResponseCheck.judge(head, asked: Self.asked(), takesGzip: true).content == .whole(length: 5))
+        for (status, fields) in [
+            (200, ["Content-Encoding": "br"]), (200, ["Content-Encoding": "gzip, br"]),
+            (206, ["Content-Encoding": "gzip", "Content-Range": "bytes 0-4/5"]),
+        ] as [(Int, HeaderFields)] {
+            let head = OriginHead(status: status, fields: fields)
+            #expect(throws: OriginFailure.self) {
+                try ResponseCheck.judge(head, asked: Self.asked(status == 206 ? 0 : nil), takesGzip: true)
+            }
+        }
+    }
+
     private static func judge(
         _ status: Int, _ fields: KeyValuePairs<String, String>, _ asked: OriginRequest,
         known: KnownRepresentation? = nil

@@ -6,6 +6,8 @@ struct WholeAnswer: Sendable {
     let bytes: [UInt8]
     /// The URL that answered.
     let location: MediaURL
+    /// The media type as the origin stated it; nil if it stated none.
+    let type: String?
 
     /// Why an answer is not read, although the origin sends one.
     enum Refusal: Error {
@@ -13,7 +15,7 @@ struct WholeAnswer: Sendable {
         case tooSlow
     }
 
-    /// Sends a request, and reads its answer.
+    /// Sends a request, and reads its answer, also if that is compressed.
     ///
     /// - Parameters:
     ///   - limit: the most bytes of the answer.
@@ -39,13 +41,26 @@ struct WholeAnswer: Sendable {
     ) async throws -> WholeAnswer {
         let response = try await origin.send(request)
         defer { response.cancel() }
-        let content = try ResponseCheck.judge(response.head, asked: request).content
+        let content = try ResponseCheck.judge(response.head, asked: request, takesGzip: true).content
         guard content.length ?? 0 <= Int64(limit) else { throw Refusal.tooLarge }
         var bytes: [UInt8] = []
         while let more = try await response.nextBytes() {
             bytes += more
             guard bytes.count <= limit else { throw Refusal.tooLarge }
         }
-        return WholeAnswer(bytes: bytes, location: response.head.location ?? request.url)
+        // Some origins state a coding that their bytes do not have.
+        if ResponseCheck.isGzip(response.head), Gzip.begins(bytes) { bytes = try expanded(bytes, upTo: limit) }
+        return WholeAnswer(
+            bytes: bytes, location: response.head.location ?? request.url, type: response.head.fields["Content-Type"])
+    }
+
+    private static func expanded(_ bytes: [UInt8], upTo limit: Int) throws -> [UInt8] {
+        do {
+            return try Gzip.expanded(bytes, upTo: limit)
+        } catch .tooLarge {
+            throw Refusal.tooLarge
+        } catch .damaged {
+            throw OriginFailure(.invalidResponse, "the compressed content is damaged")
+        }
     }
 }
