@@ -22,7 +22,7 @@ struct FeedReader: Sendable {
                 OriginRequest(url: reference.url, fields: reference.fields), upTo: Feed.maxBytes, within: timeLimit,
                 from: environment.origin)
             // Parsing megabytes takes seconds.
-            let feed = try await environment.pool.run { try Feed(answer.bytes, at: answer.location) }
+            let feed = try await environment.pool.run { try Feed(answer.bytes, type: answer.type, at: answer.location) }
             return FeedAnswer(
                 feed: feed, url: url,
                 reach: TitleReach(
@@ -31,7 +31,7 @@ struct FeedReader: Sendable {
         } catch WholeAnswer.Refusal.tooSlow {
             throw VaultError(.unreachable, "\(url) did not send the whole feed within \(timeLimit); try again later")
         } catch WholeAnswer.Refusal.tooLarge {
-            throw Self.error(.markup(.tooLarge(limit: Feed.maxBytes)), reference.url)
+            throw Self.error(.tooLarge(limit: Feed.maxBytes), reference.url)
         } catch let error as FeedError {
             throw Self.error(error, reference.url)
         } catch let failure as OriginFailure {

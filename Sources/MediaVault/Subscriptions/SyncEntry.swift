@@ -52,6 +52,8 @@ package struct SyncReport: Sendable {
     package var waiting = 0
     /// How many entries of the list cannot be used; then nothing is removed.
     package var unusable = 0
+    /// What of the feed was read although it is not as it should be, in a few words each: `3 bare &`.
+    package var repairs: [String] = []
     /// The subscription as it is now.
     package var subscription: Subscription
 }
@@ -105,14 +107,15 @@ package enum FeedFile {
     ///
     /// - Parameters:
     ///   - newest: how many entries are wanted; nil for all.
-    /// - Returns: the entries, and how many cannot be used.
+    /// - Returns: the entries, how many cannot be used, and what was read although it is not as it should be.
     /// - Throws: ``VaultError`` with code `invalidArgument`.
-    package static func read(_ bytes: [UInt8], newest: Int?) throws -> (entries: [SyncEntry], unusable: Int) {
+    package static func read(
+        _ bytes: [UInt8], newest: Int?
+    ) throws -> (entries: [SyncEntry], unusable: Int, repairs: [String]) {
         do {
             let feed = try Feed(bytes, at: nil)
-            return (
-                feed.newest(newest).map { SyncEntry(MediaReference($0.url), name: $0.title) }, feed.unusable
-            )
+            let entries = feed.newest(newest).map { SyncEntry(MediaReference($0.url), name: $0.title) }
+            return (entries, feed.unusable, feed.repairs.texts)
         } catch {
             throw VaultError(.invalidArgument, "the list cannot be read: \(error); correct the file")
         }

@@ -211,13 +211,15 @@ extension Vault {
         let entries: [SyncEntry]
         var passedOver: [SyncEntry] = []
         var unusable: Int
+        var repairs = FeedRepairs()
         switch list {
         case .given(let given, let count): (entries, unusable) = (Array(given.prefix(newest ?? .max)), count)
         case .feed(let answer):
             let place = subscription.choices.usesContentIDs ? loaders.environment.names.feedPlace(answer.url) : nil
             let entry = { SyncEntry($0, reach: answer.reach, namedWithin: place) }
             (entries, passedOver) = (answer.feed.newest(newest).map(entry), answer.feed.passedOver.map(entry))
-            unusable = answer.feed.unusable
+            (unusable, repairs) = (answer.feed.unusable, answer.feed.repairs)
+            if place != nil { repairs.count(.sharedName, answer.feed.sharedNames) }
             subscription.statedName = answer.feed.title.flatMap(MediaName.cleaned)
         }
         guard !entries.isEmpty else {
@@ -240,9 +242,11 @@ extension Vault {
             guard let title = try await usableTitle(of: entry), subscription.brought.contains(title) else { continue }
             unusable += 1
         }
-        guard wanted.count <= Feed.maxEntries else {
+        let most = Subscription.Choices.counts.upperBound
+        guard wanted.count <= most else {
             throw VaultError(
-                .invalidArgument, "a list may name \(Feed.maxEntries) titles; split it into several lists")
+                .invalidArgument,
+                "a list may name \(most) titles; take the newest alone, or split it into several lists")
         }
         let (all, damaged) = try await subscriptions()
         // What cannot be read may name any title, or want it.
@@ -264,7 +268,7 @@ extension Vault {
         report.fetch = wanted.filter { missing.contains($0.title) }
         report.removals = try await plan.remove.asyncMap { SyncReport.Removal(title: $0, name: try await name(of: $0)) }
         (report.unchanged, report.pinned, report.waiting) = (plan.unchanged, plan.pinned.count, plan.waiting)
-        report.unusable = unusable
+        (report.unusable, report.repairs) = (unusable, repairs.texts)
         return report
     }
 

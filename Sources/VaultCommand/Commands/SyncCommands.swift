@@ -116,12 +116,14 @@ struct SyncOnceCommand: AsyncParsableCommand, TakesArguments {
         let order = SubscriptionOrder(source.source, choices.choices(every: nil))
         let run = SyncRun(isDryRun: dryRun, isQuiet: quiet, isJSON: json)
         let finder = try await access.finder(waiting)
-        let outcome = try await Interruption.cancelling {
+        var outcome = try await Interruption.cancelling {
             try await finder.act { vault in
                 let list = try await source.file?.entries(in: vault)
                 return try await run.run(SyncOrder(order, list: list, isDryRun: run.isDryRun), in: vault)
             }
         }
+        // The vault is given what a file names, not the file.
+        outcome.document.repairs += source.file?.repairs ?? []
         try await run.report(outcome)
         guard outcome.status == .done else { throw AlreadyReported(status: outcome.status) }
     }

@@ -14,6 +14,8 @@ struct SyncSource: Sendable {
         /// The lines with the ids of titles, and those that cannot be used.
         var orders: [FetchOrder] = []
         var unusable = 0
+        /// What was read although it is not as it should be.
+        var repairs: [String] = []
     }
 
     /// The most bytes of a file.
@@ -47,7 +49,7 @@ struct SyncSource: Sendable {
 extension SyncSource.File {
     fileprivate init(_ bytes: [UInt8], _ name: String, newest: Int?) throws {
         if FeedFile.begins(bytes) {
-            (entries, unusable) = try FeedFile.read(bytes, newest: newest)
+            (entries, unusable, repairs) = try FeedFile.read(bytes, newest: newest)
         } else {
             var list = TitleList(name)
             try list.take(bytes)

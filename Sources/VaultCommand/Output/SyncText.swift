@@ -24,6 +24,7 @@ enum SyncText {
         if document.waiting > 0 { counts.append("\(document.waiting) stay until everything new is there") }
         let failed = (document.fetched + document.removed).count { $0.problem != nil }
         if failed > 0 { counts.append("\(failed) failed") }
+        if !document.repairs.isEmpty { text += "read with repairs: \(document.repairs.joined(separator: ", "))\n" }
         return text
             + "\(Terminal.printable(ShownURL.of(document.subscription.name))): \(counts.joined(separator: ", "))\n"
     }

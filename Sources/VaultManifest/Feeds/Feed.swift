@@ -12,11 +12,15 @@ package struct Feed: Hashable, Sendable {
     package var passedOver: [FeedEntry] = []
     /// How many entries name a file that cannot be fetched.
     package var unusable = 0
+    /// How many entries share the publisher's name for them with others, so that they have none.
+    package var sharedNames = 0
+    /// What was read although it is not as it should be.
+    package var repairs = FeedRepairs()
 
-    /// The most entries of a feed.
-    package static let maxEntries = 10_000
+    /// The most entries of a feed, of which fewer may be wanted.
+    package static let maxEntries = 100_000
     /// The most bytes of a feed.
-    package static let maxBytes = 16 << 20
+    package static let maxBytes = 64 << 20
     /// The most bytes of one in JSON: its parser takes many times as much memory.
     package static let maxJSONBytes = 4 << 20
 
@@ -34,45 +38,48 @@ package struct Feed: Hashable, Sendable {
         return sorted.prefix(count).map(\.element)
     }
 
-    /// Adds what an entry states.
+    /// Adds what an entry states. One without a file is a text to read, and is left out.
     ///
-    /// - Parameter address: the reference to its file, which counts as unusable if it is empty; nil if the entry names
-    ///   no file: a text to read.
-    /// - Parameter other: the reference to its file if that is no media.
-    /// - Parameter pictures: the references to its pictures, the best first.
     /// - Throws: ``FeedError/tooManyEntries``.
-    mutating func add(
-        _ address: String?, else other: String? = nil, guid: String?, title: String?, date: String?,
-        pictures: [String?] = [], at base: MediaURL?
-    ) throws(FeedError) {
-        guard let address = address?.trimmingSpace() else {
-            if passedOver.count < Self.maxEntries, let url = other.flatMap({ Self.url($0.trimmingSpace(), at: base) }) {
-                passedOver.append(FeedEntry(url: url, guid: guid?.trimmingSpace().nonEmpty))
+    mutating func add(_ entry: StatedEntry, at base: MediaURL?) throws(FeedError) {
+        let guid = entry.guid?.trimmingSpace().nonEmpty
+        let media = entry.files.filter(\.isMedia)
+        guard !media.isEmpty else {
+            if passedOver.count < Self.maxEntries, let url = entry.files.lazy.compactMap({ $0.url(at: base) }).first {
+                passedOver.append(FeedEntry(url: url, guid: guid))
             }
             return
         }
         guard entries.count + unusable < Self.maxEntries else { throw .tooManyEntries }
-        guard !address.isEmpty else {
+        guard let url = media.lazy.compactMap({ $0.url(at: base) }).first else {
             unusable += 1
             return
         }
-        guard let url = Self.url(address, at: base) else {
-            unusable += 1
-            return
-        }
+        let dates = entry.dates.filter { !$0.trimmingSpace().isEmpty }
+        let date = dates.lazy.compactMap(FeedDate.seconds).first
+        if date == nil, !dates.isEmpty { repairs.count(.date) }
         entries.append(
             FeedEntry(
-                url: url, guid: guid?.trimmingSpace().nonEmpty, title: title?.trimmingSpace().nonEmpty,
-                date: date.flatMap(FeedDate.seconds), picture: Self.picture(pictures, at: base) ?? picture))
+                url: url, guid: guid, title: entry.title, date: date,
+                picture: FeedReference.picture(entry.pictures, at: base)))
     }
 
-    /// Returns the first of some references to pictures that can be fetched.
-    static func picture(_ references: [String?], at base: MediaURL?) -> MediaURL? {
-        references.lazy.compactMap { $0?.trimmingSpace().nonEmpty }.compactMap { url($0, at: base) }.first
-    }
-
-    private static func url(_ reference: String, at base: MediaURL?) -> MediaURL? {
-        (base.map { try? URLReference.resolve(reference, at: $0) } ?? (try? MediaURL(reference)))?.withoutCredentials
+    /// Decides what only the whole feed shows: the picture of entries without one, and which names tell entries apart.
+    mutating func complete() {
+        var owners: [String: MediaURL] = [:]
+        var shared: Set<String> = []
+        for entry in entries {
+            guard let guid = entry.guid else { continue }
+            if let owner = owners[guid], owner != entry.url { shared.insert(guid) } else { owners[guid] = entry.url }
+        }
+        for index in entries.indices {
+            if entries[index].picture == nil { entries[index].picture = picture }
+            // The first of them keeps it no more than the others: it is not the first once there is a newer one.
+            if let guid = entries[index].guid, shared.contains(guid) {
+                entries[index].guid = nil
+                sharedNames += 1
+            }
+        }
     }
 }
 
@@ -81,13 +88,13 @@ package struct FeedEntry: Hashable, Sendable {
     /// Where its file is.
     package let url: MediaURL
     /// The publisher's own name for it, which stays when its URL changes; nil if there is none.
-    package let guid: String?
+    package var guid: String?
     /// The name for people; nil if it states none.
     package let title: String?
     /// When it was published, in seconds since 1970; nil if that is not stated.
     package let date: Int64?
     /// The picture that stands for it, its own or that of the feed; nil if none can be fetched.
-    package let picture: MediaURL?
+    package var picture: MediaURL?
 
     /// Creates an entry.
     package init(
@@ -97,29 +104,15 @@ package struct FeedEntry: Hashable, Sendable {
     }
 }
 
-/// Why a feed cannot be read. It never contains text of the feed.
-package enum FeedError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The bytes are something else.
-    case notAFeed
-    /// The bytes are a web page: a login, or the portal of a network.
-    case webPage
-    /// The feed has more entries than ``Feed/maxEntries``.
-    case tooManyEntries
-    /// The XML is malformed or refused.
-    case markup(ManifestError)
-    /// The JSON is malformed.
-    case json
-
-    /// The reason, in plain English.
-    package var description: String {
-        switch self {
-        case .notAFeed: "it is neither RSS, Atom, JSON Feed nor a list in JSON"
-        case .webPage: "it is a web page"
-        case .tooManyEntries: "it has more than \(Feed.maxEntries) entries"
-        case .markup(let error): error.description
-        case .json: "its JSON is malformed"
-        }
-    }
+/// What an entry of any form of feed states, before anything is made of it.
+struct StatedEntry {
+    var files: [EntryFile] = []
+    var guid: String?
+    var title: String?
+    /// The times that stand for it, the best first.
+    var dates: [String] = []
+    /// The references to its pictures, the best first.
+    var pictures: [String?] = []
 }
 
 extension String {

@@ -6,37 +6,45 @@ import VaultModel
 /// Read with Foundation, because the vault's own parser takes no fractions, which feeds have.
 enum JSONFeed {
     static func read(_ bytes: [UInt8], at base: MediaURL?) throws(FeedError) -> Feed {
-        guard bytes.count <= Feed.maxJSONBytes else { throw .markup(.tooLarge(limit: Feed.maxJSONBytes)) }
+        guard bytes.count <= Feed.maxJSONBytes else { throw .tooLarge(limit: Feed.maxJSONBytes) }
         let document: Document
         do {
-            document = try JSONDecoder().decode(Document.self, from: data(bytes))
+            document = try JSONDecoder().decode(Document.self, from: Data(bytes))
         } catch {
-            throw error as? FeedError ?? .json
+            throw error as? FeedError ?? .json(place(ofFaultIn: bytes))
         }
         guard let entries = document.entries else { throw .notAFeed }
-        var feed = Feed(title: document.title)
-        feed.picture = Feed.picture([document.icon], at: base)
+        var feed = Feed(title: document.title.flatMap(PlainText.folded))
+        feed.picture = FeedReference.picture([document.icon], at: base)
         for entry in entries {
             guard let entry = entry.value else {
                 feed.unusable += 1
                 continue
             }
             // An item of a feed names its page as url.
-            let address = document.isFeed ? entry.attachment : entry.attachment ?? entry.url ?? ""
-            try feed.add(
-                address, else: entry.other, guid: entry.id, title: entry.title, date: entry.date,
-                pictures: [entry.image], at: base)
+            try feed.add(entry.stated(takesURL: !document.isFeed), at: base)
         }
         return feed
     }
 
     /// Returns whether a text is one JSON object that has entries.
     static func hasEntries(_ bytes: [UInt8]) -> Bool {
-        (try? JSONDecoder().decode(Document.self, from: data(bytes)))?.entries != nil
+        (try? JSONDecoder().decode(Document.self, from: Data(bytes)))?.entries != nil
     }
 
-    private static func data(_ bytes: [UInt8]) -> Data {
-        Data(bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes[3...] : bytes[...])
+    /// Returns where JSON breaks its rules; nil if Foundation does not say.
+    private static func place(ofFaultIn bytes: [UInt8]) -> TextPlace? {
+        do {
+            _ = try JSONSerialization.jsonObject(with: Data(bytes), options: .fragmentsAllowed)
+            return nil
+        } catch {
+            // Foundation names the byte only in words, and none at the end.
+            let words = "\((error as NSError).userInfo[NSDebugDescriptionErrorKey] ?? "")"
+            if let found = words.firstMatch(of: /around character (\d+)/), let index = Int(found.1) {
+                return TextPlace(of: min(index, bytes.count), in: bytes)
+            }
+            return words.contains("end of file") ? TextPlace(of: bytes.count, in: bytes) : nil
+        }
     }
 
     private struct Document: Decodable {
@@ -78,14 +86,12 @@ enum JSONFeed {
     }
 
     private struct Entry: Decodable {
-        var url: String?
-        var attachment: String?
-        /// The first attachment that is no media.
-        var other: String?
-        var id: String?
-        var title: String?
-        var date: String?
-        var image: String?
+        private var url: String?
+        private var attachments: [Attachment] = []
+        private var id: String?
+        private var title: String?
+        private var dates: [String] = []
+        private var image: String?
 
         private enum CodingKeys: String, CodingKey {
             case url, id, guid, title, date, image, attachments
@@ -104,22 +110,23 @@ enum JSONFeed {
             id = Self.text(.id, members) ?? Self.text(.guid, members)
             title = Self.text(.title, members)
             image = try? members.decode(String.self, forKey: .image)
-            date = Self.text(.date, members) ?? Self.text(.published, members) ?? Self.text(.modified, members)
-            guard (try? members.decodeNil(forKey: .attachments)) == false else { return }
-            var attachments = try members.nestedUnkeyedContainer(forKey: .attachments)
-            while attachment == nil, !attachments.isAtEnd {
-                let file = try attachments.decode(Attachment.self)
-                if FeedMedia.isMedia(type: file.type, medium: nil) {
-                    attachment = file.url ?? ""
-                } else {
-                    other = other ?? file.url
-                }
-            }
+            dates = [CodingKeys.date, .published, .modified].compactMap { Self.text($0, members) }
+            attachments = try members.decodeIfPresent([Attachment].self, forKey: .attachments) ?? []
         }
 
         private static func text(_ key: CodingKeys, _ members: KeyedDecodingContainer<CodingKeys>) -> String? {
             (try? members.decode(String.self, forKey: key))
                 ?? (try? members.decode(Int.self, forKey: key)).map(String.init)
+        }
+
+        /// Returns what it states.
+        ///
+        /// - Parameter takesURL: whether its own URL is that of a file, if it has no attachment that is one.
+        func stated(takesURL: Bool) -> StatedEntry {
+            var files = attachments.map { EntryFile(reference: $0.url, type: $0.type) }
+            if takesURL, !files.contains(where: \.isMedia) { files.append(EntryFile(reference: url)) }
+            return StatedEntry(
+                files: files, guid: id, title: title.flatMap(PlainText.folded), dates: dates, pictures: [image])
         }
 
         struct Attachment: Decodable {

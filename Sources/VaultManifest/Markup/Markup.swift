@@ -85,7 +85,8 @@ enum MarkupNode: Sendable {
 }
 
 extension String {
-    fileprivate var withoutPrefix: Substring {
+    /// The name of an element or attribute without its prefix.
+    var withoutPrefix: Substring {
         utf8.lastIndex(of: UInt8(ascii: ":")).map { self[utf8.index(after: $0)...] } ?? self[...]
     }
 

@@ -180,6 +180,8 @@ package struct SyncDocument: Codable, Sendable {
     package var waiting: Int
     /// How many entries of the list cannot be used; then nothing is removed.
     package let unusable: Int
+    /// What of the feed was read although it is not as it should be, in a few words each.
+    package var repairs: [String]
 
     /// Creates the document for what a sync did.
     package init(_ report: SyncReport) {
@@ -189,7 +191,7 @@ package struct SyncDocument: Codable, Sendable {
             Item(id: $0.title, name: $0.name ?? "\($0.title)", problem: $0.error?.message)
         }
         (unchanged, pinned, waiting) = (report.unchanged, report.pinned, report.waiting)
-        unusable = report.unusable
+        (unusable, repairs) = (report.unusable, report.repairs)
     }
 }
 

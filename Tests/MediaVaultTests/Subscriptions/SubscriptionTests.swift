@@ -245,6 +245,26 @@ struct SubscriptionTests {
         await vault.close()
     }
 
+    @Test("Entries that share an id are all there, under their URLs, and stay when one more comes; that is said")
+    func sharedIDs() async throws {
+        let vault = try await fixture.open()
+        let published = { (names: [String]) in
+            let items = names.map { #"{"url": "/\#($0).mp4", "id": "show"}"# }
+            feed.text.withLock { $0 = "[\(items.joined(separator: ","))]" }
+        }
+        published(["b", "a"])
+        let report = try await sync(vault) { $0.usesContentIDs = true }
+        #expect(report.fetch.count == 2 && report.unusable == 0)
+        #expect(report.repairs == ["2 entries under their URLs because they share an id"])
+        published(["c", "b", "a"])
+        let next = try await sync(vault) { $0.usesContentIDs = true }
+        #expect(next.fetch.map(\.entry.reference.url.path) == ["/c.mp4"])
+        #expect(next.unchanged == 2 && next.removals.isEmpty)
+        #expect(try await held(vault) == ["/a.mp4", "/b.mp4", "/c.mp4"])
+        #expect(try await sync(vault).repairs.isEmpty, "without ids nothing is repaired")
+        await vault.close()
+    }
+
     @Test("Two feeds whose URLs differ in their queries have their own names for their entries")
     func contentIDsOfQueries() async throws {
         let vault = try await fixture.open()

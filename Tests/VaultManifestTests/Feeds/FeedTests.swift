@@ -6,7 +6,7 @@ import VaultModel
 @testable import VaultManifest
 
 /// Feeds with one entry that has a file, and elements of the feed and of the entry.
-private enum FeedText {
+private enum SampleFeed {
     /// Returns a feed of RSS with one item, whose own elements and those of whose channel are these.
     static func rss(channel: String = "", item: String = "") -> String {
         "<rss xmlns:itunes='i' xmlns:media='m'><channel>\(channel)<item>\(item)<enclosure url='1.mp3'/></item></channel></rss>"
@@ -143,31 +143,31 @@ struct FeedTests {
     @Test(
         "An entry has its own picture, else that of the feed",
         arguments: [
-            (FeedText.rss(item: "<itunes:image href='a.jpg'/>"), "/show/a.jpg"),
+            (SampleFeed.rss(item: "<itunes:image href='a.jpg'/>"), "/show/a.jpg"),
             (
-                FeedText.rss(channel: "<itunes:image href='/b.jpg'/>", item: "<itunes:image href='a.jpg'/>"),
+                SampleFeed.rss(channel: "<itunes:image href='/b.jpg'/>", item: "<itunes:image href='a.jpg'/>"),
                 "/show/a.jpg"
             ),
-            (FeedText.rss(channel: "<itunes:image href=' /b.jpg&#10;'/>"), "/b.jpg"),
-            (FeedText.rss(channel: "<image><url>c.png</url><title>a</title></image>"), "/show/c.png"),
-            (FeedText.rss(channel: "<image><url>c.png</url></image><itunes:image href='/b.jpg'/>"), "/b.jpg"),
-            (FeedText.rss(channel: "<image><url><![CDATA[ c.png?a=1&b=2 ]]></url></image>"), "/show/c.png?a=1&b=2"),
-            (FeedText.rss(item: "<media:thumbnail url='//feeds.example/d.jpg'/>"), "/d.jpg"),
-            (FeedText.rss(item: "<media:group><media:thumbnail url='?d'/></media:group>"), "/show/feed.xml?d"),
+            (SampleFeed.rss(channel: "<itunes:image href=' /b.jpg&#10;'/>"), "/b.jpg"),
+            (SampleFeed.rss(channel: "<image><url>c.png</url><title>a</title></image>"), "/show/c.png"),
+            (SampleFeed.rss(channel: "<image><url>c.png</url></image><itunes:image href='/b.jpg'/>"), "/b.jpg"),
+            (SampleFeed.rss(channel: "<image><url><![CDATA[ c.png?a=1&b=2 ]]></url></image>"), "/show/c.png?a=1&b=2"),
+            (SampleFeed.rss(item: "<media:thumbnail url='//feeds.example/d.jpg'/>"), "/d.jpg"),
+            (SampleFeed.rss(item: "<media:group><media:thumbnail url='?d'/></media:group>"), "/show/feed.xml?d"),
             (
-                FeedText.rss(item: "<media:content url='1.mp3'><media:thumbnail url='d.jpg'/></media:content>"),
+                SampleFeed.rss(item: "<media:content url='1.mp3'><media:thumbnail url='d.jpg'/></media:content>"),
                 "/show/d.jpg"
             ),
-            (FeedText.rss(item: "<media:thumbnail url='d.jpg'/><itunes:image href='a.jpg'/>"), "/show/a.jpg"),
-            (FeedText.atom(feed: "<logo>e.png</logo><icon>f.ico</icon>"), "/show/e.png"),
-            (FeedText.atom(feed: "<icon>f.png</icon>"), "/show/f.png"),
-            (FeedText.atom(feed: "<logo>e.png</logo>", entry: "<media:thumbnail url='d.jpg'/>"), "/show/d.jpg"),
+            (SampleFeed.rss(item: "<media:thumbnail url='d.jpg'/><itunes:image href='a.jpg'/>"), "/show/a.jpg"),
+            (SampleFeed.atom(feed: "<logo>e.png</logo><icon>f.ico</icon>"), "/show/e.png"),
+            (SampleFeed.atom(feed: "<icon>f.png</icon>"), "/show/f.png"),
+            (SampleFeed.atom(feed: "<logo>e.png</logo>", entry: "<media:thumbnail url='d.jpg'/>"), "/show/d.jpg"),
             (
                 "<feed xml:base='/g/'><logo>e.png</logo><entry><link rel='enclosure' href='1'/></entry></feed>",
                 "/g/e.png"
             ),
-            (FeedText.json(feed: #", "icon": "h.png""#), "/show/h.png"),
-            (FeedText.json(feed: #", "icon": "h.png""#, item: #", "image": "/i.png""#), "/i.png"),
+            (SampleFeed.json(feed: #", "icon": "h.png""#), "/show/h.png"),
+            (SampleFeed.json(feed: #", "icon": "h.png""#, item: #", "image": "/i.png""#), "/i.png"),
         ])
     func pictures(text: String, path: String) throws {
         let feed = try Self.feed(text)
@@ -188,14 +188,14 @@ struct FeedTests {
         let isText = !reference.unicodeScalars.contains { $0.value < 0x20 }
         let escaped = reference.replacing("\\", with: #"\\"#).replacing("\u{7}", with: #"\u0007"#)
         var texts = [
-            FeedText.json(item: #", "image": "\#(escaped)""#), FeedText.json(feed: #", "icon": "\#(escaped)""#),
-            FeedText.json(feed: #", "icon": 7"#, item: #", "image": {"a": [1]}"#),
+            SampleFeed.json(item: #", "image": "\#(escaped)""#), SampleFeed.json(feed: #", "icon": "\#(escaped)""#),
+            SampleFeed.json(feed: #", "icon": 7"#, item: #", "image": {"a": [1]}"#),
         ]
         if isText {
             texts += [
-                FeedText.rss(item: "<itunes:image href='\(reference)'/>"),
-                FeedText.rss(channel: "<image><url>\(reference)</url></image>"),
-                FeedText.atom(feed: "<logo>\(reference)</logo>", entry: "<media:thumbnail url='\(reference)'/>"),
+                SampleFeed.rss(item: "<itunes:image href='\(reference)'/>"),
+                SampleFeed.rss(channel: "<image><url>\(reference)</url></image>"),
+                SampleFeed.atom(feed: "<logo>\(reference)</logo>", entry: "<media:thumbnail url='\(reference)'/>"),
             ]
         }
         for text in texts {
@@ -205,9 +205,9 @@ struct FeedTests {
         }
         guard isText else { return }
         let item = "<itunes:image href='\(reference)'/><media:thumbnail url='d.jpg'/>"
-        #expect(try Self.feed(FeedText.rss(item: item)).entries.first?.picture?.path == "/show/d.jpg")
+        #expect(try Self.feed(SampleFeed.rss(item: item)).entries.first?.picture?.path == "/show/d.jpg")
         let feed = try Self.feed(
-            FeedText.rss(channel: "<image><url>c.jpg</url></image>", item: "<itunes:image href='\(reference)'/>"))
+            SampleFeed.rss(channel: "<image><url>c.jpg</url></image>", item: "<itunes:image href='\(reference)'/>"))
         #expect(feed.entries.first?.picture?.path == "/show/c.jpg")
     }
 
@@ -235,29 +235,55 @@ struct FeedTests {
             ("<!DOCTYPE html><html><body>Log in</body></html>", FeedError.webPage),
             ("<html><head></head><body/></html>", .webPage), ("<html><body><p>Log in<br></body>", .webPage),
             ("<MPD/>", .notAFeed), ("Please log in", .notAFeed), ("", .notAFeed), ("{\"a\": 1}", .notAFeed),
-            ("{\"items\": [", .json), ("{\"items\": 7}", .json), ("<rss/>", .notAFeed),
+            ("{\"items\": 7}", .json(nil)), ("<rss/>", .notAFeed),
         ])
     func noFeeds(text: String, expected: FeedError) {
         #expect(throws: expected) { try Self.feed(text) }
     }
 
-    @Test("A feed that breaks off, or defines entities, is refused as a whole")
-    func damaged() throws {
-        #expect(throws: FeedError.self) { try Self.feed(String(Self.rss.dropLast(30))) }
-        let entity = "<!DOCTYPE rss [<!ENTITY a SYSTEM \"file:///etc/passwd\">]>" + Self.rss.dropFirst(38)
-        #expect(throws: FeedError.markup(.declaresDocumentType)) { try Self.feed(entity) }
+    @Test(
+        "Malformed JSON is refused, with the place where that is known",
+        arguments: [
+            ("{\"items\": [\n 7,, 8]}", "line 2, column 4: its JSON is malformed"),
+            ("[\n\"a\"", "line 2, column 4: its JSON is malformed"), ("{\"items\": 7}", "its JSON is malformed"),
+        ])
+    func malformedJSON(text: String, expected: String) {
+        let error = #expect(throws: FeedError.self) { try Self.feed(text) }
+        #expect(error?.description == expected)
     }
 
-    @Test("A feed has at most ten thousand entries and 16 MiB, one in JSON 4 MiB")
+    @Test("A feed has at most a hundred thousand entries and 64 MiB, one in JSON 4 MiB")
     func bounds() throws {
         let list = { (count: Int) in "[" + (0..<count).map { "\"/\($0)\"" }.joined(separator: ",") + "]" }
         #expect(try Self.feed(list(Feed.maxEntries)).entries.count == Feed.maxEntries)
         #expect(throws: FeedError.tooManyEntries) { try Self.feed(list(Feed.maxEntries + 1)) }
         let blanks = String(repeating: " ", count: Feed.maxBytes)
-        #expect(throws: FeedError.markup(.tooLarge(limit: Feed.maxBytes))) { try Self.feed(blanks + "[]") }
+        #expect(throws: FeedError.tooLarge(limit: Feed.maxBytes)) { try Self.feed(blanks + "[]") }
         let some = String(repeating: " ", count: Feed.maxJSONBytes - 9)
         #expect(try Self.feed(some + #"["/a"]"#).entries.count == 1)
-        #expect(throws: FeedError.markup(.tooLarge(limit: Feed.maxJSONBytes))) { try Self.feed(some + #"["/a","/b"]"#) }
+        #expect(throws: FeedError.tooLarge(limit: Feed.maxJSONBytes)) { try Self.feed(some + #"["/a","/b"]"#) }
+    }
+
+    @Test("Entries that share a name with others have none, and the others keep theirs")
+    func sharedNames() throws {
+        let items = ["a 1", "a 2", "b 3", "c 4", "c 4"].map { item in
+            let words = item.split(separator: " ")
+            return "<item><guid>\(words[0])</guid><enclosure url='/\(words[1])'/></item>"
+        }
+        let feed = try Self.feed("<rss><channel>\(items.joined())</channel></rss>")
+        #expect(feed.entries.map { $0.guid ?? "-" } == ["-", "-", "b", "c", "c"] && feed.sharedNames == 2)
+        let json = try Self.feed(#"[{"id": 1, "url": "/1"}, {"id": 1, "url": "/2"}]"#)
+        #expect(json.entries.map(\.guid) == [nil, nil] && json.sharedNames == 2)
+    }
+
+    @Test("A date that cannot be read is counted, and another one of the entry stands for it")
+    func oddDates() throws {
+        let item = "<item><pubDate>soon</pubDate>%<enclosure url='/1'/></item>"
+        let text = "<rss><channel>\(item)</channel></rss>"
+        let odd = try Self.feed(text.replacing("%", with: ""))
+        #expect(odd.entries.map(\.date) == [nil] && odd.repairs.texts == ["1 unreadable date"])
+        let other = try Self.feed(text.replacing("%", with: "<dc:date>2002-10-02</dc:date>"))
+        #expect(other.entries.map(\.date) == [1_033_516_800] && other.repairs.texts.isEmpty)
     }
 
     @Test("The newest entries are those with the latest dates, or the first ones if a date is missing")

@@ -161,7 +161,8 @@ struct WireForm: Sendable, CustomTestStringConvertible {
         WireForm(
             SyncDocument.self, "Sync",
             #"{"fetched":[{"id":"k3v7q2ma","name":"b","problem":null}],"pinned":1,"#
-                + #""removed":[{"id":"k3v7q2mb","name":"c","problem":"no"}],"subscription":\#(subscription),"#
+                + #""removed":[{"id":"k3v7q2mb","name":"c","problem":"no"}],"repairs":["3 bare &"],"#
+                + #""subscription":\#(subscription),"#
                 + #""unchanged":2,"unusable":3,"waiting":4}"#),
         WireForm(SyncDocument.Item.self, "SyncItem", #"{"id":"k3v7q2ma","name":"b","problem":null}"#),
         WireForm(UnsubscribedDocument.self, "Unsubscribed", #"{"removed":1}"#),

@@ -1,0 +1,74 @@
+/// Why a feed cannot be read. It never contains text of the feed.
+package enum FeedError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The bytes are something else.
+    case notAFeed
+    /// The bytes are a web page: a login, or the portal of a network.
+    case webPage
+    /// The feed has more entries than ``Feed/maxEntries``.
+    case tooManyEntries
+    /// The feed has more bytes than this.
+    case tooLarge(limit: Int)
+    /// The markup has no likely meaning, or is refused.
+    case markup(TextPlace, Cause)
+    /// The JSON is malformed; the place is nil if it is not known.
+    case json(TextPlace?)
+
+    /// What makes markup useless.
+    package enum Cause: Hashable, Sendable {
+        case comment, section, instruction, documentType, attribute, tag
+        /// The document type defines an entity that no reader of HTML knows, or names one elsewhere.
+        case entity
+        case tooDeep, tooManyAttributes, tooManyElements
+        /// The text ends before the feed does.
+        case end
+
+        fileprivate var text: String {
+            switch self {
+            case .comment: "a comment does not end"
+            case .section: "a CDATA section does not end"
+            case .instruction: "an instruction does not end"
+            case .documentType: "a document type does not end"
+            case .attribute: "the value of an attribute does not end"
+            case .tag: "a tag does not end"
+            case .entity: "the document type defines an entity, and none is expanded"
+            case .tooDeep: "elements are nested more than \(FeedTree.maxDepth) deep"
+            case .tooManyAttributes: "a tag has more than \(FeedMarkup.maxAttributes) attributes"
+            case .tooManyElements: "there are more than \(FeedTree.maxElements) elements around or in one entry"
+            case .end: "it breaks off"
+            }
+        }
+    }
+
+    /// The reason, in plain English.
+    package var description: String {
+        switch self {
+        case .notAFeed: "it is neither RSS, Atom, JSON Feed nor a list in JSON"
+        case .webPage: "it is a web page"
+        case .tooManyEntries: "it has more than \(Feed.maxEntries) entries"
+        case .tooLarge(let limit): "it is larger than \(limit) bytes"
+        case .markup(let place, let cause): "\(place): \(cause.text)"
+        case .json(let place): (place.map { "\($0): " } ?? "") + "its JSON is malformed"
+        }
+    }
+}
+
+/// A place in a text, for people.
+package struct TextPlace: Hashable, Sendable, CustomStringConvertible {
+    /// Both count from 1.
+    package let line: Int, column: Int
+
+    /// Creates a place.
+    package init(line: Int, column: Int) { (self.line, self.column) = (line, column) }
+
+    /// Finds the line and column of a byte in a text of UTF-8.
+    init(of index: Int, in text: [UInt8]) {
+        let before = text[..<index]
+        let line = before.lastIndex(of: UInt8(ascii: "\n")).map { before[($0 + 1)...] } ?? before
+        self.init(
+            line: before.count { $0 == UInt8(ascii: "\n") } + 1, column: String(decoding: line, as: UTF8.self).count + 1
+        )
+    }
+
+    /// As people write it: `line 3, column 14`.
+    package var description: String { "line \(line), column \(column)" }
+}

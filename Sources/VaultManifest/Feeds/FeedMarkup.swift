@@ -1,0 +1,248 @@
+import VaultModel
+
+/// Reads the markup of feeds and titles piece by piece, as its authors meant it: XML that may have the usual faults.
+///
+/// It looks at each byte a bounded number of times. Names are in lower case, because readers of feeds take any case.
+struct FeedMarkup {
+    /// A piece of markup.
+    enum Piece {
+        case start(MarkupElement, isEmpty: Bool)
+        case end(String)
+        case text(String)
+    }
+
+    /// The most attributes of a tag.
+    static let maxAttributes = 256
+
+    private let bytes: [UInt8]
+    private var position = 0
+    /// Where the last piece begins.
+    private var start = 0
+    /// What was not as it should be, so far.
+    var repairs = FeedRepairs()
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    /// Returns an error at the last piece, or at the end.
+    func error(_ cause: FeedError.Cause) -> FeedError {
+        .markup(TextPlace(of: cause == .end ? bytes.count : start, in: bytes), cause)
+    }
+
+    /// Returns the next piece; nil at the end.
+    ///
+    /// - Throws: ``FeedError/markup(_:_:)``.
+    mutating func next() throws(FeedError) -> Piece? {
+        while position < bytes.count {
+            start = position
+            guard bytes[position] == UInt8(ascii: "<") else { return .text(text()) }
+            if has("<!--") {
+                try skip(past: "-->", from: position + 4, else: .comment)
+            } else if has("<![cdata[") {
+                return .text(try section())
+            } else if has("<!doctype") {
+                try skipDocumentType()
+            } else if has("<?") {
+                try skip(past: ">", from: position + 2, else: .instruction)
+            } else if has("<!") {
+                repairs.count(.tag)
+                try skip(past: ">", from: position + 2, else: .tag)
+            } else if has("</") {
+                return .end(try endTag())
+            } else if beginsName(position + 1) {
+                return try startTag()
+            } else {
+                return .text(text())
+            }
+        }
+        return nil
+    }
+
+    // MARK: Text
+
+    /// Reads up to the next tag, including a `<` that begins none.
+    private mutating func text() -> String {
+        if bytes[position] == UInt8(ascii: "<") { repairs.count(.angle) }
+        let end = bytes[(position + 1)...].firstIndex(of: UInt8(ascii: "<")) ?? bytes.count
+        defer { position = end }
+        return decoded(position..<end)
+    }
+
+    private mutating func section() throws(FeedError) -> String {
+        let first = position + 9
+        try skip(past: "]]>", from: first, else: .section)
+        return decoded(first..<(position - 3), expandsReferences: false)
+    }
+
+    /// Returns a text without control characters, and with what its references stand for.
+    private mutating func decoded(_ range: Range<Int>, expandsReferences: Bool = true) -> String {
+        var text: [UInt8] = []
+        text.reserveCapacity(range.count)
+        var index = range.lowerBound
+        while index < range.upperBound {
+            let byte = bytes[index]
+            index += 1
+            if byte == UInt8(ascii: "&"), expandsReferences {
+                guard let reference = CharacterReference(in: bytes, at: index - 1), reference.end <= range.upperBound
+                else {
+                    repairs.count(.ampersand)
+                    text.append(byte)
+                    continue
+                }
+                if reference.kind != .plain { repairs.count(reference.kind == .control ? .control : .entity) }
+                text += reference.text.utf8
+                index = reference.end
+            } else if byte < 0x20, !Self.isBlank(byte) {
+                repairs.count(.control)
+            } else {
+                text.append(byte)
+            }
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    // MARK: Tags
+
+    private mutating func endTag() throws(FeedError) -> String {
+        position += 2
+        let name = name(until: { $0 == UInt8(ascii: ">") || $0 == UInt8(ascii: "<") || Self.isBlank($0) })
+        try skip(past: ">", from: position, else: .tag)
+        return name
+    }
+
+    private mutating func startTag() throws(FeedError) -> Piece {
+        position += 1
+        let name = name(until: { Self.endsName($0) })
+        var attributes: [String: String] = [:]
+        while true {
+            position = bytes[position...].firstIndex { !Self.isBlank($0) } ?? bytes.count
+            guard position < bytes.count else { throw error(.tag) }
+            switch bytes[position] {
+            case UInt8(ascii: ">"):
+                position += 1
+                return .start(MarkupElement(name: name, attributes: attributes), isEmpty: false)
+            case UInt8(ascii: "<"):
+                // The tag was never finished, and another begins.
+                repairs.count(.tag)
+                return .start(MarkupElement(name: name, attributes: attributes), isEmpty: false)
+            case UInt8(ascii: "/"):
+                position += 1
+                guard position < bytes.count, bytes[position] == UInt8(ascii: ">") else { continue }
+                position += 1
+                return .start(MarkupElement(name: name, attributes: attributes), isEmpty: true)
+            default:
+                let (name, value) = try attribute()
+                if attributes[name] == nil { attributes[name] = value } else { repairs.count(.attribute) }
+                guard attributes.count <= Self.maxAttributes else { throw error(.tooManyAttributes) }
+            }
+        }
+    }
+
+    private mutating func attribute() throws(FeedError) -> (name: String, value: String) {
+        let name = name(until: { Self.endsName($0) || $0 == UInt8(ascii: "=") })
+        let equals = bytes[position...].firstIndex { !Self.isBlank($0) } ?? bytes.count
+        guard equals < bytes.count, bytes[equals] == UInt8(ascii: "=") else {
+            repairs.count(.attribute)
+            return (name, "")
+        }
+        position = bytes[(equals + 1)...].firstIndex { !Self.isBlank($0) } ?? bytes.count
+        guard position < bytes.count else { throw error(.tag) }
+        let quote = bytes[position]
+        if quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") {
+            let first = position + 1
+            guard let end = bytes[first...].firstIndex(of: quote) else { throw error(.attribute) }
+            position = end + 1
+            return (name, decoded(first..<end))
+        }
+        repairs.count(.attribute)
+        let first = position
+        position = bytes[first...].firstIndex { Self.isBlank($0) || $0 == UInt8(ascii: ">") } ?? bytes.count
+        return (name, decoded(first..<position))
+    }
+
+    /// Reads a name of at least one byte, in lower case.
+    private mutating func name(until isEnd: (UInt8) -> Bool) -> String {
+        let first = position
+        position = bytes[min(first + 1, bytes.count)...].firstIndex(where: isEnd) ?? bytes.count
+        return String(decoding: bytes[first..<position].map(\.asciiLowercased), as: UTF8.self)
+    }
+
+    // MARK: Document types
+
+    /// Passes over a document type, of which nothing is used.
+    private mutating func skipDocumentType() throws(FeedError) {
+        var depth = 0
+        position += 9
+        while position < bytes.count {
+            let byte = bytes[position]
+            if has("<!--") {
+                try skip(past: "-->", from: position + 4, else: .documentType)
+                continue
+            }
+            if has("<!entity") {
+                try refuseEntity()
+                continue
+            }
+            position += 1
+            switch byte {
+            case UInt8(ascii: "["): depth += 1
+            case UInt8(ascii: "]"): depth -= 1
+            case UInt8(ascii: "\""), UInt8(ascii: "'"):
+                guard let end = bytes[position...].firstIndex(of: byte) else { throw error(.documentType) }
+                position = end + 1
+            case UInt8(ascii: ">") where depth <= 0: return
+            default: break
+            }
+        }
+        throw error(.documentType)
+    }
+
+    /// Refuses the definition of an entity, unless it says what HTML says already: a text for a known name, or the
+    /// names of HTML as a whole.
+    private mutating func refuseEntity() throws(FeedError) {
+        start = position
+        try skip(past: ">", from: position, else: .documentType)
+        let words = String(decoding: bytes[(start + 8)..<position], as: UTF8.self).split(whereSeparator: \.isWhitespace)
+        // The name, or `%` and the name, and then what it stands for.
+        switch words.prefix(4).map(String.init) {
+        case let words where words.count > 1 && words[0] != "%":
+            let isText = words[1].hasPrefix("\"") || words[1].hasPrefix("'")
+            guard isText, CharacterReference.isKnown(words[0]) else { throw error(.entity) }
+        case let words where words.count == 4:
+            guard words[2] == "PUBLIC", words[3].dropFirst().hasPrefix("-//W3C//ENTITIES") else { throw error(.entity) }
+        default: throw error(.entity)
+        }
+    }
+
+    // MARK: Bytes
+
+    /// Moves behind a mark.
+    private mutating func skip(past mark: String, from first: Int, else cause: FeedError.Cause) throws(FeedError) {
+        let mark = Array(mark.utf8)
+        var index = min(first, bytes.count)
+        while let found = bytes[index...].firstIndex(of: mark[0]) {
+            if bytes[found...].starts(with: mark) {
+                position = found + mark.count
+                return
+            }
+            index = found + 1
+        }
+        throw error(cause)
+    }
+
+    /// Returns whether a text in lower case stands here, in any case.
+    private func has(_ text: String) -> Bool {
+        bytes[position...].starts(with: text.utf8, by: { $0.asciiLowercased == $1 })
+    }
+
+    private func beginsName(_ index: Int) -> Bool {
+        guard index < bytes.count else { return false }
+        let byte = bytes[index].asciiLowercased
+        return (0x61...0x7A).contains(byte) || byte == UInt8(ascii: "_") || byte >= 0x80
+    }
+
+    private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x9 || byte == 0xA || byte == 0xD }
+
+    private static func endsName(_ byte: UInt8) -> Bool {
+        isBlank(byte) || byte == UInt8(ascii: ">") || byte == UInt8(ascii: "/") || byte == UInt8(ascii: "<")
+    }
+}

@@ -1,0 +1,33 @@
+import Foundation
+import Testing
+import VaultService
+
+@testable import VaultCommand
+
+@Suite("The words for runs of subscriptions")
+struct SyncTextTests {
+    private static func document(repairs: String) throws -> SyncDocument {
+        let text = #"""
+            {"fetched":[{"id":"k3v7q2ma","name":"One","problem":null}],"pinned":0,"removed":[],"repairs":[\#(repairs)],
+            "subscription":{"added":"2026-11-23T22:00:00Z","anyType":false,"audio":null,"contentIDs":false,"every":null,
+            "id":"0a1b2c3d","keep":false,"lastRun":null,"list":null,"name":"Show","newest":null,"nextRun":null,
+            "problem":null,"subtitles":null,"titles":1,"url":"http://a.example/","video":null},
+            "unchanged":2,"unusable":0,"waiting":0}
+            """#
+        return try JSONDecoder().decode(SyncDocument.self, from: Data(text.utf8))
+    }
+
+    @Test("A line says what was repaired, before the counts; there is none if nothing was")
+    func repairs() throws {
+        let repaired = SyncText.of(
+            try Self.document(repairs: #""3 bare &","2 HTML entities""#), isDryRun: false, isServed: false)
+        #expect(
+            repaired == """
+                fetched k3v7q2ma  One
+                read with repairs: 3 bare &, 2 HTML entities
+                Show: 1 fetched, 0 removed, 2 unchanged
+
+                """)
+        #expect(try !SyncText.of(Self.document(repairs: ""), isDryRun: true, isServed: true).contains("repairs"))
+    }
+}
