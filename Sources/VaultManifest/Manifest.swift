@@ -56,6 +56,14 @@ package enum Manifest: Sendable {
         }
     }
 
+    /// The other places of files that it names several for, by the first of them: the one in ``references``.
+    package var alternatives: [MediaURL: [MediaURL]] {
+        switch self {
+        case .hls: [:]
+        case .dash(let manifest): manifest.alternatives
+        }
+    }
+
     /// Whether it names anything; one that does not may be cut.
     package var namesSomething: Bool {
         switch self {

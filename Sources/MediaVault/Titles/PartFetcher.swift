@@ -9,7 +9,7 @@ final class PartFetcher: Sendable {
     private let loaders: LoaderTable
     private let options: DownloadOptions
     private let rate: SharedRateLimit
-    private let mayBeAbsent: Set<MediaURL>
+    private let plan: TitlePlan
     private let work: Locked<Work>
 
     private struct Work {
@@ -21,6 +21,8 @@ final class PartFetcher: Sendable {
         var refused: Set<Int> = []
         /// The number of lanes that fetch.
         var lanes: Int
+        /// Where nothing answers, so that other places are asked first.
+        var dead: Set<String> = []
         /// The parts that were written into a pack.
         var packed: [ResourceID: MediaReference] = [:]
     }
@@ -35,7 +37,7 @@ final class PartFetcher: Sendable {
         self.loaders = loaders
         self.options = options
         self.rate = rate
-        mayBeAbsent = plan.mayBeAbsent
+        self.plan = plan
         work = Locked(
             Work(
                 waiting: plan.parts.enumerated().map { (number: $0, url: $1) }[...],
@@ -109,50 +111,36 @@ final class PartFetcher: Sendable {
         }
     }
 
-    /// Fetches one part, and records that it belongs to the title.
+    /// Fetches one part from the first of its places that has it.
     ///
     /// - Returns: false if the lane ends, because another one is to fetch the part.
     private func fetch(
-        _ waiting: (number: Int, url: MediaURL), _ pack: PackWriter, report: @escaping @Sendable () -> Void
+        _ part: (number: Int, url: MediaURL), _ pack: PackWriter, report: @escaping @Sendable () -> Void
     ) async throws -> Bool {
-        let (number, part) = (waiting.number, reach.reference(to: waiting.url))
-        try Task.checkCancellation()
-        guard !title.loader.record.isRetired.withLock({ $0 }) else { throw ResourceRecord.removed }
+        let (number, url) = part
         do {
-            let (loader, lease) = try await loaders.use(part)
-            defer { withExtendedLifetime(lease) {} }
-            try await loader.ready()
-            try await loader.admit(part)
-            if options.requiresMedia, try await removesPage(loader, of: part) {
-                return try await fetch(waiting, pack, report: report)
-            }
-            let small: SmallFile?
-            let isWhole = loader.look(\.isHeldWhole)
-            if isWhole {
-                small = try await keep(loader)
-            } else {
-                small = try await fetchIfSmall(number, loader, report: report)
-            }
-            if let small {
-                work.withLock { $0.packed[loader.record.id] = part }
-                try await pack.add(small, of: loader.record)
-            } else if !isWhole {
-                try await title.download(loader, rate: rate) { [self] progress in
-                    work.withLock { $0.tally.note(number, held: progress.held, length: progress.total) }
-                    report()
+            var failure: VaultError?
+            for place in try await places(of: url) {
+                do {
+                    let length = try await fetch(number, reach.reference(to: place), pack, report: report)
+                    work.withLock { $0.tally.finish(number, length: length) }
+                    return true
+                } catch let error as VaultError where plan.alternatives[url] != nil && TitleFailures.isOfPlace(error) {
+                    if error.code == .unreachable { work.withLock { _ = $0.dead.insert(place.origin) } }
+                    // What an origin answers says more than that none does.
+                    if failure == nil || failure?.code == .unreachable { failure = error }
                 }
             }
-            let length = small.map { Int64($0.bytes.count) } ?? loader.look { $0.information?.length ?? 0 }
-            work.withLock { $0.tally.finish(number, length: length) }
+            if let failure { throw failure }
             return true
         } catch let error as VaultError
-            where mayBeAbsent.contains(part.url) && (error.originStatus == 404 || error.originStatus == 410)
+            where plan.mayBeAbsent.contains(url) && (error.originStatus == 404 || error.originStatus == 410)
         {
             // The origin says that the title ends before it.
             work.withLock { $0.tally.leaveOut(number) }
             return true
         } catch let error as VaultError {
-            guard !givesUp(waiting, error) else { return false }
+            guard !givesUp(part, error) else { return false }
             let goesOn = work.withLock { work in
                 work.tally.give(up: number)
                 return work.failures.note(error)
@@ -160,6 +148,53 @@ final class PartFetcher: Sendable {
             if !goesOn { throw error }
             return true
         }
+    }
+
+    /// Returns where to look for a part: first where it is held, last where nothing answers.
+    private func places(of url: MediaURL) async throws -> [MediaURL] {
+        guard let others = plan.alternatives[url] else { return [url] }
+        let (all, dead) = ([url] + others, work.withLock(\.dead))
+        for place in all {
+            let (loader, lease) = try await loaders.use(reach.reference(to: place))
+            defer { withExtendedLifetime(lease) {} }
+            try? await loader.ready()
+            if loader.look(\.isHeldWhole) { return [place] }
+        }
+        return all.filter { !dead.contains($0.origin) } + all.filter { dead.contains($0.origin) }
+    }
+
+    /// Fetches one part from one place, and records that it belongs to the title.
+    ///
+    /// - Returns: its length.
+    private func fetch(
+        _ number: Int, _ part: MediaReference, _ pack: PackWriter, report: @escaping @Sendable () -> Void
+    ) async throws -> Int64 {
+        try Task.checkCancellation()
+        guard !title.loader.record.isRetired.withLock({ $0 }) else { throw ResourceRecord.removed }
+        let (loader, lease) = try await loaders.use(part)
+        defer { withExtendedLifetime(lease) {} }
+        try await loader.ready()
+        try await loader.admit(part)
+        if options.requiresMedia, try await removesPage(loader, of: part) {
+            return try await fetch(number, part, pack, report: report)
+        }
+        let small: SmallFile?
+        let isWhole = loader.look(\.isHeldWhole)
+        if isWhole {
+            small = try await keep(loader)
+        } else {
+            small = try await fetchIfSmall(number, loader, report: report)
+        }
+        if let small {
+            work.withLock { $0.packed[loader.record.id] = part }
+            try await pack.add(small, of: loader.record)
+        } else if !isWhole {
+            try await title.download(loader, rate: rate) { [self] progress in
+                work.withLock { $0.tally.note(number, held: progress.held, length: progress.total) }
+                report()
+            }
+        }
+        return small.map { Int64($0.bytes.count) } ?? loader.look { $0.information?.length ?? 0 }
     }
 
     /// Keeps a part that is held. Segments do not change; the manifest would name others.

@@ -83,7 +83,8 @@ struct TitleExport {
         else { throw title.reference.notHeld }
         let reach = TitleReach(held, of: title, loader)
         let offered = record.heldPart(of: held.manifest)
-        let absent = try await absent(from: offered, reach)
+        let places = offered.alternatives
+        let absent = try await absent(from: offered, places, reach)
         // Whatever else is not held was lost since it was fetched.
         guard absent.count <= 1 + TitlePlan(offered).parts.count - record.resources || absent.isEmpty else {
             throw title.reference.notHeld
@@ -100,17 +101,19 @@ struct TitleExport {
             content.texts.append((list.name, media.manifest.local(&names)))
         }
         for file in names.files where file.role != .playlist {
-            content.media.append((file.name, try await source(of: file.url, reach)))
+            content.media.append((file.name, try await source(of: file.url, places, reach)))
         }
         return content
     }
 
     /// Returns the last segments that need not be there, and are not.
-    private func absent(from manifest: Manifest, _ reach: TitleReach) async throws -> Set<MediaURL> {
+    private func absent(
+        from manifest: Manifest, _ places: [MediaURL: [MediaURL]], _ reach: TitleReach
+    ) async throws -> Set<MediaURL> {
         var absent: Set<MediaURL> = []
         for url in Set(manifest.references.lazy.filter(\.mayBeAbsent).map(\.url)) {
             do {
-                _ = try await source(of: url, reach)
+                _ = try await source(of: url, places, reach)
             } catch let error as VaultError where error.code == .notHeld {
                 absent.insert(url)
             }
@@ -128,8 +131,15 @@ struct TitleExport {
         return resource
     }
 
-    /// Returns the bytes of a part.
-    private func source(of url: MediaURL, _ reach: TitleReach) async throws -> ExportSource {
+    /// Returns the bytes of a part, from wherever it is held.
+    private func source(
+        of url: MediaURL, _ places: [MediaURL: [MediaURL]], _ reach: TitleReach
+    ) async throws -> ExportSource {
+        for place in places[url] ?? [] {
+            do {
+                return try await source(of: place, [:], reach)
+            } catch let error as VaultError where error.code == .notHeld {}
+        }
         let (store, resource) = (store, try await admitted(url, reach))
         return try await pool.run { try ExportSource(store, resource.id, url) }
     }

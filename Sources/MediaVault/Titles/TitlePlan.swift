@@ -9,6 +9,8 @@ struct TitlePlan: Hashable {
     private(set) var parts: [MediaURL] = []
     /// The parts that need not be there; see `ManifestReference.mayBeAbsent`.
     private(set) var mayBeAbsent: Set<MediaURL> = []
+    /// The other places of parts, by the first; see `Manifest.alternatives`.
+    private(set) var alternatives: [MediaURL: [MediaURL]] = [:]
 
     /// The most media playlists of a title.
     static let maxPlaylists = 256
@@ -20,6 +22,7 @@ struct TitlePlan: Hashable {
         let references = manifest.references.filter { !$0.isFolder }
         playlists = Self.distinct(references.filter { $0.role == .playlist }.map(\.url))
         parts = Self.interleaved(Self.runs(of: references))
+        alternatives = manifest.alternatives
         mayBeAbsent = Set(references.lazy.filter(\.mayBeAbsent).map(\.url))
         if !mayBeAbsent.isEmpty { mayBeAbsent.subtract(references.lazy.filter { !$0.mayBeAbsent }.map(\.url)) }
     }

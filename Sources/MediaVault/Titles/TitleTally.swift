@@ -90,6 +90,9 @@ struct TitleFailures {
         .refused, .invalidResponse, .invalidURL, .changed, .notMedia,
     ]
 
+    /// Returns whether another place of the same part need not fail so.
+    static func isOfPlace(_ error: VaultError) -> Bool { error.code == .unreachable || ofOnePart.contains(error.code) }
+
     /// Notes a failure.
     ///
     /// - Returns: whether to go on: another part may still be there, but not if the network or the store failed.

@@ -63,7 +63,7 @@ package struct DASHManifest: Sendable {
 
     /// Every file that the MPD names, in order; of a live one, only what does not depend on the time of day.
     ///
-    /// If a level has several `BaseURL`, the first counts.
+    /// If a level has several `BaseURL`, the first counts; see ``alternatives``.
     package var references: [ManifestReference] {
         DASHWalk.representations(of: root, at: url).flatMap { $0.references(isLive: isLive) }
     }

@@ -98,11 +98,11 @@ extension DASHManifest {
         return result
     }
 
-    /// Returns the MPD as it will be played offline: in each Period the chosen renditions only, without alternatives
-    /// for a `BaseURL` and without other manifests. A live one stays as it is.
+    /// Returns the MPD as it will be played offline: in each Period the chosen renditions only, and without other
+    /// manifests. Every `BaseURL` stays, since files may be held from any. A live one stays as it is.
     package func selecting(_ selection: RenditionSelection) -> DASHManifest {
         guard !isLive else { return self }
-        var selected = Self.withoutAlternatives(root)
+        var selected = Self.withoutOtherManifests(root)
         var number = 0
         for (index, node) in selected.children.enumerated() {
             guard let period = node.element, period.localName == "Period" else { continue }
@@ -141,21 +141,16 @@ extension DASHManifest {
         return result
     }
 
-    /// Returns an element with the first `BaseURL` of each level, and without manifests to play next or instead.
-    private static func withoutAlternatives(_ element: MarkupElement) -> MarkupElement {
+    /// Returns an element without manifests to play next or instead.
+    private static func withoutOtherManifests(_ element: MarkupElement) -> MarkupElement {
         guard DASHWalk.levelNames.contains(element.localName) else { return element }
         var result = element
-        var hasBase = false
         result.children = element.children.compactMap { node in
             guard let child = node.element else { return node }
-            if child.localName == "BaseURL" {
-                defer { hasBase = true }
-                return hasBase ? nil : node
-            }
             guard !DASHRequests.manifestSchemes.contains(child["schemeIdUri"]?.trimmingSpace() ?? "") else {
                 return nil
             }
-            return .element(withoutAlternatives(child))
+            return .element(withoutOtherManifests(child))
         }
         return result
     }
