@@ -73,6 +73,7 @@ extension HLSLines {
         guard bytes.count <= limits.maxBytes else { throw .tooLarge(limit: limits.maxBytes) }
         guard !bytes.allSatisfy(isPlain) else { return bytes }
         var result: [UInt8] = []
+        result.reserveCapacity(bytes.count)
         var (number, start) = (1, 0)
         while start < bytes.count {
             let end = bytes[start...].firstIndex(where: isEnd) ?? bytes.count
