@@ -165,7 +165,7 @@ struct APIRequest: Sendable {
     private func fault(_ error: DecodingError, _ bytes: [UInt8]) -> String {
         let fraction = Self.member(of: error) == nil ? schema.fractionalMember(in: bytes) : nil
         guard let member = Self.member(of: error) ?? fraction else {
-            return "the body is not the JSON that this request expects"
+            return RequestSchema.unreadable
         }
         if case .keyNotFound(_, let context) = error, context.codingPath.isEmpty {
             return "the body lacks the member \(member)"

@@ -23,7 +23,7 @@ struct RequestSchema: Sendable {
         self.body = body?["content"]?["application/json"]?["schema"] ?? Self.noMembers
     }
 
-    private static let description = JSONShape(PackageResources.openapi_json)
+    private static let description = JSONShape(PackageResources.openapi_json) ?? .other
     /// The schema of the body of a request that has none.
     private static let noMembers = JSONShape.object(["properties": .object([:]), "additionalProperties": .isFalse])
 
@@ -47,11 +47,16 @@ struct RequestSchema: Sendable {
 
     // MARK: The body
 
-    /// Returns what is wrong with the names in a body, in words: one is not known, or repeated; nil if nothing is.
+    /// What a message says of a body that cannot be read.
+    static let unreadable = "the body is not the JSON that this request expects"
+
+    /// Returns what is wrong with a body, in words: it cannot be read, or a name is not known, or repeated; nil if nothing
+    /// is.
     ///
-    /// - Parameter body: JSON.
+    /// The decoder of values skips what it does not look for, and would take a body of which one value is unreadable.
     func fault(inBody body: [UInt8]) -> String? {
-        if let unknown = Self.unknownMember(in: JSONShape(body), self.body) {
+        guard let shape = JSONShape(body) else { return Self.unreadable }
+        if let unknown = Self.unknownMember(in: shape, self.body) {
             return "the body has \(Self.shown(unknown, "member")), which this request does not know"
         }
         return RepeatedMember.first(in: body).map { "the body has \(Self.shown($0, "member")) twice" }
@@ -59,7 +64,7 @@ struct RequestSchema: Sendable {
 
     /// Returns the outermost member that has a number in place of an integer; nil if there is none.
     func fractionalMember(in body: [UInt8]) -> String? {
-        guard case .object(let members) = JSONShape(body) else { return nil }
+        guard case .object(let members)? = JSONShape(body) else { return nil }
         let schema = Self.target(of: self.body)
         return members.keys.sorted().first { name in
             guard let known = schema["properties"]?[name], !Self.takesFractions(known) else { return false }
@@ -182,10 +187,14 @@ private indirect enum JSONShape: Hashable, Sendable {
     case fraction
     case other
 
-    /// Reads JSON; anything else is ``other``.
-    init(_ json: [UInt8]) {
-        // Not by a decoder, which throws for each value of another type, and is slow in deep arrays.
-        self.init((try? JSONSerialization.jsonObject(with: Data(json), options: .fragmentsAllowed)) ?? NSNull())
+    /// Reads JSON; nil if all of it cannot be read, as with a number or a text that Swift has no value for.
+    init?(_ json: [UInt8]) {
+        // A zero is part of other encodings than UTF-8. Not by a decoder, which throws for each value of another type,
+        // and is slow in deep arrays.
+        guard !json.contains(0),
+            let value = try? JSONSerialization.jsonObject(with: Data(json), options: .fragmentsAllowed)
+        else { return nil }
+        self.init(value)
     }
 
     private init(_ value: Any) {

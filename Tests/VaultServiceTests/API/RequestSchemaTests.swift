@@ -46,6 +46,18 @@ struct RequestSchemaTests {
         #expect(check.fractionalMember(in: Array(#"{"sample":2.5}"#.utf8)) == nil)
     }
 
+    @Test(
+        "A body of which one value cannot be read is refused as a whole, so that no misspelt member passes beside it",
+        arguments: [
+            #"{"dryrun":true,"x":1e999}"#, #"{"dryRun":-1e999}"#, #"{"dryrun":true,"x":"\ud800"}"#, #"{"\udfff":true}"#,
+            #"{"maxAge":01,"dryrun":true}"#, "{\"dryrun\":\"\u{0}\"}", "",
+        ])
+    func unreadable(body: String) {
+        let prune = RequestSchema(.prunes, "POST")
+        #expect(prune.fault(inBody: Array(body.utf8)) == RequestSchema.unreadable)
+        #expect(prune.fault(inBody: Array(#"{"dryRun":true}"#.utf8)) == nil)
+    }
+
     @Test("Unknown and repeated parameters and members are refused by name, and nothing is done")
     func refused() async throws {
         try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
