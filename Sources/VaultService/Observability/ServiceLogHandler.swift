@@ -1,4 +1,5 @@
 import Logging
+import VaultModel
 
 /// Passes on the service's own events, and those of the libraries below it only to operators who debug.
 ///
@@ -12,6 +13,12 @@ struct ServiceLogHandler: LogHandler {
     ]
 
     private var rest: any LogHandler
+    /// What is left of this minute, for all copies of the logger.
+    private let allowance = Allowance()
+
+    private final class Allowance: Sendable {
+        let left = Locked(LogAllowance())
+    }
 
     init(_ rest: any LogHandler) { self.rest = rest }
 
@@ -36,7 +43,7 @@ struct ServiceLogHandler: LogHandler {
     }
 
     func log(event: LogEvent) {
-        guard !Self.ownSources.contains(event.source) else { return rest.log(event: event) }
+        guard !Self.ownSources.contains(event.source) else { return pass(event) }
         var event = event
         let text = event.message.description
         event.metadata = (event.metadata ?? [:]).merging(["library": "\(event.source)", "detail": "\(text)"]) { $1 }
@@ -47,6 +54,22 @@ struct ServiceLogHandler: LogHandler {
             event.message = "a library reported an event"
             guard logLevel <= event.level else { return }
         }
-        rest.log(event: event)
+        pass(event)
+    }
+
+    /// Logs an event unless there were too many of its kind; who asks for one line for each request, gets them all.
+    private func pass(_ event: LogEvent) {
+        guard event.level >= .notice else { return rest.log(event: event) }
+        let verdict = allowance.left.withLock { $0.take(event.message.description, at: .now) }
+        var fields = event.metadata ?? [:]
+        switch verdict {
+        case .suppressed: return
+        case .logged(let missed), .last(let missed):
+            if missed > 0 { fields["suppressed"] = .number(missed) }
+            if case .last = verdict { fields["next"] = "events of this kind are only counted, for up to a minute" }
+        }
+        var told = event
+        told.metadata = fields
+        rest.log(event: told)
     }
 }
