@@ -68,7 +68,7 @@ struct URLCommand: AsyncParsableCommand {
         let linked = try await linked(names, naming, LinkDetails(name: name, expiry))
         let text: String
         if isPlaylist {
-            text = M3UPlaylist.text(linked.entries(at: service))
+            text = M3UPlaylist.text(linked.entries(at: service), isShown: StandardOutput.shared.isTerminal)
         } else {
             text = try linked.records(at: service).map { (json ? try JSONText.of($0) : $0.link) + "\n" }.joined()
         }

@@ -11,9 +11,11 @@ enum M3UPlaylist {
         let link: String
     }
 
-    static func text(_ entries: [Entry]) -> String {
+    /// - Parameter isShown: whether a terminal shows it, which must not obey a name.
+    static func text(_ entries: [Entry], isShown: Bool = false) -> String {
         entries.reduce(into: "#EXTM3U\n") { text, entry in
-            text += "#EXTINF:\(entry.duration ?? -1),\(line(entry.name))\n\(entry.link)\n"
+            let name = isShown ? Terminal.printable(line(entry.name)) : line(entry.name)
+            text += "#EXTINF:\(entry.duration ?? -1),\(name)\n\(entry.link)\n"
         }
     }
 

@@ -31,6 +31,7 @@ package struct TLSFiles: Hashable, Sendable {
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(privateKey))
         configuration.minimumTLSVersion = .tlsv12
+        configuration.cipherSuiteValues = Self.suites
         configuration.applicationProtocols = ["http/1.1"]
         do {
             return try NIOSSLContext(configuration: configuration)
@@ -40,6 +41,13 @@ package struct TLSFiles: Hashable, Sendable {
                 "the TLS key \(key) does not match the certificate \(certificate); use the matching key")
         }
     }
+
+    /// The suites of TLS 1.2: forward secrecy and authenticated encryption only (RFC 9325 §4.2). TLS 1.3 has no others.
+    private static let suites: [NIOTLSCipher] = [
+        .TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, .TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+        .TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, .TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+        .TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, .TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+    ]
 
     /// The most bytes of a file: a chain has a few certificates of some kilobytes.
     private static let maxBytes = 1 << 20

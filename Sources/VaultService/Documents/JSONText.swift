@@ -11,9 +11,10 @@ package enum JSONText {
         return escapingControls(Array(try encoder.encode(value)))
     }
 
-    /// Escapes DEL and the control characters from U+0080 on, which some terminals obey.
+    /// Escapes DEL and the control characters from U+0080 on, which some terminals obey, and those that turn the
+    /// direction of a whole text, which would show a name as another.
     private static func escapingControls(_ text: [UInt8]) -> [UInt8] {
-        guard text.contains(where: { $0 == 0x7F || $0 == 0xC2 }) else { return text }
+        guard text.contains(where: { $0 == 0x7F || $0 == 0xC2 || $0 == 0xE2 }) else { return text }
         var escaped: [UInt8] = []
         var rest = text[...]
         while let byte = rest.popFirst() {
@@ -22,11 +23,23 @@ package enum JSONText {
             } else if byte == 0xC2, let next = rest.first, (0x80...0x9F).contains(next) {
                 rest.removeFirst()
                 escaped += "\\u00\(Hex.encode([next]))".utf8
+            } else if byte == 0xE2, let control = turning(rest.prefix(2)) {
+                rest.removeFirst(2)
+                escaped += control.utf8
             } else {
                 escaped.append(byte)
             }
         }
         return escaped
+    }
+
+    /// Returns the escape of a character that turns the direction of text, from its bytes after the first; nil for others.
+    private static func turning(_ bytes: ArraySlice<UInt8>) -> String? {
+        switch (bytes.first, bytes.last) {
+        case (0x80, let last?) where (0xAA...0xAE).contains(last): "\\u20\(Hex.encode([last - 0x80]))"
+        case (0x81, let last?) where (0xA6...0xA9).contains(last): "\\u20\(Hex.encode([last - 0x40]))"
+        default: nil
+        }
     }
 
     package static func of(_ value: some Encodable) throws -> String {

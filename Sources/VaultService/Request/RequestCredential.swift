@@ -78,17 +78,16 @@ struct SessionCookie: Hashable, Sendable {
         return cookie.utf8.count == proof.utf8.count && id(cookie) == id(proof)
     }
 
-    /// Returns the cookie's values in `Cookie` fields, the first few: another service on the same host may have set
-    /// more, with other paths.
+    /// Returns all of the cookie's values in `Cookie` fields: another service on the same host may have set any number,
+    /// with other paths, and browsers send those first.
     func values(in fields: [String]) -> [String] { values(of: name, in: fields) }
 
     private func values(of name: String, in fields: [String]) -> [String] {
-        let found = fields.flatMap { $0.split(separator: ";") }.compactMap { pair -> String? in
+        fields.flatMap { $0.split(separator: ";") }.compactMap { pair -> String? in
             let sides = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard sides.count == 2, sides[0].trimmingBlanks() == name else { return nil }
             return String(sides[1].trimmingBlanks())
         }
-        return Array(found.prefix(8))
     }
 
     /// Returns the value of `Set-Cookie` that gives the cookie to a browser.
@@ -98,7 +97,7 @@ struct SessionCookie: Hashable, Sendable {
         "\(name)=\(value); Path=/; Max-Age=\(lifetime); HttpOnly; SameSite=Strict" + (isSecure ? "; Secure" : "")
     }
 
-    /// Returns what the browser shows of the viewers who have signed in on it, the first few marks: as ``values(in:)``.
+    /// Returns what the browser shows of the viewers who have signed in on it.
     func marks(in fields: HTTPFields) -> [DeviceMark] {
         values(of: deviceName, in: fields[values: .cookie]).compactMap { DeviceMark($0) }
     }

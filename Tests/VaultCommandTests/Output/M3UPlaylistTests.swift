@@ -28,6 +28,13 @@ import Testing
         #expect(text.unicodeScalars.count { $0.properties.generalCategory == .control } == 3)
     }
 
+    @Test("At a terminal, a name cannot turn the direction of the text; a file has it as it is")
+    func shown() {
+        let entry = M3UPlaylist.Entry(name: "a\u{202E}b", duration: 1, link: "l")
+        #expect(M3UPlaylist.text([entry], isShown: true) == "#EXTM3U\n#EXTINF:1,a?b\nl\n")
+        #expect(M3UPlaylist.text([entry]) == "#EXTM3U\n#EXTINF:1,a\u{202E}b\nl\n")
+    }
+
     @Test(
         "A title without a name is called by the last part of its URL, else by its host",
         arguments: [

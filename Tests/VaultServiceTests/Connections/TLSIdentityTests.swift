@@ -50,6 +50,16 @@ struct TLSIdentityTests {
         #expect(log.lines.count == 1, "the same files are not read again")
     }
 
+    @Test("TLS 1.2 has suites with forward secrecy and authenticated encryption only")
+    func suites() throws {
+        let suites = try TLSPair().files.context().configuration.cipherSuiteValues
+        let isLegacy: Set<NIOTLSCipher> = [
+            .TLS_RSA_WITH_AES_128_CBC_SHA, .TLS_RSA_WITH_AES_256_GCM_SHA384, .TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA,
+            .TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA,
+        ]
+        #expect(suites.count == 6 && isLegacy.isDisjoint(with: suites))
+    }
+
     @Test("Unreadable files are an error at the start")
     func unreadable() throws {
         let pair = try TLSPair()
