@@ -52,13 +52,13 @@ extension EntryFile {
 }
 
 extension MarkupElement {
-    /// All elements in it, in the order of their tags.
+    /// All elements in it, in the order of their tags, without those of the feed that an entry was taken from.
     fileprivate var descendants: [MarkupElement] {
         var found: [MarkupElement] = []
         var waiting = Array(elements.reversed())
         while let element = waiting.popLast() {
             found.append(element)
-            waiting += element.elements.reversed()
+            if element.localName != "source" { waiting += element.elements.reversed() }
         }
         return found
     }

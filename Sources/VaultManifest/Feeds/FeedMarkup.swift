@@ -47,7 +47,7 @@ struct FeedMarkup {
                 repairs.count(.tag)
                 try skip(past: ">", from: position + 2, else: .tag)
             } else if has("</") {
-                return .end(try endTag())
+                return .end(endTag())
             } else if beginsName(position + 1) {
                 return try startTag()
             } else {
@@ -102,10 +102,14 @@ struct FeedMarkup {
 
     // MARK: Tags
 
-    private mutating func endTag() throws(FeedError) -> String {
+    /// Reads the name of an end tag, of which nothing else counts, not even its end.
+    private mutating func endTag() -> String {
         position += 2
         let name = name(until: { $0 == UInt8(ascii: ">") || $0 == UInt8(ascii: "<") || Self.isBlank($0) })
-        try skip(past: ">", from: position, else: .tag)
+        let end = bytes[position...].firstIndex { $0 == UInt8(ascii: ">") || $0 == UInt8(ascii: "<") } ?? bytes.count
+        let isWhole = end < bytes.count && bytes[end] == UInt8(ascii: ">")
+        if !isWhole { repairs.count(.tag) }
+        position = isWhole ? end + 1 : end
         return name
     }
 

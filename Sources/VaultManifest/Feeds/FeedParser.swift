@@ -40,8 +40,10 @@ private enum MarkupFeed {
     static func read(_ bytes: [UInt8], at base: MediaURL?) throws(FeedError) -> Feed {
         var tree = FeedTree(bytes)
         var feed = Feed()
+        var hasEntries = false
         do {
             while let entry = try tree.nextEntry() {
+                hasEntries = true
                 let base = (tree.bases + [entry["xml:base"]]).reduce(base) { FeedReference.base($1, at: $0) }
                 try feed.add(StatedEntry(entry), at: base)
             }
@@ -51,8 +53,10 @@ private enum MarkupFeed {
         }
         guard let root = tree.root else { throw .notAFeed }
         feed.repairs.add(tree.repairs)
-        let channel = root.localName == "rss" || root.localName == "rdf" ? root.first("channel") : root
-        guard let channel else { throw .notAFeed }
+        let hasChannel = root.localName == "rss" || root.localName == "rdf"
+        guard let channel = hasChannel ? root.first("channel") ?? (hasEntries ? root : nil) : root else {
+            throw .notAFeed
+        }
         feed.title = channel.title
         feed.picture = FeedReference.picture(
             channel.pictures + root.pictures + [channel.plain("logo"), channel.plain("icon")],

@@ -34,6 +34,8 @@ struct EntryFileTests {
             ("<\(alternate)><podcast:source uri='/2'/></podcast:alternateEnclosure><enclosure url='/1'/>", "/1"),
             ("<enclosure url='/cover.jpg' type='image/jpeg'/><enclosure url='/1'/>", "/1"),
             ("<enclosure url=''/><media:content url='/1'/>", "/1"),
+            ("<source><link rel='enclosure' href='/2'/></source><enclosure url='/1'/>", "/1"),
+            ("<p>left open<enclosure url='/1'/>", "/1"),
             ("<enclosure url='1' xml:base='/show/'/>", "/show/1"), ("<enclosure url=' /1\n'/>", "/1"),
         ])
     func files(elements: String, path: String) throws {
@@ -48,6 +50,7 @@ struct EntryFileTests {
         let item = "<item><enclosure url='/1'/></item>"
         for text in [
             "<rss><channel>\(item)</channel></rss>", "<rss><channel/>\(item)</rss>", "<channel>\(item)</channel>",
+            "<rss>\(item)</rss>",
             "<rdf:RDF xmlns='a'><channel><items/></channel>\(item)</rdf:RDF>",
         ] {
             #expect(try Self.feed(text).entries.map(\.url.path) == ["/1"])

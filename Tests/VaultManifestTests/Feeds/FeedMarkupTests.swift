@@ -42,7 +42,8 @@ struct FeedMarkupTests {
             Fault(rss(head: "<b>Warning</b>"), "1 odd tag", "2 texts before the feed"),
             Fault(rss(end: "<script>a</script>"), "1 text after the feed"),
             Fault(rss(end: "a"), "1 text after the feed"),
-            Fault(String(rss().dropLast(6)), "1 odd tag"),
+            Fault(String(rss().dropLast(1)), "1 odd tag"), Fault(String(rss().dropLast(6)), "1 odd tag"),
+            Fault(rss().replacing("</item>", with: "</item"), "2 odd tags"),
             Fault(rss().replacing("</item>", with: ""), "2 odd tags"),
         ])
     func repairs(fault: Fault) throws {
@@ -98,10 +99,10 @@ struct FeedMarkupTests {
         "line \(line), column \(column): the document type defines an entity, and none is expanded"
     }
 
-    @Test("A feed that breaks off anywhere is refused, unless only the end of its root is missing")
+    @Test("A feed that breaks off anywhere is refused, unless all of its entries and its channel are there")
     func cut() throws {
         let text = Self.rss()
-        for count in 1..<(text.count - "</rss>".count) {
+        for count in 1..<(text.count - "></rss>".count) {
             #expect(throws: FeedError.self, "\(count)") { try Self.feed(String(text.prefix(count))) }
         }
         #expect(throws: FeedError.self) { try Self.feed("<feed><entry><link rel='enclosure' href='/1'/></entry>") }
