@@ -33,7 +33,8 @@ export async function feeds(main, signal, changed) {
 
 	async function run(feed) {
 		const done = await request('POST', 'syncs', {id: feed.id});
-		note(t('ran', {fetched: done.fetched.length, removed: done.removed.length}));
+		note([t('ran', {fetched: done.fetched.length, removed: done.removed.length}),
+			done.repairs.length && t('repaired', {repairs: done.repairs.join(', ')})].filter(Boolean).join(' '));
 		await Promise.all([refresh(), changed()]);
 	}
 

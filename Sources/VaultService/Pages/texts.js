@@ -186,6 +186,7 @@ noFeeds|The vault follows no feed.|Der Tresor folgt keinem Feed.
 runNow|Run now|Jetzt abrufen
 nextRun|next {time}|nächstes Mal {time}
 ran|{fetched} titles are new, {removed} are removed.|{fetched} Titel sind neu, {removed} sind entfernt.
+repaired|Read with repairs: {repairs}.|Mit Reparaturen gelesen: {repairs}.
 removeFeed|Follow “{name}” no longer?|„{name}“ nicht mehr folgen?
 removeFeedWords|No new titles come from it.|Es kommen keine neuen Titel mehr.
 removeFeedTitles|Remove its titles, too|Auch seine Titel entfernen
