@@ -68,10 +68,10 @@ final class TitleJob: Sendable {
             // Of a title, the bytes of all its resources are reported.
             if !isWhole || progress.manifest == nil { tell(progress) }
         }
-        let download = { [self] in try await download(loader, lease, tell: report) }
-        guard let selection = options.selection else { return try await download() }
+        guard let selection = options.selection else { return try await download(loader, lease, tell: report) }
         do {
-            guard let held = try await read(resource, loader, fetch: download) else {
+            let held = try await read(resource, loader) { try await download(loader, lease, tell: report) }
+            guard let held else {
                 try await describe(resource, loader, hasChanged: loader.record.representation != representation)
                 return try await takeCover(loader)
             }
