@@ -38,13 +38,6 @@ extension CatalogMerge {
                     WHERE now.id = was.id AND now.key = was.key AND \(PlainColumn.isSame("metadata")))
             """,
             """
-            SELECT resource AS id FROM former.resourceKey AS was
-                WHERE \(PlainColumn.isSealed("wrapped", upTo: ResourceKeyRow.wrappedBytes))
-                AND NOT EXISTS (SELECT 1 FROM main.resourceKey AS now WHERE now.resource = was.resource
-                    AND now.number = was.number AND now.generation = was.generation
-                    AND \(PlainColumn.isSame("wrapped")))
-            """,
-            """
             SELECT resource AS id FROM main.resourceKey AS now
                 WHERE resource IN (SELECT id FROM former.resource)
                 AND NOT EXISTS (SELECT 1 FROM former.resourceKey AS was WHERE was.resource = now.resource
@@ -65,7 +58,37 @@ extension CatalogMerge {
                 """, orAllOf: "SELECT id FROM main.resource WHERE \(ResourceRow.hasID)")
             for row in found { if let id = ResourceID(try row.column("id") as Data) { ids.insert(id) } }
         }
-        return ids.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
+        return try ids.union(resourcesWithOtherKeys()).sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
+    }
+
+    /// Returns the resources of which the catalog opens a key that is another one here, or none. A key that was only
+    /// wrapped again, as all are after a rotation, is the same one.
+    private func resourcesWithOtherKeys() throws -> [ResourceID] {
+        let differing = """
+            SELECT was.resource AS resource, was.number AS number, was.generation AS generation,
+                was.wrapped AS wrapped, now.generation AS newGeneration,
+                CASE WHEN \(PlainColumn.isSealed("now.wrapped", upTo: ResourceKeyRow.wrappedBytes))
+                    THEN now.wrapped END AS newWrapped
+            FROM former.resourceKey AS was
+            LEFT JOIN main.resourceKey AS now ON now.resource = was.resource AND now.number = was.number
+            WHERE \(PlainColumn.isSealed("was.wrapped", upTo: ResourceKeyRow.wrappedBytes))
+                AND NOT (now.generation IS was.generation AND \(PlainColumn.isSame("wrapped")))
+            """
+        let candidates = "SELECT id AS resource FROM main.resource WHERE \(ResourceRow.hasID)"
+        return try rows(differing, orAllOf: candidates, where: isOtherKey).compactMap { row in
+            ResourceID(try row.column("resource") as Data)
+        }
+    }
+
+    private func isOtherKey(_ row: Row) throws -> Bool {
+        // What does not open in the catalog is no loss.
+        guard let was = try? ResourceKeyRow(row), let key = try was.key(index.keyring) else { return false }
+        guard let generation = try? row.column("newGeneration", in: PlainColumn.numbers),
+            let wrapped = (try? row.column("newWrapped") as Data)?.array,
+            let present = try index.keyring.unwrap(
+                wrapped, resource: was.resource, number: was.number, generation: generation)
+        else { return true }
+        return !present.secret.equals(key.secret)
     }
 
     /// Returns whether each title that a resource is a part of was erased: then it would have gone with them.

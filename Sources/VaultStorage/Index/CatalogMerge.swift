@@ -124,14 +124,20 @@ struct CatalogMerge {
 
     /// Returns the rows that a query finds.
     ///
-    /// - Parameter candidates: a query for rows of the database that is mended, which are added if the other one meets a
-    ///   page that cannot be read: it finds nothing behind that, and they are looked up one by one.
-    func rows(_ sql: String, orAllOf candidates: String) throws -> [Row] {
+    /// - Parameters:
+    ///   - candidates: a query for rows of the database that is mended, which are added if the other one meets a page that
+    ///     cannot be read: it finds nothing behind that, and they are looked up one by one.
+    ///   - isWanted: which of the rows that the first query finds are returned.
+    func rows(
+        _ sql: String, orAllOf candidates: String, where isWanted: (Row) throws -> Bool = { _ in true }
+    ) throws -> [Row] {
         var rows: [Row] = []
         for query in [sql, candidates] {
             do {
                 let cursor = try Row.fetchCursor(db, sql: query)
-                while let row = try cursor.next() { rows.append(row.copy()) }
+                while let row = try cursor.next() {
+                    if try query == candidates || isWanted(row) { rows.append(row.copy()) }
+                }
                 break
             } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
                 continue
