@@ -70,11 +70,14 @@ final class CurlTransfer {
         credentials = HostCredentials(network, for: transfer.request, at: hop, now: configuration.now())
         var handle = try CurlHandle()
         let lines = transfer.fields.lines(for: hop.url, hasLeftOrigin: hop.hasLeftOrigin) + credentials.lines
-        let cookie = lines.first { $0.lowercased().hasPrefix(RequestFields.cookie) }
-        try handle.set(fields: lines.filter { $0 != cookie })
+        let cookies = lines.filter { $0.lowercased().hasPrefix(RequestFields.cookie) }
+        try handle.set(fields: lines.filter { !cookies.contains($0) })
         try handle.keepCookies(hop.cookies)
-        // A request has one Cookie: libcurl adds its own to this one.
-        if let cookie { try handle.set(CURLOPT_COOKIE, String(cookie.dropFirst(RequestFields.cookie.count))) }
+        // A request has one Cookie: libcurl adds its own to these.
+        if !cookies.isEmpty {
+            let values = cookies.map { $0.dropFirst(RequestFields.cookie.count) }
+            try handle.set(CURLOPT_COOKIE, values.joined(separator: "; "))
+        }
         self.handle = handle
         try setTarget()
         try setTrust(configuration, network)
@@ -346,8 +349,8 @@ struct Hop {
     ///
     /// Nil if a proxy asked a host of which that is unknown.
     private(set) var privateHosts: Set<String>? = []
-    /// The cookies that the hops before were sent, in libcurl's form: some origins send a redirect again and again until
-    /// one comes back. No other request has them.
+    /// The cookies that the hops before were sent, in libcurl's form: some origins redirect to themselves until one comes
+    /// back. No other request has them, and no other origin leads to one that is sent them.
     private(set) var cookies: [String] = []
 
     init(_ url: MediaURL) { self.url = url }
@@ -361,10 +364,10 @@ struct Hop {
         var next = Hop(target)
         next.count = count + 1
         next.privateHosts = privateHosts
-        next.cookies = cookies
         next.hasLeftOrigin =
             hasLeftOrigin || (target.scheme, target.host) != (url.scheme, url.host)
             || target.effectivePort != url.effectivePort
+        next.cookies = next.hasLeftOrigin ? [] : cookies
         next.isAtNamedHost = isAtNamedHost && RedirectPolicy.isAtAuthority(of: url, target)
         return next
     }

@@ -139,8 +139,8 @@ package enum ResponseCheck {
     /// The codings that change bytes: those that IANA registers, and what is sent under other names. Anything else, such
     /// as `UTF-8` or `binary`, is a mistake of an upload, and its bytes are plain.
     private static let codings: Set<String> = [
-        "aes128gcm", "br", "bzip2", "compress", "dcb", "dcz", "deflate", "exi", "gzip", "lz4", "lzma", "pack200-gzip",
-        "sdch", "x-bzip2", "x-compress", "x-gzip", "xz", "zstd",
+        "aes128gcm", "aesgcm", "br", "brotli", "bz2", "bzip2", "compress", "dcb", "dcz", "deflate", "exi", "gz", "gzip",
+        "lz4", "lzma", "pack200-gzip", "sdch", "snappy", "xz", "zlib", "zstd",
     ]
 
     /// Returns whether the content of a response is compressed with gzip: some origins do that unasked.
@@ -150,7 +150,10 @@ package enum ResponseCheck {
     }
 
     private static func isIdentity(_ head: OriginHead) -> Bool {
-        members(of: "Content-Encoding", in: head).allSatisfy { !codings.contains($0.lowercased()) }
+        members(of: "Content-Encoding", in: head).allSatisfy { member in
+            let word = member.prefix { $0 != ";" }.filter { $0 != "\"" }.trimmingBlanks().lowercased()
+            return !codings.contains(word.hasPrefix("x-") ? String(word.dropFirst(2)) : word)
+        }
     }
 
     private static func acceptsByteRanges(_ head: OriginHead) -> Bool {

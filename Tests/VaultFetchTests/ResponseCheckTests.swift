@@ -129,6 +129,8 @@ struct ResponseCheckTests {
             Refused(status: 200, fields: ["Content-Encoding": "gzip"]),
             Refused(status: 200, fields: ["Content-Encoding": "identity, br"]),
             Refused(status: 200, fields: ["Content-Encoding": "utf-8, X-GZIP"]),
+            Refused(status: 200, fields: ["Content-Encoding": "\"gzip\";q=1"]),
+            Refused(status: 200, fields: ["Content-Encoding": "brotli"]),
             // A part labelled as the whole.
             Refused(status: 200, fields: ["Content-Range": "bytes 100-199/1000", "Content-Length": "100"]),
             Refused(status: 200, fields: ["Content-Range": "bytes 0-99/1000", "Content-Length": "100"]),

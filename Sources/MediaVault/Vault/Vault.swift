@@ -76,7 +76,7 @@ public final class Vault: Sendable {
         }
         loaders = LoaderTable(
             LoaderEnvironment(
-                store: store, origin: TrimmingOrigin(origin), names: names, retry: options.retry, pool: pool,
+                store: store, origin: origin, names: names, retry: options.retry, pool: pool,
                 playbackPriority: PlaybackPriority(),
                 mode: ModeInForce(ofRun: options.access == .reader ? .offline : options.mode)),
             answers: AnswerLog())
