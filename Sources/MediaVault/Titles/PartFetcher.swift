@@ -118,44 +118,60 @@ final class PartFetcher: Sendable {
         _ part: (number: Int, url: MediaURL), _ pack: PackWriter, report: @escaping @Sendable () -> Void
     ) async throws -> Bool {
         let (number, url) = part
-        do {
-            var failure: VaultError?
-            for place in try await places(of: url) {
-                do {
-                    let length = try await fetch(number, reach.reference(to: place), pack, report: report)
-                    work.withLock { $0.tally.finish(number, length: length) }
-                    return true
-                } catch let error as VaultError where plan.alternatives[url] != nil && TitleFailures.isOfPlace(error) {
-                    if error.code == .unreachable { work.withLock { _ = $0.dead.insert(place.origin) } }
-                    // What an origin answers says more than that none does.
-                    if failure == nil || failure?.code == .unreachable { failure = error }
-                }
+        var failed: [(place: MediaURL, error: VaultError)] = []
+        for place in await places(of: url) {
+            do {
+                let length = try await fetch(number, reach.reference(to: place), pack, report: report)
+                work.withLock { $0.tally.finish(number, length: length) }
+                for other in failed { await leave(other.place) }
+                return true
+            } catch let error as VaultError {
+                failed.append((place, error))
+                guard plan.alternatives[url] != nil, TitleFailures.isOfPlace(error) else { break }
+                if error.code == .unreachable { work.withLock { _ = $0.dead.insert(place.origin) } }
             }
-            if let failure { throw failure }
-            return true
-        } catch let error as VaultError
-            where plan.mayBeAbsent.contains(url) && (error.originStatus == 404 || error.originStatus == 410)
-        {
-            // The origin says that the title ends before it.
+        }
+        let errors = failed.map(\.error)
+        if plan.mayBeAbsent.contains(url), errors.allSatisfy({ [404, 410].contains($0.originStatus) }) {
+            // Each origin says that the title ends before it.
             work.withLock { $0.tally.leaveOut(number) }
             return true
-        } catch let error as VaultError {
-            guard !givesUp(part, error) else { return false }
-            let goesOn = work.withLock { work in
-                work.tally.give(up: number)
-                return work.failures.note(error)
+        }
+        // What an origin answers says more than that none does.
+        let answered = errors.last { !TitleFailures.isOfPlace($0) } ?? errors.first { $0.code != .unreachable }
+        guard let error = answered ?? errors.first else { return true }
+        guard !givesUp(part, error) else { return false }
+        let goesOn = work.withLock { work in
+            work.tally.give(up: number)
+            return work.failures.note(error)
+        }
+        if !goesOn { throw error }
+        return true
+    }
+
+    /// Lets go what has come from a place that failed, once another one had the part: it is no part of the title.
+    private func leave(_ place: MediaURL) async {
+        guard let resource = try? await loaders.name(reach.reference(to: place)),
+            let (loader, lease) = try? loaders.use(resource)
+        else { return }
+        defer { withExtendedLifetime(lease) {} }
+        let (record, owner) = (loader.record, title.resource)
+        guard let metadata = record.metadata, metadata.partOf.contains(owner.key.bytes), !metadata.isOwn else { return }
+        if metadata.partOf == [owner.key.bytes] {
+            _ = try? await loaders.remove(resource) { store, id in try store.remove(id) }
+        } else {
+            try? await loader.pool.run {
+                try record.changeTitles(.leave(owner.id)) { $0.partOf.removeAll { $0 == owner.key.bytes } }
             }
-            if !goesOn { throw error }
-            return true
         }
     }
 
     /// Returns where to look for a part: first where it is held, last where nothing answers.
-    private func places(of url: MediaURL) async throws -> [MediaURL] {
+    private func places(of url: MediaURL) async -> [MediaURL] {
         guard let others = plan.alternatives[url] else { return [url] }
         let (all, dead) = ([url] + others, work.withLock(\.dead))
         for place in all {
-            let (loader, lease) = try await loaders.use(reach.reference(to: place))
+            guard let (loader, lease) = try? await loaders.use(reach.reference(to: place)) else { continue }
             defer { withExtendedLifetime(lease) {} }
             try? await loader.ready()
             if loader.look(\.isHeldWhole) { return [place] }

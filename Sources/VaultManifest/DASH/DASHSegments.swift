@@ -170,7 +170,8 @@ extension DASHSegments {
             let count = length.map { Self.ceiling($0, timescale, duration) } ?? (last == nil ? 1 : .max)
             var run = SegmentRun(number: first, time: offset, duration: duration, count: count)
             // A stated number is not rounded, and a first segment must be there.
-            run.isRounded = last == nil && count > 1 && length.map { !Self.divides($0, timescale, duration) } ?? false
+            let leavesLittle = length.map { Self.leavesLittle($0, timescale, duration) } ?? false
+            run.isRounded = last == nil && count > 1 && leavesLittle
             runs = [run]
         } else {
             runs = [SegmentRun(number: first, time: offset, duration: 0, count: 1)]
@@ -207,9 +208,13 @@ extension DASHSegments {
         return runs
     }
 
-    /// Returns whether a number of nanoseconds is a multiple of a duration in units of the timescale.
-    private static func divides(_ nanoseconds: Int64, _ timescale: Int64, _ duration: Int64) -> Bool {
-        Int128(nanoseconds) * Int128(timescale) % (Int128(duration) * 1_000_000_000) == 0
+    /// Returns whether so little of a number of nanoseconds is left after whole durations, in units of the timescale, that
+    /// it may be no segment of its own: at most a second, and less than half a duration.
+    private static func leavesLittle(_ nanoseconds: Int64, _ timescale: Int64, _ duration: Int64) -> Bool {
+        let second = Int128(timescale) * 1_000_000_000
+        let whole = Int128(duration) * 1_000_000_000
+        let rest = Int128(nanoseconds) * Int128(timescale) % whole
+        return rest > 0 && rest <= second && rest * 2 < whole
     }
 
     /// Returns how many durations in units of the timescale are begun in a number of nanoseconds.

@@ -17,6 +17,8 @@ struct DASHRoundingTests {
             (#"media="$Number$.m4s" duration="4" initialization="i.mp4""#, "PT9S", ["3.m4s"]),
             (#"media="$Time$.m4s" duration="4000" timescale="1000""#, "PT8.001S", ["8000.m4s"]),
             (#"media="$Number$.m4s" duration="4" startNumber="0" index="$Number$.idx""#, "PT5S", ["1.m4s"]),
+            (#"media="$Number$.m4s" duration="10""#, "PT59.5S", []),
+            (#"media="$Number$.m4s" duration="1""#, "PT4.6S", []),
             (#"media="$Number$.m4s" duration="4""#, "PT8S", []), (#"media="$Number$.m4s" duration="4""#, "PT3S", []),
             (#"media="$Number$.m4s" duration="4" endNumber="3""#, "PT9S", []),
             (#"media="all.m4s" duration="4""#, "PT9S", []), (#"media="$Number$.m4s" duration="4""#, "", []),
