@@ -190,7 +190,7 @@ final class DownloadJob: Sendable {
         while true {
             try await loader.playbackPriority.yieldToPlayers(at: loader.addresses.current.url.origin)
             reportProgressIfDue()
-            if walk.position > Self.mostUnbounded { try requireEnd(within: Self.mostUnbounded) }
+            if walk.position > Self.mostUnbounded { try requireEnd(hasCome: true) }
             if !waitsForOrigin { waitsForOrigin = beginWaitingForOrigin(lane) }
             switch try await walk.next(noting: note) {
             case .ended: return reportArrival()
@@ -202,14 +202,14 @@ final class DownloadJob: Sendable {
         }
     }
 
-    /// The most bytes that are fetched of a resource of unknown length: more than any film.
-    private static let mostUnbounded: Int64 = 16 << 30
+    /// The most bytes that are fetched of a resource of unknown length: more than any film has.
+    private static let mostUnbounded: Int64 = 256 << 30
 
-    /// Requires that the resource has an end.
-    ///
-    /// - Parameter limit: the bytes of unknown length that were fetched already; nil before the first.
-    private func requireEnd(within limit: Int64? = nil) throws {
-        guard loader.look({ $0.isEndless || limit != nil && $0.information?.length == nil }) else { return }
+    /// Requires that the resource has an end: that its length is known, or that it is no web radio and has not sent more
+    /// than any film has.
+    private func requireEnd(hasCome hasMuchCome: Bool = false) throws {
+        let isEndless = loader.look { $0.information?.length == nil && ($0.isEndless || hasMuchCome) }
+        guard isEndless else { return }
         throw VaultError(
             .invalidArgument, "\(loader.url) is a live stream, such as a web radio, and never ends: only play it")
     }

@@ -88,6 +88,9 @@ final class SegmentSink {
         lastCommit = .now
     }
 
+    /// Whether other resources may be evicted for what is written now.
+    var mayEvict: Bool { outlook(at: 0).mayEvict }
+
     private func outlook(at position: Int64) -> WriteEstimate {
         // A part of a title ends, and so does what is fetched by name: what is only played may be a web radio.
         let ends = loader.record.metadata?.partOf.isEmpty == false || loader.record.isKept
@@ -146,7 +149,7 @@ struct FetchSealer {
         } catch {
             let failure = error as? VaultError ?? VaultError(.storage, "the store failed: \(error)")
             // Free space first: what was written counts only once the index is updated.
-            let hasSpace = failure.code == .diskFull && loader.store.quota.freeDiskSpace()
+            let hasSpace = failure.code == .diskFull && sink.mayEvict && loader.store.quota.freeDiskSpace()
             let lost = sink.giveUp()
             if hasSpace, loader.change({ $0.rewind(id, lost: lost) }) { return false }
             loader.change { $0.storeFailed(id, segment: lost, failure) }

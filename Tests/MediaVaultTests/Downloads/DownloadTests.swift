@@ -125,7 +125,9 @@ struct DownloadTests {
         }
         let vault = try await fixture.open()
         let url = fixture.origin.url("/thing")
-        let fetch = { for try await _ in vault.download(url) {} }
+        var options = DownloadOptions()
+        options.requiresMedia = true
+        let fetch = { [options] in for try await _ in vault.download(url, options: options) {} }
         if isMedia {
             try await fetch()
             #expect(try await vault.summary(of: url)?.isComplete == true)
