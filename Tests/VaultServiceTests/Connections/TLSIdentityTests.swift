@@ -52,7 +52,9 @@ struct TLSIdentityTests {
 
     @Test("TLS 1.2 has suites with forward secrecy and authenticated encryption only")
     func suites() throws {
-        let suites = try TLSPair().files.context().configuration.cipherSuiteValues
+        let pair = try TLSPair()
+        let suites = try pair.files.context().configuration.cipherSuiteValues
+        withExtendedLifetime(pair) {}
         let isLegacy: Set<NIOTLSCipher> = [
             .TLS_RSA_WITH_AES_128_CBC_SHA, .TLS_RSA_WITH_AES_256_GCM_SHA384, .TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA,
             .TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA,
