@@ -85,8 +85,8 @@ package enum FeedDate {
             parts = [parts[0].prefix(4)] + (rest.count == 3 ? [rest] : [rest.prefix(2), rest.dropFirst(2)])
         }
         let numbers = parts.compactMap(number)
-        guard numbers.count == parts.count, parts[0].count == 4 || parts[0].count == 2 else { return nil }
-        let year = numbers[0] + (parts[0].count == 2 ? 2000 : 0)
+        guard let first = parts.first?.count, numbers.count == parts.count, first == 4 || first == 2 else { return nil }
+        let year = numbers[0] + (first == 2 ? 2000 : 0)
         switch numbers.count {
         case 1: return (1, 1, year)
         case 2: return parts[1].count == 3 ? (numbers[1], 1, year) : (1, numbers[1], year)

@@ -1,3 +1,4 @@
+import SeededRandom
 import Testing
 
 @testable import VaultModel
@@ -39,7 +40,19 @@ struct FeedDateTests {
             "2002-10-02T25:00:00Z", "2002-10-02T24:00:01Z", "2002-10-02T13:00:00+99:99", "2002-10-02x",
             "99999999999-10-02", ",,,", "1", "12345",
             "2 Oct 2002 2003", "10/02/2002", "2002-366x", "02 Oct 2002 13:00 14:00", "٢٠٠٢-١٠-٠٢",
-            String(repeating: "2002-10-02", count: 100),
+            String(repeating: "2002-10-02", count: 100), "//-//-//", "ab-cd-ef", "-", "+", ":", "00-00-00", "/t:",
         ])
     func noTimes(text: String) { #expect(FeedDate.seconds(text) == nil) }
+
+    @Test("No text ends the process")
+    func anything() {
+        let seed = UInt64.random(in: 0 ... .max)
+        var random = SeededGenerator(seed: seed)
+        let alphabet = Array("0129-/:+., tzTZ٢octpm")
+        for _ in 0..<20_000 {
+            let count = Int.random(in: 0...16, using: &random)
+            let text = (0..<count).map { _ in alphabet[Int.random(in: alphabet.indices, using: &random)] }
+            if let time = FeedDate.seconds(String(text)) { #expect(abs(time) < 1 << 40, "seed \(seed): \(text)") }
+        }
+    }
 }
