@@ -10,14 +10,14 @@ extension DASHManifest {
     package var alternatives: [MediaURL: [MediaURL]] {
         let choices = Self.choices(in: root)
         guard !choices.isEmpty else { return [:] }
-        let first = files(of: root)
-        let count = first.reduce(0) { $0 + $1.references.count }
-        var rest = ManifestLimits.standard.maxReferences - count
+        let first = files(of: DASHWalk.representations(of: root, at: url))
+        // All that is chosen costs together what one manifest may: a place may name more than the first.
+        var budget = ManifestBudget(.standard)
         var found: [MediaURL: [MediaURL]] = [:]
         for choice in choices {
-            rest -= count
-            guard rest >= 0 else { break }
-            for (one, other) in zip(first, files(of: Self.choosing(choice, in: root))) {
+            let representations = DASHWalk.representations(of: Self.choosing(choice, in: root), at: url)
+            guard isAffordable(representations, &budget) else { break }
+            for (one, other) in zip(first, files(of: representations)) {
                 guard !one.isRefused, !other.isRefused, one.references.count == other.references.count else { continue }
                 for (reference, place) in zip(one.references, other.references) where place.url != reference.url {
                     var places = found[reference.url] ?? []
@@ -30,8 +30,19 @@ extension DASHManifest {
         return found
     }
 
-    private func files(of root: MarkupElement) -> [(references: [ManifestReference], isRefused: Bool)] {
-        DASHWalk.representations(of: root, at: url).map { $0.files(isLive: isLive) }
+    private func files(
+        of representations: [DASHRepresentation]
+    ) -> [(references: [ManifestReference], isRefused: Bool)] {
+        representations.map { $0.files(isLive: isLive) }
+    }
+
+    private func isAffordable(_ representations: [DASHRepresentation], _ budget: inout ManifestBudget) -> Bool {
+        do throws(ManifestError) {
+            for representation in representations { try representation.spend(&budget, isLive: isLive) }
+            return true
+        } catch {
+            return false
+        }
     }
 
     /// Which `BaseURL` counts in the elements of a name; the first if nothing is said.

@@ -192,7 +192,7 @@ struct DASHRemarks {
         "minHeight", "minWidth", "minimumUpdatePeriod", "n", "order", "par", "pdDelta", "preselectionComponents",
         "presentationDuration", "presentationTime", "presentationTimeOffset", "publishTime", "qualityRanking", "r",
         "range", "rangeAccess", "ref", "refId", "referenceId", "robustness", "sar", "scanType", "segmentAlignment",
-        "segmentProfiles", "selectionPriority", "serviceLocation", "start", "startNumber", "startWithSAP",
+        "segmentProfiles", "selectionPriority", "start", "startNumber", "startWithSAP",
         "subsegmentAlignment", "subsegmentStartsWithSAP", "suggestedPresentationDelay", "t", "tag", "target",
         "timeShiftBufferDepth", "timescale", "type", "value", "wallClockTime", "width",
     ]

@@ -32,6 +32,17 @@ struct DASHAlternativesTests {
         #expect(places == [["a/1.m4s", "https://b.example/1.m4s"]])
     }
 
+    @Test("A place that names more files than a manifest may is none", arguments: ["data:,", "ftp://x/"])
+    func unaffordable(first: String) throws {
+        let media = #"<SegmentTemplate media="$Number$.m4s" duration="1" timescale="1000"/>"#
+        let text = """
+            <MPD type="static" mediaPresentationDuration="PT10H"><Period><AdaptationSet><Representation>\
+            <BaseURL>\(first)</BaseURL><BaseURL>v/</BaseURL>\(media)</Representation></AdaptationSet>\
+            <AdaptationSet><Representation><BaseURL>ok.mp4</BaseURL></Representation></AdaptationSet></Period></MPD>
+            """
+        #expect(try DASHLab(Array(text.utf8)).manifest.alternatives.isEmpty)
+    }
+
     @Test("Places of several levels combine, those that differ from the first in one level before the others")
     func combinations() throws {
         let places = try Self.places(
