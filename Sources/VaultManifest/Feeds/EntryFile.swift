@@ -44,6 +44,11 @@ extension EntryFile {
         return (enclosures + media).map { EntryFile($0, type: $0["type"]) } + sources
     }
 
+    /// Returns the publisher's name for an entry, at any depth as well.
+    static func name(in entry: MarkupElement) -> String? {
+        entry.descendants.first { $0.name == "guid" }?.text.nonEmpty
+    }
+
     private init(_ element: MarkupElement, type: String?) {
         self.init(
             reference: element["url"] ?? element["uri"] ?? element["href"], type: type, medium: element["medium"],

@@ -19,6 +19,8 @@ package struct Feed: Hashable, Sendable {
 
     /// The most entries of a feed, of which fewer may be wanted.
     package static let maxEntries = 100_000
+    /// The most entries that are read, also those without a file.
+    static let maxStated = 2 * maxEntries
     /// The most bytes of a feed.
     package static let maxBytes = 64 << 20
     /// The most bytes of one in JSON: its parser takes many times as much memory.

@@ -37,6 +37,8 @@ struct FeedMarkup {
             guard bytes[position] == UInt8(ascii: "<") else { return .text(text()) }
             if has("<!--") {
                 try skip(past: "-->", from: position + 4, else: .comment)
+                // A comment without its end reaches up to that of another one.
+                guard !hasDashes(start + 4..<position - 3) || !hasEntry(start..<position) else { throw error(.comment) }
             } else if has("<![cdata[") {
                 return .text(try section())
             } else if has("<!doctype") {
@@ -153,7 +155,10 @@ struct FeedMarkup {
         let quote = bytes[position]
         if quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") {
             let first = position + 1
-            guard let end = bytes[first...].firstIndex(of: quote) else { throw error(.attribute) }
+            // A value without its end reaches up to the next quotation mark.
+            guard let end = bytes[first...].firstIndex(of: quote), !hasEntry(first..<end) else {
+                throw error(.attribute)
+            }
             position = end + 1
             return (name, decoded(first..<end))
         }
@@ -236,6 +241,23 @@ struct FeedMarkup {
     /// Returns whether a text in lower case stands here, in any case.
     private func has(_ text: String) -> Bool {
         bytes[position...].starts(with: text.utf8, by: { $0.asciiLowercased == $1 })
+    }
+
+    /// Returns whether the tag of an entry stands in a range.
+    private func hasEntry(_ range: Range<Int>) -> Bool {
+        var index = range.lowerBound
+        while let mark = bytes[index..<range.upperBound].firstIndex(of: UInt8(ascii: "<")) {
+            index = mark + 1
+            let rest = bytes[index..<range.upperBound].drop { $0 == UInt8(ascii: "/") || Self.isBlank($0) }
+            if ["item", "entry"].contains(where: { rest.starts(with: $0.utf8, by: { $0.asciiLowercased == $1 }) }) {
+                return true
+            }
+        }
+        return false
+    }
+
+    private func hasDashes(_ range: Range<Int>) -> Bool {
+        zip(bytes[range], bytes[range].dropFirst()).contains { $0 == UInt8(ascii: "-") && $1 == UInt8(ascii: "-") }
     }
 
     private func beginsName(_ index: Int) -> Bool {

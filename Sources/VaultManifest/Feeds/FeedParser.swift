@@ -40,12 +40,20 @@ private enum MarkupFeed {
     static func read(_ bytes: [UInt8], at base: MediaURL?) throws(FeedError) -> Feed {
         var tree = FeedTree(bytes)
         var feed = Feed()
-        var hasEntries = false
-        do {
+        var count = 0
+        var around: (bases: [String], base: MediaURL?) = ([], base)
+        do throws(FeedError) {
             while let entry = try tree.nextEntry() {
-                hasEntries = true
-                let base = (tree.bases + [entry["xml:base"]]).reduce(base) { FeedReference.base($1, at: $0) }
-                try feed.add(StatedEntry(entry), at: base)
+                count += 1
+                guard count <= Feed.maxStated else { throw FeedError.tooManyEntries }
+                let stated = StatedEntry(entry)
+                // A base is worked out once, and only where something is relative to it.
+                guard !stated.files.isEmpty else { continue }
+                let bases = tree.bases
+                if bases != around.bases {
+                    around = (bases, bases.reduce(base) { FeedReference.base($1, at: $0) })
+                }
+                try feed.add(stated, at: FeedReference.base(entry["xml:base"], at: around.base))
             }
         } catch {
             // A page says so before it says anything else.
@@ -54,7 +62,7 @@ private enum MarkupFeed {
         guard let root = tree.root else { throw .notAFeed }
         feed.repairs.add(tree.repairs)
         let hasChannel = root.localName == "rss" || root.localName == "rdf"
-        guard let channel = hasChannel ? root.first("channel") ?? (hasEntries ? root : nil) : root else {
+        guard let channel = hasChannel ? root.first("channel") ?? (count > 0 ? root : nil) : root else {
             throw .notAFeed
         }
         feed.title = channel.title
@@ -74,7 +82,8 @@ private enum MarkupFeed {
 extension StatedEntry {
     fileprivate init(_ entry: MarkupElement) {
         files = EntryFile.files(of: entry)
-        guid = entry.plain("guid") ?? entry.plain("id")
+        // As its file, it may stand in an element that was left open.
+        guid = entry.plain("guid") ?? entry.plain("id") ?? EntryFile.name(in: entry)
         title = entry.title
         dates = ["pubdate", "published", "issued", "date", "updated", "modified", "created"].compactMap(entry.plain)
         pictures = entry.pictures

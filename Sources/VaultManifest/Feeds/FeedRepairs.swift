@@ -36,6 +36,9 @@ package struct FeedRepairs: Hashable, Sendable {
     /// Adds the faults of another account.
     mutating func add(_ other: FeedRepairs) { counts.merge(other.counts, uniquingKeysWith: +) }
 
+    /// Whether an entry, or its file, may have been read as text: a `<` that begins no tag may have been meant to.
+    package var mayHideEntries: Bool { counts[.angle] != nil }
+
     /// A few words for each kind of repair: `3 bare &`.
     package var texts: [String] {
         let faults = Kind.allCases.compactMap { kind in

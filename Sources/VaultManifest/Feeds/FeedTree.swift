@@ -10,6 +10,8 @@ struct FeedTree {
     private var markup: FeedMarkup
     /// The elements that are open, outermost first.
     private var open: [MarkupElement] = []
+    /// How many of them have a name.
+    private var names: [String: Int] = [:]
     /// How many elements are kept, and how many of them are not in an entry.
     private var (elements, around) = (0, 0)
     /// What begins a new entry, where another one was left open.
@@ -42,7 +44,7 @@ struct FeedTree {
             switch piece {
             case .text(let text) where open.isEmpty:
                 if !text.trimmingSpace().isEmpty { markup.repairs.count(.before) }
-            case .text(let text): open[open.count - 1].children.append(.text(text))
+            case .text(let text): add(text)
             case .start(let element, let isEmpty):
                 if let entry = try begin(element, isEmpty) { return entry }
             case .end(let name):
@@ -60,6 +62,18 @@ struct FeedTree {
     private mutating func nextPiece() throws(FeedError) -> FeedMarkup.Piece? {
         if let piece = waiting.take() { return piece }
         return try markup.next()
+    }
+
+    /// Adds a text to that before it, if there is one: a feed may have millions of pieces.
+    private mutating func add(_ text: String) {
+        let last = open.count - 1
+        if case .text(var whole)? = open[last].children.last {
+            open[last].children.removeLast()
+            whole += text
+            open[last].children.append(.text(whole))
+        } else {
+            open[last].children.append(.text(text))
+        }
     }
 
     /// Opens an element.
@@ -83,11 +97,13 @@ struct FeedTree {
         elements += 1
         guard elements <= Self.maxElements else { throw markup.error(.tooManyElements) }
         open.append(element)
+        names[element.name, default: 0] += 1
         return isEmpty || Self.voids.contains(element.name) ? close(open.count - 1) : nil
     }
 
     /// Returns the open element that an end tag closes.
     private func place(closedBy name: String) -> Int? {
+        guard names[name] != nil else { return nil }
         for place in open.indices.reversed() {
             if open[place].name == name { return place }
             let isWall = Self.walls.contains(open[place].localName)
@@ -103,6 +119,7 @@ struct FeedTree {
         markup.repairs.count(.tag, open.count - 1 - place)
         var entry: MarkupElement?
         while open.count > place, let element = open.popLast() {
+            names[element.name] = names[element.name].flatMap { $0 > 1 ? $0 - 1 : nil }
             if Self.entries.contains(element.localName), !open.isEmpty {
                 entry = element
                 elements = around
@@ -125,9 +142,14 @@ struct FeedTree {
             _ = close(0)
             markup.repairs.count(.tag)
         }
+        var hasMore = false
         while let piece = try? markup.next() {
             if case .text(let text) = piece, text.trimmingSpace().isEmpty { continue }
-            return markup.repairs.count(.after)
+            hasMore = true
+            guard case .start(let element, _) = piece, Self.entries.contains(element.localName) else { continue }
+            // The end was none.
+            throw markup.error(.end)
         }
+        if hasMore { markup.repairs.count(.after) }
     }
 }

@@ -2,12 +2,15 @@ import VaultModel
 
 /// The text of a title in which there may be markup, as people read it.
 enum PlainText {
+    /// The most characters of a text that are looked at: no title is as long.
+    private static let most = 8192
+
     /// Returns the text of an element; nil if it has none.
     ///
     /// Atom says what its titles are written in. Elsewhere a text counts as HTML if it can be nothing else.
     static func of(_ element: MarkupElement, isAtom: Bool) -> String? {
         if element.children.contains(where: { $0.element != nil }) { return folded(inner(element)) }
-        let text = element.text
+        let text = String(element.text.prefix(most))
         let isHTML =
             switch element["type"]?.trimmingSpace().lowercased() {
             case "html", "text/html", "xhtml", "application/xhtml+xml": true
@@ -18,12 +21,12 @@ enum PlainText {
 
     /// Returns a text on one line, without the blanks around it; nil if nothing is left.
     static func folded(_ text: String) -> String? {
-        text.split { $0.isWhitespace || $0 == "\u{FEFF}" }.joined(separator: " ").nonEmpty
+        text.prefix(most).split { $0.isWhitespace || $0 == "\u{FEFF}" }.joined(separator: " ").nonEmpty
     }
 
     /// The text of an element, and of all in it.
     private static func inner(_ element: MarkupElement) -> String {
-        let text = element.children.map { $0.text ?? $0.element.map(inner) ?? "" }.joined()
+        let text = element.children.prefix(most).map { ($0.text ?? $0.element.map(inner) ?? "").prefix(most) }.joined()
         return inline.contains(element.localName) ? text : " \(text) "
     }
 

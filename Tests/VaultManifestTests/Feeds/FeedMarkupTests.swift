@@ -108,6 +108,37 @@ struct FeedMarkupTests {
         #expect(throws: FeedError.self) { try Self.feed("<feed><entry><link rel='enclosure' href='/1'/></entry>") }
     }
 
+    @Test(
+        "What would hide an entry is no repair: the feed is refused",
+        arguments: [
+            // A lost quotation mark, a comment that ends in another one, and an end that is none.
+            rss(item: "<image href=\"/a/><guid>1</guid></item><item><image href=\"/b\"/>"),
+            rss(channel: "<!-- old -- ><item><enclosure url='/0'/></item><!-- new -->"),
+            rss(item: "<description>how feeds end: </rss></description>"),
+        ])
+    func hidden(text: String) {
+        #expect(throws: FeedError.self) { try Self.feed(text) }
+    }
+
+    @Test("A comment may have a whole entry in it, and an id stands at any depth, as its file does")
+    func comment() throws {
+        let feed = try Self.feed(
+            Self.rss(item: "<!-- <item><enclosure url='/0'/></item> --><title>A<guid>1</guid>"))
+        #expect(feed.entries.map(\.url.path) == ["/1", "/2"] && feed.entries.first?.guid == "1")
+        #expect(try Self.feed(Self.rss(item: "< enclosure url='/0'/>")).repairs.mayHideEntries)
+    }
+
+    @Test("Bases around many entries, pieces of text and end tags cost no more than they are long")
+    func work() throws {
+        let bases = String(repeating: "<x xml:base='a/'>", count: 240)
+        let items = String(repeating: "<item><enclosure url='1'/></item>", count: 2000)
+        #expect(throws: FeedError.self) { try Self.feed("<rss>\(bases)\(items)") }
+        let pieces = String(repeating: "< ", count: 300_000) + String(repeating: "</a>", count: 100_000)
+        #expect(try Self.feed(Self.rss(item: pieces)).entries.count == 2)
+        let more = String(repeating: "<item/>", count: Feed.maxStated)
+        #expect(throws: FeedError.self) { try Self.feed(Self.rss(channel: more)) }
+    }
+
     @Test("An entity is never expanded, whatever defines it")
     func entities() throws {
         let head = "<!DOCTYPE rss [<!ENTITY nbsp 'far too much'>]>"
