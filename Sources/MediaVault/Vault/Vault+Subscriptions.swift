@@ -212,6 +212,7 @@ extension Vault {
         var passedOver: [SyncEntry] = []
         var unusable: Int
         var repairs = FeedRepairs()
+        var mayHideTitles = false
         switch list {
         case .given(let given, let count): (entries, unusable) = (Array(given.prefix(newest ?? .max)), count)
         case .feed(let answer):
@@ -220,6 +221,7 @@ extension Vault {
             (entries, passedOver) = (answer.feed.newest(newest).map(entry), answer.feed.passedOver.map(entry))
             (unusable, repairs) = (answer.feed.unusable, answer.feed.repairs)
             if place != nil { repairs.count(.sharedName, answer.feed.sharedNames) }
+            mayHideTitles = repairs.mayHideEntries || place != nil && answer.feed.sharedNames > 0
             subscription.statedName = answer.feed.title.flatMap(MediaName.cleaned)
         }
         guard !entries.isEmpty else {
@@ -249,13 +251,14 @@ extension Vault {
                 "a list may name \(most) titles; take the newest alone, or split it into several lists")
         }
         let (all, damaged) = try await subscriptions()
-        // What cannot be read may name any title, or want it.
-        let isDecided = unusable == 0 && damaged == 0
+        // What cannot be read may name any title, or want it; and a name that several entries share was that of one.
+        let namesAll = unusable == 0 && !mayHideTitles
+        let isDecided = namesAll && damaged == 0
         let plan = SyncPlan(
             wanted: wanted.map(\.title), held: try await held(known.union(subscription.brought)),
             subscription: subscription, others: all.filter { $0.id != subscription.id },
             goneTitles: subscription.choices.keepsGone ? .kept : isDecided ? .removed : .undecided)
-        subscription.wanted = unusable == 0 ? known : known.union(subscription.wanted)
+        subscription.wanted = namesAll ? known : known.union(subscription.wanted)
         subscription.brought = plan.brought
         guard max(subscription.wanted.count, subscription.brought.count) <= Subscription.maxTitles else {
             throw VaultError(
