@@ -10,7 +10,7 @@ package enum MediaSignature {
     }
 
     private static let names: [[UInt8]] =
-        ["fLaC", "OggS", "ID3", "FLV\u{1}", "FORM", "wvpk", "caff", ".snd", "#!AMR", "MThd", "MAC ", "WEBVTT"]
+        ["fLaC", "OggS", "ID3", "FLV\u{1}", "wvpk", "caff", ".snd", "#!AMR", "MThd", "MAC ", "WEBVTT"]
         .map { Array($0.utf8) } + [
             [0x1A, 0x45, 0xDF, 0xA3],  // Matroska, WebM
             [0x30, 0x26, 0xB2, 0x75, 0x8E, 0x66, 0xCF, 0x11],  // ASF
@@ -21,6 +21,9 @@ package enum MediaSignature {
         if bytes.starts(with: "RIFF".utf8) {
             return ["WAVE", "AVI "].contains { bytes.dropFirst(8).starts(with: $0.utf8) }
         }
+        if bytes.starts(with: "FORM".utf8) {
+            return ["AIFF", "AIFC"].contains { bytes.dropFirst(8).starts(with: $0.utf8) }
+        }
         return names.contains { bytes.starts(with: $0) }
     }
 
@@ -28,7 +31,8 @@ package enum MediaSignature {
 
     /// Returns whether bytes begin with a box of an ISO file (ISO/IEC 14496-12 §4.2).
     private static func isBoxed(_ bytes: [UInt8]) -> Bool {
-        boxes.contains { bytes.dropFirst(4).starts(with: $0.utf8) }
+        // No first box is so large that its length begins as a letter does.
+        bytes.first == 0 && boxes.contains { bytes.dropFirst(4).starts(with: $0.utf8) }
     }
 
     /// Returns whether bytes begin with a frame of MPEG audio, of AAC (ADTS) or of AC-3.

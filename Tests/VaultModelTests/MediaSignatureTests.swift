@@ -25,7 +25,8 @@ struct MediaSignatureTests {
         "Texts, pages, documents and their marks of encoding are none",
         arguments: [
             [], [0x47], [0xFF, 0xFE, 0x23, 0], [0xFE, 0xFF, 0, 0x23], [0xEF, 0xBB, 0xBF, 0x23],
-            Array("Error: token expired".utf8), Array("GGGG".utf8), Array("<html>".utf8), Array("{\"error\":1}".utf8),
+            Array("Error: token expired".utf8), Array("FORMAT ERROR".utf8), Array("The free plan".utf8),
+            Array("GGGG".utf8), Array("<html>".utf8), Array("{\"error\":1}".utf8),
             Array("%PDF-1.7".utf8), Array("RIFF....WEBPVP8 ".utf8), [0x50, 0x4B, 3, 4], [0x1F, 0x8B, 8, 0],
             Array("<?xml version=\"1.0\"?><Error/>".utf8), Array(repeating: 0, count: 512),
         ] as [[UInt8]])
