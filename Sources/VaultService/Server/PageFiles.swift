@@ -134,7 +134,9 @@ struct PageFiles: Sendable {
         let isNameable = origin.dropFirst(8).utf8.allSatisfy { byte in
             (0x61...0x7A).contains(byte) || (0x2D...0x3A).contains(byte)
         }
-        let own = isNameable ? origin + folder : "'self'"
+        // A proxy may ask with the address of this service, which is not that of the browser then.
+        let isOfBrowser = !["://localhost", "://127."].contains { origin.contains($0) }
+        let own = isNameable && isOfBrowser ? origin + folder : "'self'"
         return [
             "default-src 'none'", "script-src \(own)", "style-src \(own)", "img-src 'self' data: blob:",
             "media-src 'self' blob:", "connect-src 'self'", "manifest-src \(own)", "worker-src \(own)",

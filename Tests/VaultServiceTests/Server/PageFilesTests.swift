@@ -42,7 +42,7 @@ struct PageFilesTests {
 
     @Test("Where a policy cannot name the host, or the host would be more than a name, it names the service itself")
     func unnameable() {
-        for origin in ["http://[::1]:8300", "http://a;script-src *", "http://a b"] {
+        for origin in ["http://[::1]:8300", "http://127.0.0.1:8300", "http://a;script-src *", "http://a b"] {
             let policy = PageFiles.shared.answer(to: "/", at: origin).fields["Content-Security-Policy"]
             #expect(policy?.contains("script-src 'self';") == true)
         }
