@@ -33,9 +33,9 @@ class Exchange:
 
 class Film:
     """What a path answers with. `hold_at`: the offset at which answers wait for `release`; -1 holds back the head as
-    well. `lies`: the Content-Range differs from the requested range. `secret`: the Authorization that the origin
-    requires. `content`: the bytes. `type`: the media type. `tags`: entity tags of which each answer has a random one, against which it checks
-    If-Range; an empty list means no tag."""
+    well. `lies`: the Content-Range differs from the requested range, and stands there unasked, too. `secret`: the
+    Authorization that the origin requires. `content`: the bytes. `type`: the media type. `tags`: entity tags of which
+    each answer has a random one, against which it checks If-Range; an empty list means no tag."""
 
     def __init__(self, size=0, seed=1, hold_at=None, status=None, headers=(), lies=False, secret=None, content=None,
                  type="video/mp4", tags=None, silent_to_head=False):
@@ -129,7 +129,7 @@ class ScriptedOrigin:
         elif film.hold_at == -1 and not self._wait(connection, film, exchange):
             return False
         lines = ["HTTP/1.1 200 OK"]
-        if exchange.range:
+        if exchange.range or film.lies and exchange.method == "GET":
             shown = first + (1 if film.lies else 0)
             lines = ["HTTP/1.1 206 Partial Content", f"Content-Range: bytes {shown}-{end - 1}/{len(film.content)}"]
         lines += [f"Content-Length: {end - first}", "Accept-Ranges: bytes", f"Content-Type: {film.type}"]

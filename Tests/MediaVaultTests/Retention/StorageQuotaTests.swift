@@ -47,8 +47,12 @@ struct StorageQuotaTests {
     func unbounded() async throws {
         let fixture = try await RoomFixture()
         fixture.origin.answer { request in
-            var answer = RoomFixture.title(ofTarget: request.target).answer(to: request)
-            if request.target.hasPrefix("/9-") { answer.sendInChunks() }
+            guard request.target.hasPrefix("/9-") else {
+                return RoomFixture.title(ofTarget: request.target).answer(to: request)
+            }
+            var answer = ScriptedResource(seed: 9, length: 3_500_000, entityTag: "\"9\"", supportsRanges: false)
+                .answer(to: request)
+            answer.sendInChunks()
             return answer
         }
         let vault = try await fixture.open(StorageLimits(maxSize: 4 * Self.mebibyte))
