@@ -92,15 +92,17 @@ final class SegmentSink {
     var mayEvict: Bool { outlook(at: 0).mayEvict }
 
     private func outlook(at position: Int64) -> WriteEstimate {
-        // A part of a title ends, and so does what is fetched by name: what is only played may be a web radio.
-        let ends = loader.record.metadata?.partOf.isEmpty == false || loader.record.isKept
-        return loader.look { state in
-            WriteEstimate(
-                length: state.information?.length,
-                expected: state.fetches[fetch].map { max(0, $0.end - position) } ?? 0,
-                mayEvict: state.information?.length != nil || ends && !state.isEndless)
+        let (length, end, isEndless) = loader.look { state in
+            (state.information?.length, state.fetches[fetch]?.end, state.isEndless)
         }
+        return WriteEstimate(
+            length: length, expected: end.map { max(0, $0 - position) } ?? 0,
+            mayEvict: length != nil || ends && !isEndless)
     }
+
+    /// Whether a resource of unknown length ends all the same: a part of a title does, and so does what is fetched by
+    /// name. What is only played may be a web radio.
+    private var ends: Bool { loader.record.metadata?.partOf.isEmpty == false || loader.record.isKept }
 
     private func checkpointIfDue() throws {
         guard let length = writer?.segment.length, length > committed else { return }

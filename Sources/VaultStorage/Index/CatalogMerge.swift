@@ -133,11 +133,10 @@ struct CatalogMerge {
     ) throws -> [Row] {
         var rows: [Row] = []
         for query in [sql, candidates] {
+            let takesAll = query == candidates
             do {
                 let cursor = try Row.fetchCursor(db, sql: query)
-                while let row = try cursor.next() {
-                    if try query == candidates || isWanted(row) { rows.append(row.copy()) }
-                }
+                while let row = try cursor.next() { if try takesAll || isWanted(row) { rows.append(row.copy()) } }
                 break
             } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
                 continue
