@@ -274,9 +274,10 @@ enum PlainColumn {
 
     // The same checks in SQL, for sums and selections.
 
-    /// Returns an SQL condition: whether a column holds an integer within a range.
+    /// Returns an SQL condition: whether a column holds an integer within a range. No index serves it, because nearly all
+    /// rows meet it: SQLite would read all of them for each page of a few.
     static func isWithin<Bound>(_ range: ClosedRange<Bound>, _ column: String) -> String {
-        "(typeof(\(column)) = 'integer' AND \(column) BETWEEN \(range.lowerBound) AND \(range.upperBound))"
+        "(typeof(\(column)) = 'integer' AND +\(column) BETWEEN \(range.lowerBound) AND \(range.upperBound))"
     }
 
     /// The SQL condition for a possible row of `segment`.
