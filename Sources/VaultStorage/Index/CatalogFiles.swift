@@ -99,6 +99,17 @@ struct CatalogFiles: Sendable {
         }
     }
 
+    /// Returns whether both copies are the same byte for byte, as after an erasure: then neither has what the other lacks.
+    func areSame(_ fileSystem: any FileSystem = PosixFileSystem()) -> Bool {
+        guard let first = try? fileSystem.open(newest, writable: false), let size = try? first.size(),
+            let second = try? fileSystem.open(former, writable: false), (try? second.size()) == size
+        else { return false }
+        return stride(from: 0, to: size, by: Int(Self.pageBytes)).allSatisfy { offset in
+            guard let page = try? first.read(count: Int(Self.pageBytes), at: offset) else { return false }
+            return page == (try? second.read(count: Int(Self.pageBytes), at: offset))
+        }
+    }
+
     // MARK: Writing
 
     /// Puts a new copy, which is durable under its temporary name, in place. The newest becomes the one before, unless it

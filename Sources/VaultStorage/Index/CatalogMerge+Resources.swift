@@ -58,12 +58,12 @@ extension CatalogMerge {
                 """, orAllOf: "SELECT id FROM main.resource WHERE \(ResourceRow.hasID)")
             for row in found { if let id = ResourceID(try row.column("id") as Data) { ids.insert(id) } }
         }
-        return try ids.union(resourcesWithOtherKeys()).sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
+        return try ids.union(resourcesWithLostKeys()).sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
     }
 
-    /// Returns the resources of which the catalog opens a key that is another one here, or none. A key that was only
-    /// wrapped again, as all are after a rotation, is the same one.
-    private func resourcesWithOtherKeys() throws -> [ResourceID] {
+    /// Returns the resources of which the catalog opens a key that does not open here. One that was only wrapped again, as
+    /// all are after a rotation, does.
+    private func resourcesWithLostKeys() throws -> [ResourceID] {
         let differing = """
             SELECT was.resource AS resource, was.number AS number, was.generation AS generation,
                 was.wrapped AS wrapped, now.generation AS newGeneration,
@@ -75,20 +75,22 @@ extension CatalogMerge {
                 AND NOT (now.generation IS was.generation AND \(PlainColumn.isSame("wrapped")))
             """
         let candidates = "SELECT id AS resource FROM main.resource WHERE \(ResourceRow.hasID)"
-        return try rows(differing, orAllOf: candidates, where: isOtherKey).compactMap { row in
+        return try rows(differing, orAllOf: candidates, where: isLostKey).compactMap { row in
             ResourceID(try row.column("resource") as Data)
         }
     }
 
-    private func isOtherKey(_ row: Row) throws -> Bool {
-        // What does not open in the catalog is no loss.
-        guard let was = try? ResourceKeyRow(row), let key = try was.key(index.keyring) else { return false }
-        guard let generation = try? row.column("newGeneration", in: PlainColumn.numbers),
+    private func isLostKey(_ row: Row) throws -> Bool {
+        guard let was = try? ResourceKeyRow(row) else { return false }
+        // A wrapped key is bound to its resource and number: what opens here is the resource's own.
+        if let generation = try? row.column("newGeneration", in: PlainColumn.numbers),
             let wrapped = (try? row.column("newWrapped") as Data)?.array,
-            let present = try index.keyring.unwrap(
-                wrapped, resource: was.resource, number: was.number, generation: generation)
-        else { return true }
-        return !present.secret.equals(key.secret)
+            try index.keyring.unwrap(wrapped, resource: was.resource, number: was.number, generation: generation) != nil
+        {
+            return false
+        }
+        // What does not open in the catalog is no loss.
+        return try was.key(index.keyring) != nil
     }
 
     /// Returns whether each title that a resource is a part of was erased: then it would have gone with them.
