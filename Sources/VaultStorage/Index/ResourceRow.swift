@@ -67,20 +67,21 @@ struct ResourceRow: Sendable {
     }
 
     static func exists(_ id: ResourceID, _ db: Database) throws -> Bool {
-        try Bool.fetchOne(db, sql: "SELECT 1 FROM resource WHERE id = ?", arguments: [id.data]) ?? false
+        let statement = try db.cachedStatement(sql: "SELECT 1 FROM resource WHERE id = ?")
+        return try Bool.fetchOne(statement, arguments: [id.data]) ?? false
     }
 
     static func insert(
         _ id: ResourceID, keyNumber: Int, metadata: [UInt8], resourceClass: ResourceClass, accessed: Int64,
         _ db: Database
     ) throws {
-        try db.execute(
-            sql: "INSERT INTO resource VALUES (?, ?, ?, ?, ?)",
+        try db.cachedStatement(sql: "INSERT INTO resource VALUES (?, ?, ?, ?, ?)").execute(
             arguments: [id.data, keyNumber, metadata.data, resourceClass.rawValue, accessed])
     }
 
     static func update(_ id: ResourceID, metadata: [UInt8], _ db: Database) throws {
-        try db.execute(sql: "UPDATE resource SET metadata = ? WHERE id = ?", arguments: [metadata.data, id.data])
+        try db.cachedStatement(sql: "UPDATE resource SET metadata = ? WHERE id = ?").execute(
+            arguments: [metadata.data, id.data])
     }
 
     /// Deletes a resource with its keys and everything it holds; its segments become pending deletions.
@@ -201,8 +202,7 @@ struct ResourceKeyRow: Hashable, Sendable {
     }
 
     func insert(_ db: Database) throws {
-        try db.execute(
-            sql: "INSERT INTO resourceKey VALUES (?, ?, ?, ?)",
+        try db.cachedStatement(sql: "INSERT INTO resourceKey VALUES (?, ?, ?, ?)").execute(
             arguments: [resource.data, number, generation, wrapped.data])
     }
 
@@ -268,13 +268,13 @@ struct RepresentationRow: Sendable {
     static func insert(
         _ id: RepresentationID, of resource: ResourceID, info: [UInt8], isServing: Bool = false, _ db: Database
     ) throws {
-        try db.execute(
-            sql: "INSERT INTO representation VALUES (?, ?, ?, ?)",
+        try db.cachedStatement(sql: "INSERT INTO representation VALUES (?, ?, ?, ?)").execute(
             arguments: [id.data, resource.data, isServing ? "serving" : "filling", info.data])
     }
 
     static func update(_ id: RepresentationID, info: [UInt8], _ db: Database) throws {
-        try db.execute(sql: "UPDATE representation SET info = ? WHERE id = ?", arguments: [info.data, id.data])
+        try db.cachedStatement(sql: "UPDATE representation SET info = ? WHERE id = ?").execute(
+            arguments: [info.data, id.data])
     }
 
     /// Deletes the representations of a resource; their segments become pending deletions.

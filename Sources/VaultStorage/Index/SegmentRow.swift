@@ -92,16 +92,16 @@ struct SegmentRow: Sendable {
     ///
     /// - Returns: false if its resource is gone or has another key in use; then there is no row.
     static func insertOpen(_ segment: SegmentDescription, now: Int64, _ db: Database) throws -> Bool {
-        try db.execute(
+        let statement = try db.cachedStatement(
             sql: """
                 INSERT INTO segment SELECT ?, representation.id, resource.key, ?, ?, 0, 'open', ?
                 FROM representation JOIN resource ON resource.id = representation.resource
                 WHERE representation.id = ? AND resource.key = ?
-                """,
-            arguments: [
-                segment.id.data, segment.blockSize, segment.start, PlainColumn.hour(of: now),
-                segment.representation.data, segment.keyNumber,
-            ])
+                """)
+        try statement.execute(arguments: [
+            segment.id.data, segment.blockSize, segment.start, PlainColumn.hour(of: now),
+            segment.representation.data, segment.keyNumber,
+        ])
         return db.changesCount == 1
     }
 
@@ -125,9 +125,9 @@ struct SegmentRow: Sendable {
     static func update(
         _ segment: SegmentDescription, closed: Bool, accessed: Int64? = nil, _ db: Database
     ) throws -> Bool {
-        try db.execute(
-            sql: "UPDATE segment SET length = ?, state = ?, accessed = coalesce(?, accessed) WHERE id = ?",
-            arguments: [segment.length, closed ? "closed" : "open", accessed, segment.id.data])
+        let statement = try db.cachedStatement(
+            sql: "UPDATE segment SET length = ?, state = ?, accessed = coalesce(?, accessed) WHERE id = ?")
+        try statement.execute(arguments: [segment.length, closed ? "closed" : "open", accessed, segment.id.data])
         return db.changesCount == 1
     }
 

@@ -184,9 +184,9 @@ extension VaultIndex {
     func setClass(
         _ resourceClass: ResourceClass, of id: ResourceID, only: ResourceClass?, _ db: Database
     ) throws {
-        try db.execute(
-            sql: "UPDATE resource SET class = ? WHERE id = ? AND class = coalesce(?, class)",
-            arguments: [resourceClass.rawValue, id.data, only?.rawValue])
+        let statement = try db.cachedStatement(
+            sql: "UPDATE resource SET class = ? WHERE id = ? AND class = coalesce(?, class)")
+        try statement.execute(arguments: [resourceClass.rawValue, id.data, only?.rawValue])
     }
 
     /// Records that resources were read in this hour, and with a part the titles that it belongs to.

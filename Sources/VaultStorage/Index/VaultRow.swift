@@ -39,8 +39,8 @@ struct VaultRow: Sendable {
     /// - Parameter schema: the name of an attached database.
     static func require(_ keyring: Keyring, of schema: String = "main", _ db: Database) throws -> VaultRow {
         // A search by key would read the whole row to compare it; `+id` is no such search.
-        let row = try Row.fetchOne(
-            db, sql: "SELECT \(columns) FROM \(schema).vault WHERE +id = ?", arguments: [keyring.vaultID.data])
+        let statement = try db.cachedStatement(sql: "SELECT \(columns) FROM \(schema).vault WHERE +id = ?")
+        let row = try Row.fetchOne(statement, arguments: [keyring.vaultID.data])
         if let row { return VaultRow(row) }
         let others = try Row.fetchAll(db, sql: "SELECT \(columns) FROM \(schema).vault LIMIT 2").map(VaultRow.init)
         guard !others.isEmpty else {
@@ -110,7 +110,8 @@ struct VaultRow: Sendable {
     }
 
     static func update(settings: [UInt8], locator: Int, _ db: Database) throws {
-        try db.execute(sql: "UPDATE vault SET locator = ?, settings = ?", arguments: [locator, settings.data])
+        try db.cachedStatement(sql: "UPDATE vault SET locator = ?, settings = ?").execute(
+            arguments: [locator, settings.data])
     }
 
     /// Raises the recorded revision of the keyring; it is never lowered.
