@@ -214,7 +214,7 @@ struct SessionTests {
         var begun: [BegunSession] = []
         for _ in 0..<64 { begun.append(try await vault.beginSession(of: nil, in: nil, endingFormer: nil)) }
         #expect(vault.issued(.sessions).count == 65)
-        let later = now + 2 * begun[0].grant.usePeriod
+        let later = begun[begun.count - 1].grant.created + 2 * begun[0].grant.usePeriod
         for session in begun.dropFirst() { _ = vault.tokens.access(bySession: session.secret, now: later) }
         let last = try await vault.beginSession(of: nil, in: nil, endingFormer: nil)
         let left = Set(begun.dropFirst().map(\.grant.id) + [viewer.grant.id, last.grant.id])
@@ -232,7 +232,7 @@ struct SessionTests {
         var begun: [BegunSession] = []
         for _ in 0..<16 { begun.append(try await vault.beginSession(of: anna.id, in: nil, endingFormer: nil)) }
         // All but the second are used later.
-        let later = now + 2 * begun[0].grant.usePeriod
+        let later = begun[begun.count - 1].grant.created + 2 * begun[0].grant.usePeriod
         for session in begun where session.grant.id != begun[1].grant.id {
             #expect(vault.tokens.access(bySession: session.secret, now: later) != nil)
         }

@@ -30,7 +30,9 @@ struct UnreadCatalogTests {
 
     @Test("A repair changes nothing while a copy cannot be read, and nothing counts as lost", arguments: ["", ".1"])
     func unread(suffix: String) throws {
+        _ = try store.addMedia("second", length: 10)
         try store.backUpCatalog()
+        #expect(!CatalogFiles(in: vault.folder).areSame(), "premise: one may have what the other lacks")
         try store.damage("UPDATE resource SET metadata = zeroblob(284)")
         let obstacle = try obstruct(newest + suffix)
         if suffix.isEmpty {
