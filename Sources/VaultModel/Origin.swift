@@ -127,12 +127,31 @@ public struct OriginHead: Sendable {
             lastModified: fields["Last-Modified"].flatMap { $0.isEmpty || isOfItsOwnSecond($0) ? nil : $0 })
     }
 
+    /// The connection whose responses count as one version where no validator tells versions apart.
+    ///
+    /// Nil if the content changed in the very second of the response: then it may be changing, and no two responses
+    /// count as one version.
+    package var connectionOfVersion: UInt64? {
+        fields["Last-Modified"].map(isOfItsOwnSecond) ?? false ? nil : connection
+    }
+
     private func isOfItsOwnSecond(_ lastModified: String) -> Bool {
         // Both times are the origin's, so the century of an obsolete date form does not depend on the local clock.
         guard let sent = fields["Date"].flatMap({ HTTPDate($0, now: 0) }),
             let modified = HTTPDate(lastModified, now: sent.seconds)
         else { return false }
         return modified >= sent
+    }
+
+    /// Returns the head with the time at which it was received as its `Date`, if it has none (RFC 9110 §6.6.1).
+    package func dated(_ now: Int64) -> OriginHead {
+        guard fields["Date"].flatMap({ HTTPDate($0, now: 0) }) == nil, let date = HTTPDate(seconds: now) else {
+            return self
+        }
+        var head = self
+        head.fields = fields.without("Date")
+        head.fields.append(name: "Date", value: date.description)
+        return head
     }
 
     /// The head without its entity tag.

@@ -81,7 +81,25 @@ struct ValidatorsTests {
         var fields = HeaderFields()
         if let modified = row.modified { fields.append(name: "Last-Modified", value: modified) }
         if let sent = row.sent { fields.append(name: "Date", value: sent) }
-        let validators = OriginHead(status: 200, fields: fields).validators
-        #expect(validators.lastModified == (row.counts ? row.modified : nil), "\(row)")
+        let head = OriginHead(status: 200, fields: fields, connection: 5)
+        #expect(head.validators.lastModified == (row.counts ? row.modified : nil), "\(row)")
+        let isOfItsOwnSecond = !row.counts && row.modified != nil && row.modified != ""
+        #expect(head.connectionOfVersion == (isOfItsOwnSecond ? nil : 5), "\(row)")
+    }
+
+    @Test("An answer without a date, or with none that can be read, counts as sent when it came")
+    func undated() throws {
+        let now = try #require(HTTPDate(Self.monday, now: 0)).seconds
+        for date in [nil, "yesterday"] {
+            var head = OriginHead(
+                status: 200, fields: HeaderFields(["ETag": "W/\"1\"", "Last-Modified": Self.monday]), connection: 5)
+            if let date { head.fields.append(name: "Date", value: date) }
+            #expect(head.dated(now).validators == Self.validators("W/\"1\"", nil))
+            #expect(head.dated(now).connectionOfVersion == nil)
+            #expect(head.dated(now + 1).validators.lastModified == Self.monday)
+            #expect(head.dated(now + 1).connectionOfVersion == 5)
+        }
+        let dated = OriginHead(status: 200, fields: HeaderFields(["Last-Modified": Self.monday, "Date": Self.monday]))
+        #expect(dated.dated(now + 9).validators == Validators(), "the origin's clock counts, not ours")
     }
 }

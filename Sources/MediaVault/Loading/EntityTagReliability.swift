@@ -1,5 +1,6 @@
 import VaultFetch
 import VaultModel
+import VaultStorage
 
 /// Whether an origin's entity tags identify versions of a resource, or only the node that answered: a value.
 ///
@@ -48,8 +49,11 @@ extension ResourceLoader {
         return information
     }
 
-    /// Returns the head of an answer, without an entity tag that is ignored.
-    func heard(_ head: OriginHead) -> OriginHead { ignoresTags ? head.withoutEntityTag : head }
+    /// Returns the head of an answer that has just come, with a date, and without an entity tag that is ignored.
+    func heard(_ head: OriginHead) -> OriginHead {
+        let dated = head.dated(store.now())
+        return ignoresTags ? dated.withoutEntityTag : dated
+    }
 
     /// Whether the representation is filled from one connection alone.
     ///
@@ -172,7 +176,7 @@ extension ResourceLoader {
                 return false
             }
             response.cancel()
-            let head = response.head
+            let head = heard(response.head)
             guard let content = try? ResponseCheck.judge(head, asked: request).content,
                 content.length == nil || content.length == length, head.validators.entityTag != nil,
                 head.validators.lastModified == validators.lastModified

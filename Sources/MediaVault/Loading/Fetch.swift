@@ -233,7 +233,7 @@ struct Fetch {
             known.privateHosts = try await noteHosts(of: information, known)
             if case .unsatisfiable = content {
             } else {
-                switch share(with: known, from: head.connection, asked.url) {
+                switch share(with: known, from: head.connectionOfVersion, asked.url) {
                 case .fill: known.source = try await noteSource(asked.url, known)
                 case .apart: return verdict.content
                 case .begin: return try await begin(information, head, time, verdict.content, asked.url)
@@ -284,7 +284,8 @@ struct Fetch {
             return Effects()
         }
         try await loader.begin(
-            information, Freshness(head.fields, asked: time), from: url, keeping: id, connection: head.connection)
+            information, Freshness(head.fields, asked: time), from: url, keeping: id,
+            connection: head.connectionOfVersion)
         return content
     }
 

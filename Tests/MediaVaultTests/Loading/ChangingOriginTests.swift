@@ -27,12 +27,12 @@ struct ChangingOriginTests {
         Change("the tag vanishes", from: { _ in }, to: { $0.entityTag = nil }),
         Change(
             "the tag vanishes, a date comes", from: { _ in },
-            to: { ($0.entityTag, $0.lastModified) = (nil, "Tue, 01 Jan 2030 00:00:00 GMT") }),
+            to: { ($0.entityTag, $0.lastModified) = (nil, "Wed, 01 Jan 2020 00:00:00 GMT") }),
         Change("another weak tag", from: { $0.entityTag = "W/\"v1\"" }, to: { $0.entityTag = "W/\"v2\"" }),
         Change(
             "another date",
-            from: { ($0.entityTag, $0.lastModified) = (nil, "Mon, 01 Jan 2029 00:00:00 GMT") },
-            to: { ($0.entityTag, $0.lastModified) = (nil, "Tue, 01 Jan 2030 00:00:00 GMT") }),
+            from: { ($0.entityTag, $0.lastModified) = (nil, "Tue, 01 Jan 2019 00:00:00 GMT") },
+            to: { ($0.entityTag, $0.lastModified) = (nil, "Wed, 01 Jan 2020 00:00:00 GMT") }),
         Change(
             "another length under the same tag", from: { _ in },
             to: { $0.media = PseudoRandomMedia(seed: 2, length: 400_001) }),
@@ -99,7 +99,7 @@ struct ChangingOriginTests {
     @Test("With Last-Modified alone, the same date and length mean the same content, also after a restart")
     func dateOnly() async throws {
         var resource = ScriptedResource(length: 300_000, entityTag: nil)
-        resource.lastModified = "Mon, 01 Jan 2029 00:00:00 GMT"
+        resource.lastModified = "Tue, 01 Jan 2019 00:00:00 GMT"
         let fixture = try await VaultFixture(resource)
         let vault = try await fixture.openHasty()
         #expect(try await fixture.read(vault, .closed(first: 0, last: 99_999)) == 0..<100_000)

@@ -6,7 +6,7 @@ import VaultModel
 @Suite("Nodes of one origin that send different validators for the same bytes", .timeLimit(.minutes(5)))
 struct NodesTests {
     private static let length: Int64 = 900_000
-    private static let date = "Mon, 01 Jan 2029 00:00:00 GMT"
+    private static let date = "Tue, 01 Jan 2019 00:00:00 GMT"
     private static let media = PseudoRandomMedia(seed: 1, length: length)
 
     /// The validators that the nodes send, by the number of the answer.
@@ -123,7 +123,7 @@ struct NodesTests {
             #expect(try await fixture.read(vault, .closed(first: first, last: first + 9_999)) == first..<first + 10_000)
         }
         let newer = ScriptedResource(
-            seed: 2, length: Self.length, entityTag: "\"a\"", lastModified: "Tue, 01 Jan 2030 00:00:00 GMT")
+            seed: 2, length: Self.length, entityTag: "\"a\"", lastModified: "Wed, 01 Jan 2020 00:00:00 GMT")
         fixture.origin.answer { newer.answer(to: $0) }
         let reception = await fixture.receive(vault, .from(700_000), versions: [newer.media])
         #expect(reception.bytes == 700_000..<Self.length && reception.error == nil)

@@ -54,6 +54,60 @@ struct UnverifiableTests {
         #expect(try await fixture.stored() == [0..<200_000, 500_000..<600_000])
     }
 
+    /// Fields of answers whose date does not tell versions apart, because the content may change again in its second.
+    private static let freshDates: [(name: String, fields: [(String, String)])] = [
+        ("its own second", [("Last-Modified", now), ("Date", now)]),
+        ("the future", [("Last-Modified", "Sun, 06 Nov 2044 08:49:37 GMT"), ("Date", now)]),
+        ("the future, and no date of the answer", [("Last-Modified", "Sun, 06 Nov 2044 08:49:37 GMT")]),
+        ("its own second by a clock that is years behind", [("Last-Modified", past), ("Date", past)]),
+        ("its own second, from a cache", [("Last-Modified", past), ("Date", past), ("Age", "60")]),
+        ("its own second, and a weak tag", [("Last-Modified", now), ("Date", now), ("ETag", "W/\"a\"")]),
+    ]
+    private static let (now, past) = ("Sat, 28 Nov 2026 12:00:00 GMT", "Sun, 06 Nov 1994 08:49:37 GMT")
+
+    private func answer(_ fixture: VaultFixture, with resource: ScriptedResource, _ fields: [(String, String)]) {
+        fixture.origin.answer { request in
+            var answer = resource.answer(to: request)
+            for (name, value) in fields { answer.set(name, value) }
+            return answer
+        }
+    }
+
+    @Test(
+        "A date of the answer's own second joins nothing, not even on one connection", arguments: freshDates.indices)
+    func freshDate(index: Int) async throws {
+        let row = Self.freshDates[index]
+        let fixture = try await VaultFixture(old)
+        answer(fixture, with: old, row.fields)
+        let vault = try await fixture.open()
+        let first = await fixture.receive(vault, .closed(first: 0, last: 149_999), versions: [old.media])
+        #expect(first.bytes == 0..<150_000 && first.error == nil)
+        answer(fixture, with: new, row.fields)
+        for range in [RequestedRange.from(150_000), .whole, .closed(first: 0, last: 99)] {
+            let next = await fixture.receive(vault, range, versions: [new.media])
+            #expect(next.error == nil && next.wrongByte == nil && !next.bytes.isEmpty, "\(row.name): \(range)")
+        }
+        #expect(Set(fixture.origin.exchanges.map(\.connection)) == [0], "premise: one connection")
+        #expect(fixture.origin.exchanges.allSatisfy { $0.request.ifRange == nil })
+        await vault.close()
+        #expect(try await fixture.stored(versions: [new.media]) == [0..<Self.length], "\(row.name)")
+    }
+
+    @Test("A title with a date of its own second is played, and one transfer makes it whole", arguments: [1, 4])
+    func freshDateWhole(connections: Int) async throws {
+        let title = ScriptedResource(seed: 1, length: 20 << 20, entityTag: nil)
+        let fixture = try await VaultFixture(title)
+        answer(fixture, with: title, Self.freshDates[0].fields)
+        let vault = try await fixture.open()
+        for range in [RequestedRange.closed(first: 0, last: 99_999), .from(20_900_000)] {
+            #expect(await fixture.receive(vault, range).error == nil)
+        }
+        for try await _ in vault.download(fixture.url, options: DownloadOptions(connections: connections)) {}
+        #expect(fixture.origin.exchanges.last?.bodyBytesSent == title.media.length)
+        await vault.close()
+        #expect(try await fixture.stored() == [0..<title.media.length])
+    }
+
     @Test("A few bytes are served from any position while the title is read")
     func fewBytesBeside() async throws {
         let fixture = try await VaultFixture(old)
