@@ -11,12 +11,18 @@ public struct DownloadSettings: Hashable, Sendable {
     /// The most bytes per second of all downloads of the queue together; nil means no limit.
     public private(set) var bytesPerSecond: Int64?
 
+    /// The bytes per second below which a download gives its place to one that waits; 0 means that none does.
+    public private(set) var leastRate = Self.usualLeastRate
+
     /// The most downloads at a time: more gain nothing, and burden origins and the disk.
     public static let maxParallel = 16
     /// How many downloads run at a time in a new vault.
     public static let usualParallel = 3
     /// How many of them run for one host in a new vault: fewer, so that a slow host does not hold up the others.
     public static let usualPerHost = 2
+
+    /// The least rate in a new vault: less than any line brings on which media can be played.
+    public static let usualLeastRate: Int64 = 4000
 
     /// Creates the settings of a new vault.
     public init() {}
@@ -41,6 +47,16 @@ public struct DownloadSettings: Hashable, Sendable {
             throw VaultError(.invalidArgument, "download-rate must not be negative; give bytes per second")
         }
         bytesPerSecond = rate == 0 ? nil : rate
+    }
+
+    /// Sets the bytes per second below which a download gives its place to one that waits; 0 means that none does.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument`.
+    public mutating func setLeastRate(_ rate: Int64) throws {
+        guard (0...ContentInformation.maxBytes).contains(rate) else {
+            throw VaultError(.invalidArgument, "least-rate must not be negative; give bytes per second")
+        }
+        leastRate = rate
     }
 
     private static func checked(_ count: Int, _ name: String) throws -> Int {

@@ -51,5 +51,9 @@ struct DownloadSettingsTests {
         #expect(settings.parallel == 16 && settings.perHost == 1 && settings.bytesPerSecond == 5)
         try settings.setRate(0)
         #expect(settings.bytesPerSecond == nil)
+        #expect(settings.leastRate == 4000)
+        #expect(throws: VaultError.self) { try settings.setLeastRate(-1) }
+        try settings.setLeastRate(0)
+        #expect(settings.leastRate == 0)
     }
 }

@@ -43,6 +43,7 @@ extension DownloadQueue {
             guard !Task.isCancelled else { return }
             let plan = startWhatIsDue()
             stop(plan.stop)
+            stop(plan.giveWay, givingWay: true)
             timer.withLock { timer in
                 timer?.cancel()
                 timer = plan.next.map { seconds in
@@ -65,7 +66,9 @@ extension DownloadQueue {
             for id in plan.start {
                 guard let entry = state.list?[id] else { continue }
                 state.list?.note(entry.progress, of: id, revision: state.revision)
-                state.running[id] = Running(task: Task { await self.carryOut(entry.download) })
+                state.running[id] = Running(
+                    task: Task { await self.carryOut(entry.download) },
+                    pace: DownloadPace(held: entry.progress?.held ?? 0, at: now.time))
             }
         }
         return plan
@@ -78,10 +81,13 @@ extension DownloadQueue {
     }
 
     /// Tells running downloads to stop.
-    func stop(_ ids: some Sequence<DownloadID>) {
+    ///
+    /// - Parameter givesWay: whether they stop because they are too slow and others wait.
+    func stop(_ ids: some Sequence<DownloadID>, givingWay givesWay: Bool = false) {
         let tasks = state.withLock { state in
             ids.compactMap { id -> Task<Void, Never>? in
                 state.running[id]?.isEnding = true
+                state.running[id]?.givesWay = givesWay
                 return state.running[id]?.task
             }
         }
@@ -97,6 +103,9 @@ extension DownloadQueue {
             try await TitleJob(loaders, reference, download.order.options, within: rate) { [self] progress in
                 tell { state in
                     let before = state.running[download.id]?.heldBefore ?? progress.held
+                    if state.running[download.id]?.heldBefore == nil {
+                        state.running[download.id]?.pace = DownloadPace(held: before, at: store.now())
+                    }
                     state.running[download.id]?.heldBefore = before
                     state.list?.note(progress, of: download.id, revision: state.revision)
                 }
@@ -130,6 +139,9 @@ extension DownloadQueue {
                 return nil
             case .failure(let error as VaultError) where !isEnding && error.code != .closed:
                 return await note(error, of: entry, heldBefore: running?.heldBefore)
+            case .failure where running?.givesWay ?? false:
+                await putBehind(entry)
+                return nil
             case .failure:
                 // What stops by itself, because the vault closes, does not begin again at once.
                 var waiting = entry.download
@@ -149,6 +161,36 @@ extension DownloadQueue {
         let store = store
         try? await loaders.environment.pool.run { try store.removeDownloads([id], isForgotten: false) }
         tell { $0.end(id, as: .done) }
+    }
+
+    /// Puts an entry that was too slow behind all others, and records why.
+    private func putBehind(_ entry: DownloadList.Entry) async {
+        let (last, rate) = state.withLock { ($0.list?.lastPosition ?? entry.download.position, $0.settings.leastRate) }
+        var changed = entry.download
+        changed.position = last
+        if changed.state == .waiting {
+            changed.failure = QueuedDownload.Failure(
+                VaultError(
+                    .unreachable,
+                    "\(entry.host) sent less than \(rate) bytes a second while others waited; the download continues "
+                        + "behind them"))
+            changed.notBefore =
+                store.now()
+                + loaders.environment.retry.queueDelay(attempts: changed.attempts, chance: .random(in: 0...1))
+            changed.attempts += 1
+        }
+        await keep(changed, entry.progress)
+    }
+
+    /// Writes an entry that has ended for now. What cannot be written, as on a full disk, is known until the vault is
+    /// closed.
+    private func keep(_ download: QueuedDownload, _ progress: DownloadProgress?) async {
+        let store = store
+        try? await loaders.environment.pool.run { try store.write([download], isDurable: false) }
+        tell { state in
+            state.list?.put(download, revision: state.revision)
+            state.list?.note(progress, of: download.id, revision: state.revision)
+        }
     }
 
     /// Records why an entry failed, and when it is tried again.
@@ -172,14 +214,8 @@ extension DownloadQueue {
             changed.attempts = attempts + 1
             changed.notBefore = store.now() + seconds
         }
-        let store = store
-        // What cannot be written, as on a full disk, is known until the vault is closed.
         let written = changed
-        try? await loaders.environment.pool.run { try store.write([written], isDurable: false) }
-        tell { state in
-            state.list?.put(written, revision: state.revision)
-            state.list?.note(entry.progress, of: written.id, revision: state.revision)
-        }
+        await keep(written, entry.progress)
         let resource: ResourceID? =
             if let reference = try? await reference(of: written) { try? await loaders.name(reference).id } else { nil }
         let snapshot = state.withLock { state in

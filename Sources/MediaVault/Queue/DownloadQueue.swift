@@ -29,8 +29,12 @@ package final class DownloadQueue: Sendable {
         var task: Task<Void, Never>?
         /// Whether it was told to stop.
         var isEnding = false
+        /// Whether it was told to stop because it is too slow and others wait.
+        var givesWay = false
         /// The bytes that were held when it began; nil until it reports them.
         var heldBefore: Int64?
+        /// How fast it gets on; nil until it reports what it holds.
+        var pace: DownloadPace?
     }
 
     let loaders: LoaderTable
@@ -238,11 +242,16 @@ extension DownloadQueue.State {
     }
 
     /// Decides what runs.
-    func plan(at now: DownloadSchedule.Moment) -> DownloadSchedule.Plan {
+    mutating func plan(at now: DownloadSchedule.Moment) -> DownloadSchedule.Plan {
         guard let list else { return DownloadSchedule.Plan() }
+        for id in running.keys {
+            running[id]?.pace?.measure(
+                held: list[id]?.progress?.held ?? 0, leastRate: settings.leastRateOfEach, at: now.time)
+        }
         return DownloadSchedule(settings: settings).plan(
             list.inOrder.lazy.map(\.candidate), hosts: list.hostCount, running: Set(running.keys),
-            ending: Set(running.filter(\.value.isEnding).keys), at: now)
+            ending: Set(running.filter(\.value.isEnding).keys),
+            slow: Set(running.filter { $0.value.pace?.isSlow ?? false }.keys), at: now)
     }
 
     /// No longer lists what ended of these titles.

@@ -28,6 +28,8 @@ struct DownloadSchedule: Sendable {
         var start: [DownloadID] = []
         /// The running downloads to stop; they wait again.
         var stop: Set<DownloadID> = []
+        /// The running downloads to stop because they are too slow and others wait; they are put behind.
+        var giveWay: Set<DownloadID> = []
         /// After how many seconds to decide again, at least 1; nil if only a change of the queue can matter.
         var next: Int64?
     }
@@ -44,9 +46,10 @@ struct DownloadSchedule: Sendable {
     ///   - hosts: the number of hosts that it has, if that is known: once all are burdened, nothing more can begin.
     ///   - running: the entries that run or are ending.
     ///   - ending: those of them that were told to stop.
+    ///   - slow: those of them that are below the least rate.
     func plan(
         _ queue: some Sequence<Candidate>, hosts: Int = .max, running: Set<DownloadID>, ending: Set<DownloadID> = [],
-        at now: Moment
+        slow: Set<DownloadID> = [], at now: Moment
     ) -> Plan {
         var plan = Plan()
         if let hours = settings.hours {
@@ -77,22 +80,73 @@ struct DownloadSchedule: Sendable {
         count += left
         var earliest: Int64?
         var burdened: Set<String> = []
+        var isAwaited = false
         for candidate in queue where candidate.isWaiting && !running.contains(candidate.id) {
-            guard count < settings.parallel, burdened.count < hosts else { break }
-            if let time = candidate.notBefore, time > now.time {
-                // A clock that was set back makes nothing wait for longer than the longest delay.
-                guard time - now.time > DownloadRetry.longestWait else {
-                    earliest = min(earliest ?? time, time)
-                    continue
-                }
+            if let time = candidate.time(after: now.time) {
+                if count < settings.parallel { earliest = min(earliest ?? time, time) }
+                continue
+            }
+            guard count < settings.parallel, burdened.count < hosts else {
+                isAwaited = true
+                break
             }
             if takesPlace(candidate) { plan.start.append(candidate.id) } else { burdened.insert(candidate.host) }
+        }
+        isAwaited = isAwaited || !burdened.isEmpty
+        if isAwaited, settings.leastRate > 0, !running.isEmpty {
+            plan.next = min(plan.next ?? DownloadPace.period, DownloadPace.period)
+            let staying = slow.subtracting(ending).subtracting(plan.stop)
+            if !staying.isEmpty {
+                let taken = running.union(plan.start)
+                plan.giveWay = giveWay(
+                    queue, staying, taken, coming: ending.count + plan.stop.count, perHost, at: now.time)
+            }
         }
         if let earliest {
             let wait = min(max(1, earliest - now.time), Self.longestWait)
             plan.next = min(plan.next ?? wait, wait)
         }
         return plan
+    }
+}
+
+extension DownloadSchedule {
+    /// Returns which slow downloads give their places to others: one for each that waits, as long as there are any.
+    ///
+    /// - Parameters:
+    ///   - taken: those that run or start.
+    ///   - coming: the number of places that others leave anyway.
+    ///   - perHost: how many places each host takes.
+    private func giveWay(
+        _ queue: some Sequence<Candidate>, _ slow: Set<DownloadID>, _ taken: Set<DownloadID>, coming: Int,
+        _ perHost: [String: Int], at now: Int64
+    ) -> Set<DownloadID> {
+        var (left, coming, perHost) = (queue.filter { slow.contains($0.id) }, coming, perHost)
+        var giving: Set<DownloadID> = []
+        for candidate in queue where candidate.isWaiting && !taken.contains(candidate.id) {
+            guard !left.isEmpty else { break }
+            guard candidate.time(after: now) == nil else { continue }
+            let isFree = perHost[candidate.host, default: 0] < settings.perHost
+            guard coming == 0 || !isFree else {
+                coming -= 1
+                continue
+            }
+            guard let index = left.lastIndex(where: { isFree || $0.host == candidate.host }) else { continue }
+            let slow = left.remove(at: index)
+            giving.insert(slow.id)
+            perHost[slow.host, default: 1] -= 1
+            perHost[candidate.host, default: 0] += 1
+        }
+        return giving
+    }
+}
+
+extension DownloadSchedule.Candidate {
+    /// Returns when it may run; nil if it may run now.
+    ///
+    /// A clock that was set back makes nothing wait for longer than the longest delay.
+    fileprivate func time(after now: Int64) -> Int64? {
+        notBefore.flatMap { $0 > now && $0 - now <= DownloadRetry.longestWait ? $0 : nil }
     }
 }
 

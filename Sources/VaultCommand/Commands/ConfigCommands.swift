@@ -127,6 +127,7 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
     case downloadsPerHost = "downloads-per-host"
     case downloadHours = "download-hours"
     case downloadRate = "download-rate"
+    case leastRate = "least-rate"
     case notifyCommand = "notify-command"
     case refreshCommand = "refresh-command"
     case mode
@@ -160,6 +161,8 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         download-hours HH:MM-HH:MM: hours of the day in which the queue runs, in the service's local time \
         (default: always).
         download-rate RATE: maximum rate of all downloads of the queue together: \(ByteRate.forms); 0 means no limit.
+        least-rate RATE: rate below which a download of the queue gives its place to one that waits \
+        (default: \(SizeText.text(DownloadSettings.usualLeastRate))/s); 0 means that none does.
         notify-command PROGRAM ARGUMENT…: absolute path of a program that the running service tells, as JSON on standard \
         input, of a full disk, a failed download, damage, and a title that max-age is about to remove. It runs without \
         a shell; put -- before PROGRAM if an argument begins with a hyphen.
@@ -209,7 +212,8 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .parallelDownloads: ["\(settings.parallelDownloads)"]
         case .downloadsPerHost: ["\(settings.downloadsPerHost)"]
         case .downloadHours: settings.downloadHours.map { [$0] } ?? []
-        case .downloadRate: [settings.downloadRate == 0 ? "0" : SizeText.text(settings.downloadRate) + "/s"]
+        case .downloadRate: [Self.rate(settings.downloadRate)]
+        case .leastRate: [Self.rate(settings.leastRate)]
         case .notifyCommand: ShellWords.lines(settings.notifyCommand)
         case .refreshCommand: ShellWords.lines(settings.refreshCommand)
         case .mode: [NamedMode(settings.mode).description]
@@ -220,6 +224,8 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
     private static func option(_ host: String) -> String {
         host == SettingsDocument.everyHost ? "" : " --host \(host)"
     }
+
+    private static func rate(_ rate: Int64) -> String { rate == 0 ? "0" : SizeText.text(rate) + "/s" }
 
     private static func count(_ count: Int, _ what: String) -> String { "\(count) \(what)\(count == 1 ? "" : "s")" }
 
@@ -261,6 +267,7 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .downloadsPerHost: change.downloadsPerHost = try number(values)
         case .downloadHours: change.downloadHours = try HoursArgument.parse(values)
         case .downloadRate: change.downloadRate = try rate(values)
+        case .leastRate: change.leastRate = try rate(values)
         case .notifyCommand: change.notifyCommand = try program(values)
         case .refreshCommand: change.refreshCommand = try program(values)
         case .mode: change.mode = try NamedMode(onlyValue(values)).description
@@ -299,6 +306,7 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         case .downloadsPerHost: change.downloadsPerHost = DownloadSettings.usualPerHost
         case .downloadHours: change.downloadHours = ""
         case .downloadRate: change.downloadRate = 0
+        case .leastRate: change.leastRate = DownloadSettings.usualLeastRate
         case .notifyCommand: change.notifyCommand = []
         case .refreshCommand: change.refreshCommand = []
         case .mode: change.mode = NamedMode(nil).description

@@ -9,8 +9,8 @@ struct DownloadsCommand: AsyncParsableCommand {
         commandName: "downloads", abstract: "Show the download queue, and change it.",
         discussion: """
             fetch --detach puts titles into the queue, and a running service downloads them, several at a time, until all \
-            are held. The queue survives restarts. config set parallel-downloads, downloads-per-host, download-hours and \
-            download-rate say how many run, when, and how fast.
+            are held. The queue survives restarts. config set parallel-downloads, downloads-per-host, download-hours, \
+            download-rate and least-rate say how many run, when, and how fast.
             """,
         subcommands: [
             DownloadsListCommand.self, DownloadsPauseCommand.self, DownloadsResumeCommand.self,

@@ -47,6 +47,8 @@ package struct SettingsDocument: Codable, Hashable, Sendable {
     @OrNull package var downloadHours: String?
     /// Bytes per second of the whole queue; 0 means no limit.
     package let downloadRate: Int64
+    /// Bytes per second below which a download of the queue gives its place to one that waits; 0 means that none does.
+    package let leastRate: Int64
     /// The program that is told what the operator should know, and its arguments; null if there is none, and always on
     /// the network.
     @OrNull package var notifyCommand: [String]?
@@ -88,6 +90,7 @@ package struct SettingsDocument: Codable, Hashable, Sendable {
         downloadsPerHost = downloads.perHost
         downloadHours = downloads.hours?.description
         downloadRate = downloads.bytesPerSecond ?? 0
+        leastRate = downloads.leastRate
         notifyCommand = programs.notify?.words
         refreshCommand = programs.refresh?.words
         self.mode = mode
@@ -158,6 +161,8 @@ package struct SettingsChange: Codable, Hashable, Sendable {
     package var downloadHours: String?
     /// Bytes per second of the whole queue; 0 for no limit.
     package var downloadRate: Int64?
+    /// Bytes per second below which a download of the queue gives its place to one that waits; 0 for none.
+    package var leastRate: Int64?
     /// The program that is told what the operator should know, and its arguments; empty for none. Only on the control
     /// socket.
     package var notifyCommand: [String]?
@@ -187,6 +192,7 @@ package struct SettingsChange: Codable, Hashable, Sendable {
     /// Whether the change affects the download queue.
     var changesDownloads: Bool {
         parallelDownloads != nil || downloadsPerHost != nil || downloadHours != nil || downloadRate != nil
+            || leastRate != nil
     }
 
     /// Whether the change names programs that are run.
@@ -210,6 +216,7 @@ package struct SettingsChange: Codable, Hashable, Sendable {
         if let downloadsPerHost { try downloads.setPerHost(downloadsPerHost) }
         if let downloadHours { downloads.hours = downloadHours.isEmpty ? nil : try DownloadHours(downloadHours) }
         if let downloadRate { try downloads.setRate(downloadRate) }
+        if let leastRate { try downloads.setLeastRate(leastRate) }
     }
 
     /// Returns network settings with the change applied.

@@ -32,6 +32,7 @@ export async function show(main, _, signal) {
 		downloadsPerHost: [count({min: 1, max: 16}), String, Number],
 		downloadHours: [text({placeholder: '01:00-06:00', pattern: '([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9]'}), value => value || '', value => value],
 		downloadRate: [count({min: 0, step: 'any'}), value => value ? String(value / 1e6) : '', value => Math.round(Number(value) * 1e6)],
+		leastRate: [count({min: 0, step: 'any'}), value => String(value / 1e3), value => Math.round(Number(value) * 1e3)],
 	};
 	const read = control => control.type === 'checkbox' ? control.checked : control.value.trim();
 	const fill = () => {
@@ -43,7 +44,7 @@ export async function show(main, _, signal) {
 	const line = name => name === 'evictDownloads' ? h('p', evict.label)
 		: field(t(`set.${name}`), controls[name][0], hasText(`hint.${name}`) && t(`hint.${name}`));
 	form.append(h('h2', t('set.vault')), ...['mode', 'maxSize', 'maxAge', 'minFree', 'evictDownloads'].map(line),
-		h('h2', t('page.downloads')), ...['parallelDownloads', 'downloadsPerHost', 'downloadHours', 'downloadRate'].map(line),
+		h('h2', t('page.downloads')), ...['parallelDownloads', 'downloadsPerHost', 'downloadHours', 'downloadRate', 'leastRate'].map(line),
 		h('div.acts', send));
 	form.addEventListener('submit', event => {
 		event.preventDefault();

@@ -487,6 +487,8 @@ set.downloadHours|Hours of the day|Stunden des Tages
 hint.downloadHours|Such as 01:00-06:00. Empty means always.|Etwa 01:00-06:00. Leer heißt immer.
 set.downloadRate|Megabytes per second|Megabyte pro Sekunde
 hint.downloadRate|Empty means no limit.|Leer heißt keine Grenze.
+set.leastRate|Least kilobytes per second|Mindestens Kilobyte pro Sekunde
+hint.leastRate|A slower download gives its place to one that waits. 0 means that none does.|Was langsamer lädt, gibt seinen Platz ab, wenn etwas wartet. 0 heißt: nichts.
 `.split('\n').map(line => line.split('|')).map(([key, ...forms]) => [key, forms]));
 
 let chosen = null;

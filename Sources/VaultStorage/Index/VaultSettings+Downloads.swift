@@ -10,6 +10,7 @@ extension VaultSettings {
         if case .integer(let count)? = members["downloadsPerHost"] { try? downloads.setPerHost(Int(count)) }
         if case .string(let hours)? = members["downloadHours"] { downloads.hours = try? DownloadHours(hours) }
         if case .integer(let rate)? = members["downloadRate"] { try? downloads.setRate(rate) }
+        if case .integer(let rate)? = members["leastRate"] { try? downloads.setLeastRate(rate) }
         return downloads
     }
 
@@ -21,5 +22,6 @@ extension VaultSettings {
         members["downloadsPerHost"] = downloads.perHost == usual.perHost ? nil : .integer(Int64(downloads.perHost))
         members["downloadHours"] = downloads.hours.map { .string($0.description) }
         members["downloadRate"] = downloads.bytesPerSecond.map { .integer($0) }
+        members["leastRate"] = downloads.leastRate == usual.leastRate ? nil : .integer(downloads.leastRate)
     }
 }

@@ -125,7 +125,7 @@ class Contents:
         self._members(self.settings, "the vault's settings", {},
                       {"bytesFetched": int, "ignoreQuery": list, "mapHost": list, "allowHost": list,
                        "ignoreEtag": list, "immutable": list, "networkRevision": int, "networkID": str, "parallelDownloads": int,
-                       "downloadsPerHost": int, "downloadHours": str, "downloadRate": int,
+                       "downloadsPerHost": int, "downloadHours": str, "downloadRate": int, "leastRate": int,
                        "notifyCommand": list, "refreshCommand": list,
                        "principals": list, "mode": str, "verified": dict})
         self.network = self._read_network(row["id"])

@@ -2,6 +2,7 @@ import OriginTestSupport
 import Testing
 import VaultModel
 import VaultStorage
+import VaultTestSupport
 
 @testable import MediaVault
 
@@ -265,6 +266,52 @@ struct DownloadQueueTests {
         await reader.close()
         await owner.close()
         #expect(fixture.origin.exchanges.isEmpty)
+    }
+
+    @Test("What drips gives its place to what waits, says why, and continues behind it from where it stopped")
+    func givesWay() async throws {
+        let gate = Gate()
+        let fixture = try await VaultFixture(ScriptedResource(length: length))
+        fixture.origin.answer { [resource = fixture.resource] request in
+            var answer = resource.answer(to: request)
+            answer.insert(.hold(gate), at: 100_000)
+            return answer
+        }
+        let quick = try ScriptedOrigin(fixture.resource)
+        let clock = TestClock()
+        var options = VaultOptions(mode: .online)
+        options.retry = .unhurried
+        options.now = { clock.now }
+        let vault = try await Vault.open(fixture.place, unlock: fixture.unlock, options: options)
+        var settings = try await vault.downloadSettings()
+        try settings.setParallel(1)
+        try await vault.setDownloadSettings(settings)
+        vault.downloads.start()
+        try await vault.downloads.add([order(fixture, "a")])
+        try await vault.waitUntilFetched(100_000)
+        try await vault.downloads.wait { queue in
+            queue.state.withLock { $0.running.values.contains { $0.heldBefore != nil } }
+        }
+        try await vault.downloads.add([(MediaReference(quick.url("/b")), DownloadOptions())])
+        let drips = fixture.origin.url("/a").absoluteString
+        try await vault.downloads.wait { queue in
+            guard try await queue.page(limit: 9).downloads.last?.url != drips else { return true }
+            clock.advance(by: DownloadPace.period / 2)
+            queue.wake()
+            return false
+        }
+        try await vault.downloads.wait { queue in queue.ended.contains { $0.state == .done } }
+        let slow = try #require(try await vault.downloads.page(limit: 9).downloads.first)
+        #expect(slow.url == drips)
+        #expect(slow.failure?.message.contains("less than 4000 bytes a second") == true)
+        gate.open()
+        try await vault.downloads.wait { queue in
+            clock.advance(by: 1000)
+            queue.wake()
+            return try await queue.counts() == DownloadCounts()
+        }
+        #expect(fixture.ranges.dropFirst() == ["bytes=100000-"])
+        await vault.close()
     }
 
     @Test("Settings are in force at once: a lower bound stops a download, which waits again")

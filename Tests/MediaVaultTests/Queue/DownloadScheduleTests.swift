@@ -11,12 +11,15 @@ struct DownloadScheduleTests {
         let queue: [String]
         var running: [Int] = []
         var ending: [Int] = []
+        var slow: [Int] = []
         var parallel = 3
         var perHost = 2
         var hours: String?
         var second = 0
+        var leastRate: Int64 = 0
         var start: [Int] = []
         var stop: Set<Int> = []
+        var giveWay: Set<Int> = []
         var next: Int64?
 
         var testDescription: String { name }
@@ -62,6 +65,36 @@ struct DownloadScheduleTests {
             name: "what is ending still takes its place", queue: ["a", "a", "b"], running: [0], ending: [0], parallel: 1
         ),
         Case(name: "what was moved to the front stops nothing", queue: ["a", "b", "c"], running: [1, 2], parallel: 2),
+        Case(
+            name: "what is too slow gives its place to one that waits", queue: ["a", "b", "c"], running: [0, 1],
+            slow: [0], parallel: 2, leastRate: 1, giveWay: [0], next: 60),
+        Case(
+            name: "the last of several gives its place", queue: ["a", "b", "c"], running: [0, 1], slow: [0, 1],
+            parallel: 2, leastRate: 1, giveWay: [1], next: 60),
+        Case(
+            name: "as many give their places as wait", queue: ["a", "b", "c", "d"], running: [0, 1], slow: [0, 1],
+            parallel: 2, leastRate: 1, giveWay: [0, 1], next: 60),
+        Case(
+            name: "where nothing waits the slow go on", queue: ["a", "b!", "c"], running: [0, 2], slow: [0, 2],
+            parallel: 2, leastRate: 1),
+        Case(
+            name: "for one that waits for a time nothing gives its place", queue: ["a", "b@9"], running: [0],
+            slow: [0], parallel: 1, leastRate: 1),
+        Case(
+            name: "one of a burdened host gets the place of one of that host only", queue: ["a", "b", "b"],
+            running: [0, 1], slow: [0], perHost: 1, leastRate: 1, next: 60),
+        Case(
+            name: "a slow host gives its place to another download of it", queue: ["a", "a", "a"], running: [0, 1],
+            slow: [0], leastRate: 1, giveWay: [0], next: 60),
+        Case(
+            name: "two slow hosts do not hold the whole queue", queue: ["a", "a", "b", "c"], running: [0, 1, 2],
+            slow: [0, 1, 2], leastRate: 1, giveWay: [2], next: 60),
+        Case(
+            name: "where a place is coming anyway nothing is stopped for it", queue: ["a", "b", "c"], running: [0, 1],
+            ending: [1], slow: [0], parallel: 2, leastRate: 1, next: 60),
+        Case(
+            name: "without a least rate nothing gives its place", queue: ["a", "b"], running: [0], slow: [0],
+            parallel: 1),
     ]
 
     @Test("It decides what starts, what stops, and when to decide again", arguments: cases)
@@ -69,6 +102,7 @@ struct DownloadScheduleTests {
         var settings = DownloadSettings()
         try settings.setParallel(test.parallel)
         try settings.setPerHost(test.perHost)
+        try settings.setLeastRate(test.leastRate)
         settings.hours = try test.hours.map { try DownloadHours($0) }
         let ids = try test.queue.indices.map { try Self.id($0) }
         let queue = try test.queue.enumerated().map { number, words in
@@ -80,9 +114,10 @@ struct DownloadScheduleTests {
         }
         let plan = DownloadSchedule(settings: settings).plan(
             queue, running: Set(test.running.map { ids[$0] }), ending: Set(test.ending.map { ids[$0] }),
-            at: DownloadSchedule.Moment(time: Self.now, secondOfDay: test.second))
+            slow: Set(test.slow.map { ids[$0] }), at: DownloadSchedule.Moment(time: Self.now, secondOfDay: test.second))
         #expect(plan.start == test.start.map { ids[$0] })
         #expect(plan.stop == Set(test.stop.map { ids[$0] }))
+        #expect(plan.giveWay == Set(test.giveWay.map { ids[$0] }))
         #expect(plan.next == test.next)
     }
 
@@ -119,7 +154,9 @@ struct DownloadScheduleTests {
     @Test("What was removed from the queue and still runs takes a place")
     func removed() throws {
         let candidate = DownloadSchedule.Candidate(id: try Self.id(1), host: "a", isWaiting: true, notBefore: nil)
-        let plan = DownloadSchedule(settings: DownloadSettings()).plan(
+        var settings = DownloadSettings()
+        try settings.setLeastRate(0)
+        let plan = DownloadSchedule(settings: settings).plan(
             [candidate], running: Set(try [7, 8, 9].map { try Self.id($0) }),
             at: DownloadSchedule.Moment(time: Self.now, secondOfDay: 0))
         #expect(plan == DownloadSchedule.Plan())

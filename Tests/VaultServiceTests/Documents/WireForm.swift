@@ -243,13 +243,13 @@ struct WireForm: Sendable, CustomTestStringConvertible {
             SettingsDocument.self, "Settings",
             #"{"addressFamily":"ipv4","allowHost":["a"],"caFile":{"certificates":1},"clientCertificate":{"*":{"certificates":2}},"cookieFile":{"cookies":1},"downloadHours":"01:00-06:00","#
                 + #""downloadRate":5,"downloadsPerHost":2,"evictDownloads":true,"headerFor":{"h":["X-A"]},"#
-                + #""ignoreEtag":["b"],"ignoreQuery":{"*":["t"]},"immutable":["c"],"mapHost":{"d":"e"},"maxAge":1,"#
+                + #""ignoreEtag":["b"],"ignoreQuery":{"*":["t"]},"immutable":["c"],"leastRate":7,"mapHost":{"d":"e"},"maxAge":1,"#
                 + #""maxSize":2,"minFree":3,"mode":"offline","notifyCommand":["/n","x"],"parallelDownloads":3,"#
                 + #""proxy":"http://a:…@b:1","proxyFor":{"c":"direct"},"proxyFromEnvironment":true,"#
                 + #""refreshCommand":["/r"],"userAgent":"f"}"#,
             minimal: #"{"addressFamily":"any","allowHost":[],"caFile":null,"clientCertificate":{},"cookieFile":null,"#
                 + #""downloadHours":null,"downloadRate":0,"downloadsPerHost":1,"evictDownloads":false,"headerFor":{},"ignoreEtag":[],"#
-                + #""ignoreQuery":{},"immutable":[],"mapHost":{},"maxAge":0,"maxSize":0,"minFree":null,"mode":null,"#
+                + #""ignoreQuery":{},"immutable":[],"leastRate":0,"mapHost":{},"maxAge":0,"maxSize":0,"minFree":null,"mode":null,"#
                 + #""notifyCommand":null,"parallelDownloads":1,"proxy":null,"proxyFor":{},"proxyFromEnvironment":false,"#
                 + #""refreshCommand":null,"userAgent":null}"#),
         WireForm(
@@ -353,7 +353,7 @@ struct WireForm: Sendable, CustomTestStringConvertible {
         WireForm(
             SettingsChange.self, "SettingsChange",
             #"{"addressFamily":"ipv6","allowHost":{"a":true},"caFile":"","clientCertificate":{"*":"p","a":null},"cookieFile":"","downloadHours":"01:00-06:00","downloadRate":5,"downloadsPerHost":2,"evictDownloads":true,"headerFor":{"h":{"X-A":"v","X-B":null},"i":null},"#
-                + #""ignoreEtag":{"b":false},"ignoreQuery":{"c":["d"],"e":null},"immutable":{"f":true},"#
+                + #""ignoreEtag":{"b":false},"ignoreQuery":{"c":["d"],"e":null},"immutable":{"f":true},"leastRate":0,"#
                 + #""mapHost":{"g":"h","i":null},"maxAge":1,"maxSize":"2B","minFree":"0B","mode":"default","#
                 + #""notifyCommand":["/n","x"],"parallelDownloads":3,"#
                 + #""proxy":"http://a:b@c.example:1","proxyFor":{"d":"direct","e":null},"proxyFromEnvironment":true,"#

@@ -209,6 +209,7 @@ struct QueuedDownloadTests {
         try wanted.setParallel(7)
         try wanted.setPerHost(5)
         try wanted.setRate(1234)
+        try wanted.setLeastRate(0)
         wanted.hours = try DownloadHours("22:00-06:00")
         var settings = VaultSettings()
         settings.setDownloads(wanted)
@@ -216,6 +217,7 @@ struct QueuedDownloadTests {
         for (member, value) in [
             ("parallelDownloads", JSONValue.integer(99)), ("downloadsPerHost", .string("2")),
             ("downloadHours", .string("always")), ("downloadRate", .integer(-4)),
+            ("leastRate", .integer(-1)),
         ] { settings.members[member] = value }
         #expect(settings.downloads == DownloadSettings())
         settings.setDownloads(DownloadSettings())
