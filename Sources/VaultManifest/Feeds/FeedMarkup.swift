@@ -63,9 +63,12 @@ struct FeedMarkup {
 
     /// Reads up to the next tag, including a `<` that begins none.
     private mutating func text() -> String {
-        if bytes[position] == UInt8(ascii: "<") { repairs.count(.angle) }
         let end = bytes[(position + 1)...].firstIndex(of: UInt8(ascii: "<")) ?? bytes.count
         defer { position = end }
+        if bytes[position] == UInt8(ascii: "<") {
+            repairs.count(.angle)
+            if mayBeTag(position..<end) { repairs.mayHideEntries = true }
+        }
         return decoded(position..<end)
     }
 
@@ -220,6 +223,13 @@ struct FeedMarkup {
             guard words[2] == "PUBLIC", words[3].dropFirst().hasPrefix("-//W3C//ENTITIES") else { throw error(.entity) }
         default: throw error(.entity)
         }
+    }
+
+    /// Returns whether a text that begins with `<` may have been meant as a tag: `< b>`, but not `< b` or `<3`.
+    private func mayBeTag(_ range: Range<Int>) -> Bool {
+        let rest = bytes[range].dropFirst().drop(while: Self.isBlank)
+        let isNumber = rest.first.map { (0x30...0x39).contains($0) } ?? false
+        return hasEntry(range) || !isNumber && rest.contains(UInt8(ascii: ">"))
     }
 
     // MARK: Bytes

@@ -23,6 +23,8 @@ package struct FeedRepairs: Hashable, Sendable {
 
     /// The encoding that was read in place of the stated one; nil if the statement is right.
     package var encoding: String?
+    /// Whether an entry, or its file, may have been read as text.
+    package internal(set) var mayHideEntries = false
     private var counts: [Kind: Int] = [:]
 
     /// Creates an account of no repairs.
@@ -34,10 +36,10 @@ package struct FeedRepairs: Hashable, Sendable {
     }
 
     /// Adds the faults of another account.
-    mutating func add(_ other: FeedRepairs) { counts.merge(other.counts, uniquingKeysWith: +) }
-
-    /// Whether an entry, or its file, may have been read as text: a `<` that begins no tag may have been meant to.
-    package var mayHideEntries: Bool { counts[.angle] != nil }
+    mutating func add(_ other: FeedRepairs) {
+        counts.merge(other.counts, uniquingKeysWith: +)
+        mayHideEntries = mayHideEntries || other.mayHideEntries
+    }
 
     /// A few words for each kind of repair: `3 bare &`.
     package var texts: [String] {

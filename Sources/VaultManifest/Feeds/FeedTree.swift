@@ -10,8 +10,14 @@ struct FeedTree {
     private var markup: FeedMarkup
     /// The elements that are open, outermost first.
     private var open: [MarkupElement] = []
-    /// How many of them have a name.
-    private var names: [String: Int] = [:]
+    /// The places of those with a name, outermost first.
+    private var places: [String: [Int]] = [:]
+    /// The places of those that no end tag of another element closes, outermost first.
+    private var walls: [Int] = []
+    /// The place of the entry that is open: there is one at most.
+    private var entry: Int?
+    /// The `xml:base` of those that have one, outermost first, and their places.
+    private var based: (values: [String], places: [Int]) = ([], [])
     /// How many elements are kept, and how many of them are not in an entry.
     private var (elements, around) = (0, 0)
     /// What begins a new entry, where another one was left open.
@@ -22,7 +28,7 @@ struct FeedTree {
     private static let roots: Set<Substring> = ["rss", "rdf", "feed", "channel"]
     private static let entries: Set<Substring> = ["item", "entry"]
     /// What no end tag of another element closes.
-    private static let walls = roots.union(entries)
+    private static let closed = roots.union(entries)
     /// The elements of HTML that have no content, and those that end where another one begins.
     private static let (voids, siblings): (Set<String>, Set<String>) = (
         ["br", "hr", "img", "input", "meta", "wbr"], ["p", "li"]
@@ -34,7 +40,7 @@ struct FeedTree {
     var repairs: FeedRepairs { markup.repairs }
 
     /// The `xml:base` of the elements around the entry that was returned last, outermost first.
-    var bases: [String] { open.compactMap { $0["xml:base"] } }
+    var bases: [String] { based.values }
 
     /// Returns the next entry; nil once the feed has ended.
     ///
@@ -86,30 +92,53 @@ struct FeedTree {
             markup.repairs.count(.before)
             return nil
         }
-        if Self.entries.contains(name), let place = open.firstIndex(where: { Self.entries.contains($0.localName) }) {
+        let isEntry = Self.entries.contains(name)
+        if isEntry, let entry {
             markup.repairs.count(.tag)
             waiting = .start(element, isEmpty: isEmpty)
-            return close(place)
+            return close(entry)
         }
         if Self.siblings.contains(element.name), open.last?.name == element.name { _ = close(open.count - 1) }
         guard open.count < Self.maxDepth else { throw markup.error(.tooDeep) }
-        if Self.entries.contains(name) { around = elements }
+        if isEntry { around = elements }
         elements += 1
         guard elements <= Self.maxElements else { throw markup.error(.tooManyElements) }
-        open.append(element)
-        names[element.name, default: 0] += 1
+        push(element, isEntry: isEntry)
         return isEmpty || Self.voids.contains(element.name) ? close(open.count - 1) : nil
     }
 
-    /// Returns the open element that an end tag closes.
+    /// Returns the place of the open element that an end tag closes.
     private func place(closedBy name: String) -> Int? {
-        guard names[name] != nil else { return nil }
-        for place in open.indices.reversed() {
-            if open[place].name == name { return place }
-            let isWall = Self.walls.contains(open[place].localName)
-            if isWall, !Self.walls.contains(name.withoutPrefix) { return nil }
+        guard let place = places[name]?.last else { return nil }
+        return Self.closed.contains(name.withoutPrefix) || walls.last ?? 0 <= place ? place : nil
+    }
+
+    // What is open is looked up, and not looked for: a feed may have millions of tags within hundreds of elements.
+
+    private mutating func push(_ element: MarkupElement, isEntry: Bool) {
+        let place = open.count
+        open.append(element)
+        places[element.name, default: []].append(place)
+        if Self.closed.contains(element.localName) { walls.append(place) }
+        if isEntry { entry = place }
+        if let base = element["xml:base"] {
+            based.values.append(base)
+            based.places.append(place)
         }
-        return nil
+    }
+
+    private mutating func pop() -> MarkupElement? {
+        guard let element = open.popLast() else { return nil }
+        let place = open.count
+        _ = places[element.name]?.popLast()
+        if places[element.name]?.isEmpty == true { places[element.name] = nil }
+        if walls.last == place { walls.removeLast() }
+        if entry == place { entry = nil }
+        if based.places.last == place {
+            based.values.removeLast()
+            based.places.removeLast()
+        }
+        return element
     }
 
     /// Closes an element, and all in it.
@@ -118,8 +147,7 @@ struct FeedTree {
     private mutating func close(_ place: Int) -> MarkupElement? {
         markup.repairs.count(.tag, open.count - 1 - place)
         var entry: MarkupElement?
-        while open.count > place, let element = open.popLast() {
-            names[element.name] = names[element.name].flatMap { $0 > 1 ? $0 - 1 : nil }
+        while open.count > place, let element = pop() {
             if Self.entries.contains(element.localName), !open.isEmpty {
                 entry = element
                 elements = around

@@ -125,7 +125,28 @@ struct FeedMarkupTests {
         let feed = try Self.feed(
             Self.rss(item: "<!-- <item><enclosure url='/0'/></item> --><title>A<guid>1</guid>"))
         #expect(feed.entries.map(\.url.path) == ["/1", "/2"] && feed.entries.first?.guid == "1")
-        #expect(try Self.feed(Self.rss(item: "< enclosure url='/0'/>")).repairs.mayHideEntries)
+    }
+
+    @Test("A bare < may hide an entry only where a tag may have been meant")
+    func bareAngle() throws {
+        let hides = { (text: String) in try Self.feed(Self.rss(channel: "<a>\(text)</a>")).repairs.mayHideEntries }
+        for text in ["1 < 2", "<3", "a < b", "x <= y", "< ", "<< 2 > 1", "< 7 and a > b", "a <\n1 > b", "a <"] {
+            #expect(try !hides(text), "\(text)")
+        }
+        for text in [
+            "< enclosure url='/0'/>", "<\nitem>", "< item", "< /item", "<-item>", "< guid>1", "a <= b > c", "< ITEM",
+        ] {
+            #expect(try hides(text), "\(text)")
+        }
+    }
+
+    @Test("An end tag closes the innermost element of its name, but none around the entry that it stands in")
+    func endTags() throws {
+        let feed = try Self.feed(
+            "<rss><channel><b><item><a><c></b><a></c><enclosure url='/1'/></a></b></item></b>"
+                + "<item><a><enclosure url='/2'/></item></channel></rss>")
+        #expect(feed.entries.map(\.url.path) == ["/1", "/2"])
+        #expect(feed.repairs.texts == ["4 odd tags"])
     }
 
     @Test("Bases around many entries, pieces of text and end tags cost no more than they are long")
@@ -135,6 +156,9 @@ struct FeedMarkupTests {
         #expect(throws: FeedError.self) { try Self.feed("<rss>\(bases)\(items)") }
         let pieces = String(repeating: "< ", count: 300_000) + String(repeating: "</a>", count: 100_000)
         #expect(try Self.feed(Self.rss(item: pieces)).entries.count == 2)
+        let deep = String(repeating: "<a>", count: 245) + String(repeating: "</b>", count: 5_000_000)
+        let walled = "<rss><channel><b><item>\(deep)<enclosure url='/1'/></item></b></channel></rss>"
+        #expect(try Self.feed(walled).entries.count == 1)
         let more = String(repeating: "<item/>", count: Feed.maxStated)
         #expect(throws: FeedError.self) { try Self.feed(Self.rss(channel: more)) }
     }
