@@ -4,7 +4,7 @@ import VaultModel
 /// Passes on the service's own events, and those of the libraries below it only to operators who debug.
 ///
 /// The service reports in its own words what concerns an operator. An error of a library that it does not report is
-/// one line of its own, with the library's text as a field.
+/// one line of its own, with the library's text as a field. Of too many events of a kind, there is a line with their number.
 struct ServiceLogHandler: LogHandler {
     private static let ownSources: Set = ["VaultService", "VaultCommand"]
     /// What the HTTP server says of its own end when it is cancelled; the error that ends the service is reported.
@@ -60,7 +60,10 @@ struct ServiceLogHandler: LogHandler {
     /// Logs an event unless there were too many of its kind; who asks for one line for each request, gets them all.
     private func pass(_ event: LogEvent) {
         guard event.level >= .notice else { return rest.log(event: event) }
-        let verdict = allowance.left.withLock { $0.take(event.message.description, at: .now) }
+        let kind = LogAllowance.Kind(
+            level: event.level, message: event.message.description,
+            reason: event.metadata?["reason"]?.description)
+        let verdict = allowance.left.withLock { $0.take(kind, at: .now) }
         var fields = event.metadata ?? [:]
         switch verdict {
         case .suppressed: return
@@ -71,5 +74,43 @@ struct ServiceLogHandler: LogHandler {
         var told = event
         told.metadata = fields
         rest.log(event: told)
+    }
+
+    // MARK: What was left out
+
+    /// How often it is looked whether a minute is over.
+    private static let pace: Duration = .seconds(5)
+
+    /// Runs `body`, and logs the numbers of events that were left out meanwhile: each soon after its minute, and the last
+    /// ones at the end.
+    func loggingCounts<Result>(during body: () async throws -> Result) async throws -> Result {
+        let counting = Task {
+            while (try? await Task.sleep(for: Self.pace)) != nil { logCounts(at: .now) }
+            logCounts(at: nil)
+        }
+        let result: Swift.Result<Result, any Error>
+        do {
+            result = .success(try await body())
+        } catch {
+            result = .failure(error)
+        }
+        counting.cancel()
+        await counting.value
+        return try result.get()
+    }
+
+    /// Logs the numbers of events that were left out in the minutes that are over.
+    ///
+    /// - Parameter now: nil at the end, when every minute is over.
+    func logCounts(at now: ContinuousClock.Instant?) {
+        let counts = allowance.left.withLock { $0.takeCounts(at: now) }
+        for (kind, count) in counts.sorted(by: { "\($0.key)" < "\($1.key)" }) {
+            var fields: Logger.Metadata = ["event": "\(kind.message)", "suppressed": .number(count)]
+            if let reason = kind.reason { fields["reason"] = "\(reason)" }
+            rest.log(
+                event: LogEvent(
+                    level: kind.level, message: "events were only counted", metadata: fields, source: "VaultService",
+                    file: #fileID, function: #function, line: #line))
+        }
     }
 }

@@ -13,6 +13,7 @@ package final class VaultServer: Sendable {
     private let address: ListenAddress
     private let group: ServiceGroup
     private let watch: VaultWatch
+    private let log: ServiceLogHandler
     private let identity: TLSIdentity?
     let api: APIResponder
 
@@ -35,7 +36,8 @@ package final class VaultServer: Sendable {
         }
         self.address = address
         var logger = logger
-        logger.handler = ServiceLogHandler(logger.handler)
+        log = ServiceLogHandler(logger.handler)
+        logger.handler = log
         let (controlSettled, controlSettles) = AsyncStream.makeStream(of: Never.self)
         let (socketSettled, socketSettles) = AsyncStream.makeStream(of: Never.self)
         let metrics = ServiceMetrics()
@@ -103,12 +105,14 @@ package final class VaultServer: Sendable {
     /// - Throws: ``ListenFailure`` if it cannot listen.
     package func run() async throws {
         do {
-            try await watch.logging {
-                api.vault.vault.downloads.start()
-                api.startSubscriptions(watch.logger)
-                let history = Task { [api, watch] in await api.keepHistory(watch.logger) }
-                defer { history.cancel() }
-                try await group.run()
+            try await log.loggingCounts {
+                try await watch.logging {
+                    api.vault.vault.downloads.start()
+                    api.startSubscriptions(watch.logger)
+                    let history = Task { [api, watch] in await api.keepHistory(watch.logger) }
+                    defer { history.cancel() }
+                    try await group.run()
+                }
             }
         } catch let failure as IOError {
             throw ListenFailure(address: address, errno: failure.errnoCode)
