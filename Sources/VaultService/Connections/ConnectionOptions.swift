@@ -8,8 +8,8 @@ import VaultModel
 /// `Connection: close` applies in any spelling, and HTTP/1.0 implies it. A request that does not name exactly one host
 /// is the last of its connection. The answer then also has `Connection: close`; an answer of unknown length to HTTP/1.0
 /// ends with the connection instead of using chunks. A client that waits for `100 Continue` gets it. An ambiguous
-/// request is refused after those before it are answered, and is the last. The handler belongs to its channel's event
-/// loop.
+/// request is refused after those before it are answered, and is the last. What still arrives of a request that has been
+/// answered is read up to a bound, and then the connection is closed. The handler belongs to its channel's event loop.
 final class ConnectionOptions: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -50,6 +50,7 @@ final class ConnectionOptions: ChannelDuplexHandler {
         case .end:
             if let request = held.take() { pass(request, context) }
             lines.isBetweenRequests = true
+            lines.isDropping = false
             context.fireChannelRead(data)
         }
     }
@@ -100,6 +101,7 @@ final class ConnectionOptions: ChannelDuplexHandler {
             guard !isUnsolicited else { return skip(promise) }
             if !closing.isEmpty { closing.removeFirst() }
             context.write(data, promise: promise)
+            if closing.isEmpty, !lines.isBetweenRequests { lines.isDropping = true }
             if closing.isEmpty, let refusal { write(refusal.answer, isHead: refusal.isHead, context) }
         }
     }
@@ -115,6 +117,7 @@ final class ConnectionOptions: ChannelDuplexHandler {
     ///
     /// What the client still sends is read and dropped, so that the client can read the answer.
     private func write(_ answer: Answer, isHead: Bool, _ context: ChannelHandlerContext) {
+        lines.isDropping = true
         var fields = HTTPHeaders(answer.fields.fields.map { ($0.name, $0.value) })
         fields.add(name: "Content-Length", value: String(answer.body.count))
         fields.add(name: "Connection", value: "close")

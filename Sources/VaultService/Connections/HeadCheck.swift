@@ -150,12 +150,28 @@ final class RequestLines: ChannelInboundHandler {
     /// The first line of the connection, until its end arrives.
     private var held: ByteBuffer?
     private var isFirst = true
+    /// How many bytes arrived that nobody reads; nil while somebody may.
+    private var dropped: Int?
+
+    /// The most bytes that are read and dropped so that a client that still sends can read its answer: as many as the
+    /// bodies of most requests may have.
+    static let maxDropped = 1 << 20
+
+    /// Whether a request has been answered of which more arrives: nobody reads that.
+    var isDropping: Bool {
+        get { dropped != nil }
+        set { if newValue != isDropping { dropped = newValue ? 0 : nil } }
+    }
 
     /// The longest line to wait for, in bytes; a longer one cannot belong to a request that is answered.
     private static let maxBytes = 16 << 10
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         var bytes = unwrapInboundIn(data)
+        if let count = dropped {
+            dropped = count + bytes.readableBytes
+            guard count + bytes.readableBytes <= Self.maxDropped else { return context.close(promise: nil) }
+        }
         guard isFirst else { return pass(bytes, context) }
         let mayBeText = bytes.readableBytesView.allSatisfy(Self.isText)
         if var earlier = held.take() {

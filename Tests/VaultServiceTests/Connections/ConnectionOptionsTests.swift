@@ -107,4 +107,47 @@ struct ConnectionOptionsTests {
             #expect(await client.ask("GET", "/healthz", host: service.host)?.head.status == 200)
         }
     }
+
+    @Test(
+        "What a client goes on sending after the answer is read up to a bound, then the connection is closed",
+        arguments: [
+            "GET /healthz", "GET /", "GET /nothing", "GET /api/v1/status", "POST /api/v1/subscriptions",
+            "POST /api/v1/imports", "BREW /healthz", "HEAD TARGET", "admin POST /api/v1/subscriptions",
+            "admin GET /api/v1/status", "Host: elsewhere", "Transfer-Encoding: chunked, chunked",
+        ])
+    func endlessBody(request: String) async throws {
+        let origin = try ScriptedOrigin(title)
+        defer { origin.stop() }
+        try await service(origin) { service, url in
+            let client = try service.client()
+            let line = request.replacing("admin ", with: "").replacing("TARGET", with: service.target(url))
+            let isLine = !request.contains(": ")
+            let field = isLine ? "" : request + "\r\n"
+            let token = request.hasPrefix("admin") ? "Authorization: Bearer \(service.token)\r\n" : ""
+            let host = request.hasPrefix("Host") ? "" : "Host: \(service.host)\r\n"
+            let coding = request.hasPrefix("Transfer") ? "" : "Transfer-Encoding: chunked\r\n"
+            await client.send(
+                "\(isLine ? line : "GET /healthz") HTTP/1.1\r\n\(host)\(field)\(token)\(coding)"
+                    + "Content-Type: application/json\r\n\r\n")
+            let chunk = "10000\r\n" + String(repeating: " ", count: 65536) + "\r\n"
+            var isOpen = true
+            // Far more than a body may have, and than the system buffers.
+            for _ in 0..<1024 where isOpen { isOpen = await client.send(chunk) }
+            #expect(!isOpen)
+        }
+    }
+
+    @Test("A client that sends less than the bound too much reads its answer, and may go on")
+    func shortRest() async throws {
+        let origin = try ScriptedOrigin(title)
+        defer { origin.stop() }
+        try await service(origin) { service, _ in
+            let client = try service.client()
+            for _ in 0..<5 {
+                let body = String(repeating: " ", count: 500_000)
+                let answer = try #require(await client.ask("GET", "/healthz", host: service.host, body: body))
+                #expect(answer.head.status == 200)
+            }
+        }
+    }
 }

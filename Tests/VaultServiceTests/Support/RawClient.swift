@@ -43,16 +43,20 @@ final class RawClient: Sendable {
     deinit { _ = Foundation.close(descriptor) }
 
     /// Sends all bytes.
-    func send(_ text: String) async {
+    ///
+    /// - Returns: whether the other side still takes them.
+    @discardableResult
+    func send(_ text: String) async -> Bool {
         await perform { descriptor in
             var rest = Array(text.utf8)[...]
             while !rest.isEmpty {
                 let sent = unsafe rest.withUnsafeBytes {
                     unsafe Foundation.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
                 }
-                guard sent > 0 else { return }
+                guard sent > 0 else { return false }
                 rest = rest.dropFirst(sent)
             }
+            return true
         }
     }
 
