@@ -67,6 +67,25 @@ class Listeners(VaultCase):
                 with self.assertRaises((ssl.SSLError, OSError)):
                     old.wrap_socket(plain, server_hostname="localhost")
 
+    @each("--hsts", "--no-hsts", "neither")
+    def test_hsts(self, choice):
+        """Under its own name, a service at another port than 443 tells browsers to use TLS only with --hsts ({})"""
+        vault = self.new_vault()
+        self.start(
+            vault, "--tls-certificate", self.certificate, "--tls-key", self.key, "--host", "vault.example",
+            *([choice] if choice != "neither" else []))
+        context = ssl.create_default_context(cafile=self.certificate)
+        port = vault.listen.split(":")[1]
+        for host, path, says in (
+                ("vault.example", "/", choice == "--hsts"), ("vault.example", "/api/v1/status", choice == "--hsts"),
+                ("localhost", "/", False), ("other.example", "/", False)):
+            connection = http.client.HTTPSConnection(*vault.listen.split(":"), context=context, timeout=30)
+            self.addCleanup(connection.close)
+            connection.request("GET", path, headers={"Host": f"{host}:{port}"})
+            answer = connection.getresponse()
+            expected = "max-age=2592000" if says else None
+            self.assertEqual(answer.getheader("Strict-Transport-Security"), expected, f"{host} {path}")
+
     def test_tls_renewed(self):
         """The service uses a renewed certificate without a restart, and an existing connection stays usable"""
         vault, used, renewed = self.new_vault(), self.new_pair("used-"), self.new_pair("renewed-")

@@ -49,6 +49,11 @@ struct ServeCommand: AsyncParsableCommand {
         completion: .file())
     var tlsKey: String?
 
+    @Flag(
+        inversion: .prefixedNo,
+        help: "Tell browsers to use TLS only for each --host name, at all ports of it (default: if the port is 443).")
+    var hsts: Bool?
+
     @Option(
         help: ArgumentHelp("Also serve on a socket file, for players that support it.", valueName: "path"),
         completion: .file())
@@ -83,6 +88,9 @@ struct ServeCommand: AsyncParsableCommand {
         guard (tlsCertificate == nil) == (tlsKey == nil) else {
             throw ValidationError("--tls-certificate and --tls-key must be given together")
         }
+        guard hsts != true || tlsCertificate != nil && !hosts.isEmpty else {
+            throw ValidationError("--hsts needs --host, --tls-certificate and --tls-key")
+        }
     }
 
     func run() async throws {
@@ -92,6 +100,7 @@ struct ServeCommand: AsyncParsableCommand {
         configuration.address = try ListenAddress.named(listen) ?? .standard
         configuration.hostNames = hosts
         configuration.allowedOrigins = origins
+        configuration.requiresTLSOfBrowsers = hsts
         configuration.isInsecure = insecure
         configuration.letsFinish = letFinish
         let surroundings = ProcessEnvironment.current

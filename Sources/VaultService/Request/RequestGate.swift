@@ -19,6 +19,7 @@ struct RequestGate: Sendable {
     private let hosts: HostCheck
     private let pages: CrossSiteCheck
     private let isSecure: Bool
+    private let strictTransport: StrictTransport
     /// Whether it serves pages: over plain HTTP, another machine on the way could read and change them.
     let servesPages: Bool
     /// Whether an answer that has begun goes to its end, although its viewer loses the right to it.
@@ -30,6 +31,8 @@ struct RequestGate: Sendable {
     init(_ configuration: ServiceConfiguration, of vault: Vault) throws {
         self.vault = vault
         isSecure = configuration.tls != nil
+        strictTransport = StrictTransport(
+            hostNames: configuration.hostNames, isSecure: isSecure, choice: configuration.requiresTLSOfBrowsers)
         letsFinish = configuration.letsFinish
         servesPages = isSecure || configuration.address.isLoopback
         hosts = try HostCheck(hostNames: configuration.hostNames, isSecure: isSecure)
@@ -39,6 +42,12 @@ struct RequestGate: Sendable {
     /// Returns scheme, host and port of the service, as a request names them.
     func origin(of request: HTTPRequest) -> String {
         "\(isSecure ? "https" : "http")://\((request.hosts.first ?? "").lowercased())"
+    }
+
+    /// Whether the answer to a request tells browsers to come by TLS only.
+    func requiresTLS(_ request: HTTPRequest, at listener: SocketAddress?) -> Bool {
+        listener?.pathname == nil
+            && strictTransport.applies(to: request.hosts.first ?? "", port: listener?.port)
     }
 
     /// Returns the cookie of sessions; nil on a listener without a port, or if it serves no pages.

@@ -12,6 +12,9 @@ package struct ServiceConfiguration: Sendable {
     package var allowedOrigins: [String] = []
     /// The TLS certificate and key; nil for plain HTTP.
     package var tls: TLSFiles?
+    /// Whether browsers are told to come by TLS only to its own host names, whatever the port; nil to tell them at the port
+    /// of HTTPS alone.
+    package var requiresTLSOfBrowsers: Bool?
     /// How often the TLS files are checked for a change; changed files are read at the next check.
     package var tlsCheckInterval: Duration = .seconds(5)
     /// Whether it may listen without TLS where other machines can connect.

@@ -24,6 +24,9 @@ struct ServiceResponder: HTTPResponder {
         do {
             var response = try await answer(to: request, admission, context)
             response.headers[.requestID] = "\(open.id)"
+            if gate.requiresTLS(request.head, at: context.channel.localAddress) {
+                response.headers[.strictTransportSecurity] = StrictTransport.policy
+            }
             return response
         } catch {
             // The client is gone, or the service is shutting down, so no answer is needed.
