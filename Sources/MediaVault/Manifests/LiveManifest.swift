@@ -1,3 +1,4 @@
+import VaultCrypto
 import VaultManifest
 import VaultModel
 
@@ -12,17 +13,23 @@ struct LiveManifest: Sendable {
     let variables: [String: String]
     /// When the request was sent whose answer last confirmed it; nil if it was stored in an earlier run.
     var confirmed: ContinuousClock.Instant?
+    /// A hash of its text; nil if it is small, or was stored.
+    var digest: ManifestDigest?
+    /// How long a thread has worked on it; zero if it is small.
+    var work: Duration = .zero
 
     /// The shortest time between two questions to the origin. Players ask twice at a start, and again at most every
     /// half target duration, which is seldom below a second (RFC 8216 section 6.3.4).
     static let shortestPause: Duration = .milliseconds(500)
+    /// The shortest such time, as a multiple of the work: a quarter of a processor is the most that one manifest takes.
+    private static let pauseAfterWork = 4
     /// How long a manifest of unknown duration is of use, and the longest time that any is.
     private static let usualWindow: Duration = .seconds(30)
     private static let longestWindow: Duration = .seconds(3600)
 
-    /// Whether the origin was asked so recently that it is not asked again.
+    /// Whether the origin was asked so recently that it is not asked again: after one that was much work, for longer.
     func isRecent(now: ContinuousClock.Instant) -> Bool {
-        confirmed.map { now - $0 < Self.shortestPause } ?? false
+        confirmed.map { now - $0 < max(Self.shortestPause, work * Self.pauseAfterWork) } ?? false
     }
 
     /// Whether it may be given although the origin does not answer: only while something that it names may still be
@@ -30,6 +37,17 @@ struct LiveManifest: Sendable {
     func isOfUse(now: ContinuousClock.Instant) -> Bool {
         let window = min(manifest.window ?? Self.usualWindow, Self.longestWindow)
         return confirmed.map { now - $0 < window } ?? false
+    }
+}
+
+/// What tells the text of a large manifest from others, so that nobody works on the same one again.
+struct ManifestDigest: Hashable, Sendable {
+    private let bytes: [UInt8]
+
+    /// - Returns: nil for a small text. Blocks for a large one.
+    init?(of text: [UInt8]) {
+        guard text.count > ManifestRoom.smallBytes else { return nil }
+        bytes = KeyDerivation.checksum(.manifest, text)
     }
 }
 
@@ -55,6 +73,8 @@ struct PlayedManifests {
         var isManifest = false
         var live: LiveManifest?
         var text: Text?
+        /// The text that was refused last, if it is large, and why.
+        var refusal: (digest: ManifestDigest, error: VaultError)?
         var lastUse = 0
 
         var byteCount: Int { text?.manifest.bytes.count ?? 0 }
@@ -72,7 +92,7 @@ struct PlayedManifests {
 
     private static let maxLiveURLs = 64
 
-    init(maxBytes: Int = 32 << 20, maxWeight: Int = 64 << 20) {
+    init(maxBytes: Int = 64 << 20, maxWeight: Int = 64 << 20) {
         (self.maxBytes, self.maxWeight) = (maxBytes, maxWeight)
     }
 
@@ -119,9 +139,21 @@ struct PlayedManifests {
 
     /// Returns the text for a link, if it is kept; of any version.
     func text(of id: ResourceID, for scope: LinkScope, at service: String, revision: Int64) -> Text? {
-        guard let text = entries[id]?.text, text.scope == scope, text.service == service, text.revision == revision
+        guard let text = entries[id]?.text, text.scope == scope, text.revision == revision,
+            // Only the links in an MPD name the service.
+            text.service == service || text.manifest.kind == .hls
         else { return nil }
         return text
+    }
+
+    /// Returns why a text was refused; nil if it was not, or another one was since.
+    func refusal(of digest: ManifestDigest, _ id: ResourceID) -> VaultError? {
+        entries[id]?.refusal.flatMap { $0.digest == digest ? $0.error : nil }
+    }
+
+    /// Records that a text was refused.
+    mutating func refuse(_ digest: ManifestDigest, _ error: VaultError, of id: ResourceID) {
+        entries[id]?.refusal = (digest, error)
     }
 
     /// Keeps a text in place of the last one of its resource. The least recently used texts make room for it.

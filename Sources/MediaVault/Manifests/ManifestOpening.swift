@@ -150,7 +150,13 @@ struct ManifestOpening: Sendable {
                 return try await stored()
             }
             playback.keep(answer, of: id, at: url)
-            return try await give(answer)
+            let began = ContinuousClock.now
+            let given = try await give(answer)
+            if var worked = playback.live(id), worked.digest != nil, worked.version == answer.version {
+                worked.work += .now - began
+                playback.keep(worked, of: id, at: url)
+            }
+            return given
         } catch is OriginReachability.TooSlow {
             return try await give(copy, or: FetchFailure.origin(.noResponse), staleness: .slow)
         } catch let failure as OriginFailure {
@@ -193,9 +199,17 @@ struct ManifestOpening: Sendable {
         let bytes = try await body(of: response, length)
         let stated = ManifestDetection.kind(type: information.type, path: url.path)
         guard let kind = ManifestContent.kind(of: bytes) ?? stated else { throw notAManifest }
+        let (began, digest) = (ContinuousClock.now, try await digest(of: bytes))
+        if var copy, let digest, copy.digest == digest, copy.information.location == information.location {
+            copy.confirmed = asked
+            playback.keep(copy, of: id, at: url)
+            return nil
+        }
+        let manifest = try await parse(bytes, kind, information)
         return LiveManifest(
-            manifest: try await parse(bytes, kind, information), information: information,
-            version: playback.nextVersion(), variables: scope.variables, confirmed: asked)
+            manifest: manifest, information: information, version: playback.nextVersion(),
+            variables: scope.variables, confirmed: asked, digest: digest,
+            work: digest == nil ? .zero : .now - began)
     }
 
     private func body(of response: any OriginResponse, _ length: Int64?) async throws -> [UInt8] {
@@ -250,9 +264,22 @@ struct ManifestOpening: Sendable {
         -> Manifest
     {
         let (url, limits, variables) = (base(of: information), limits, scope.variables)
-        return try await BlockingPool.manifests.run {
-            try Manifest.usable(bytes, kind, of: url, at: url, variables: variables, limits: limits)
+        // With other variables, it may be another manifest.
+        let digest = variables.isEmpty ? try await digest(of: bytes) : nil
+        if let digest, let error = playback.refusal(of: digest, id) { throw error }
+        do {
+            return try await BlockingPool.manifests.run {
+                try Manifest.usable(bytes, kind, of: url, at: url, variables: variables, limits: limits)
+            }
+        } catch let error as VaultError {
+            if let digest { playback.refuse(digest, error, of: id) }
+            throw error
         }
+    }
+
+    private func digest(of bytes: [UInt8]) async throws -> ManifestDigest? {
+        guard bytes.count > ManifestRoom.smallBytes else { return nil }
+        return try await BlockingPool.manifests.run { ManifestDigest(of: bytes) }
     }
 
     /// The URL that the references are relative to.

@@ -157,6 +157,14 @@ final class ManifestPlayback: Sendable {
 
     func keep(_ text: PlayedManifests.Text, of id: ResourceID) { played.withLock { $0.keep(text, of: id) } }
 
+    func refusal(of digest: ManifestDigest, _ id: ResourceID) -> VaultError? {
+        played.withLock { $0.refusal(of: digest, id) }
+    }
+
+    func refuse(_ digest: ManifestDigest, _ error: VaultError, of id: ResourceID) {
+        played.withLock { $0.refuse(digest, error, of: id) }
+    }
+
     /// Returns the name of another version of a live manifest.
     func nextVersion() -> String { "live-\(versions.add(1, ordering: .relaxed).newValue)" }
 

@@ -26,6 +26,11 @@ struct PlayedManifestTests {
             scope: scope(expires), service: "", revision: 1)
     }
 
+    private func text(kind: ManifestKind) -> PlayedManifests.Text {
+        PlayedManifests.Text(
+            manifest: RewrittenManifest(kind: kind, bytes: [1]), version: "1", scope: scope(), service: "", revision: 1)
+    }
+
     private func live(_ text: String, confirmed: ContinuousClock.Instant?) throws -> LiveManifest {
         LiveManifest(
             manifest: try Manifest(Array(text.utf8), kind: .hls, url: url),
@@ -42,11 +47,14 @@ struct PlayedManifestTests {
         played.keep(text(5), of: one)
         #expect(played.contains(one) && played.text(of: one, for: scope(), at: "", revision: 1)?.version == "1")
         #expect(played.text(of: one, for: scope(11), at: "", revision: 1) == nil, "another link")
-        #expect(played.text(of: one, for: scope(), at: "http://a", revision: 1) == nil, "another name of the service")
+        #expect(played.text(of: one, for: scope(), at: "http://a", revision: 1) != nil, "a playlist does not name it")
         #expect(played.text(of: one, for: scope(), at: "", revision: 2) == nil, "links were revoked")
         #expect(played.text(of: try id(2), for: scope(), at: "", revision: 1) == nil)
         played.keep(text(5, "2"), of: one)
         #expect(played.text(of: one, for: scope(), at: "", revision: 1)?.version == "2")
+        played.keep(text(kind: .dash), of: one)
+        #expect(played.text(of: one, for: scope(), at: "", revision: 1) != nil)
+        #expect(played.text(of: one, for: scope(), at: "http://a", revision: 1) == nil, "another name of the service")
         played.removeAll()
         #expect(played.text(of: one, for: scope(), at: "", revision: 1) == nil && !played.contains(one))
         withExtendedLifetime(owner) {}
@@ -68,6 +76,20 @@ struct PlayedManifestTests {
         played.keep(text(11), of: ids[0])
         #expect(ids.allSatisfy { played.text(of: $0, for: scope(), at: "", revision: 1) == nil })
         #expect(played.contains(ids[0]), "that it is a manifest is still known")
+        withExtendedLifetime(owner) {}
+    }
+
+    @Test("A large text that was refused is known again, and no other; a small one is no work")
+    func refusals() throws {
+        var played = PlayedManifests()
+        let (one, owner) = (try id(1), Owner())
+        let large = { (byte: UInt8) in ManifestDigest(of: Array(repeating: byte, count: ManifestRoom.smallBytes + 1)) }
+        let (digest, other) = (try #require(large(1)), try #require(large(2)))
+        #expect(ManifestDigest(of: Array(repeating: 1, count: ManifestRoom.smallBytes)) == nil)
+        _ = played.lock(of: one, owner: owner)
+        played.refuse(digest, VaultError(.invalidResponse, "no"), of: one)
+        #expect(played.refusal(of: digest, one)?.message == "no" && played.refusal(of: other, one) == nil)
+        #expect(played.refusal(of: digest, try id(2)) == nil)
         withExtendedLifetime(owner) {}
     }
 
@@ -111,6 +133,9 @@ struct PlayedManifestTests {
         let copy = try live(window, confirmed: start)
         #expect(copy.manifest.isLive)
         #expect(copy.isRecent(now: start + .milliseconds(499)) && !copy.isRecent(now: start + .milliseconds(500)))
+        var worked = copy
+        worked.work = .seconds(3)
+        #expect(worked.isRecent(now: start + .seconds(11)) && !worked.isRecent(now: start + .seconds(12)))
         #expect(copy.isOfUse(now: start + .seconds(7)) && !copy.isOfUse(now: start + .seconds(8)))
         let old = try live(window, confirmed: nil)
         #expect(!old.isRecent(now: start) && !old.isOfUse(now: start), "it was stored in an earlier run")
