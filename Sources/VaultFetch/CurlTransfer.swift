@@ -39,6 +39,8 @@ final class CurlTransfer {
     private var hasNews = false
     /// The target of a redirect, once its head has arrived. The body of a redirect is not waited for.
     private(set) var redirect: MediaURL?
+    /// Whether that redirect is for good.
+    private var isPermanent = false
     private var dropped = 0
     /// The sockets on which a connection was tried for this hop.
     ///
@@ -105,7 +107,7 @@ final class CurlTransfer {
 
     /// Returns the hop that a redirect of this one leads to.
     func nextHop(to target: MediaURL) -> Hop {
-        hop.following(to: target, privateHosts: privateHosts, cookies: handle.cookies)
+        hop.following(to: target, isPermanent: isPermanent, privateHosts: privateHosts, cookies: handle.cookies)
     }
 
     /// Wakes the reader if this hop has received something since the last call.
@@ -279,7 +281,7 @@ final class CurlTransfer {
             hasReadHead = true
             if head.status == 407, isForwarded { throw CurlFailure.proxyCredentials }
             switch try RedirectPolicy.decide(on: head, from: url, hops: hop.count) {
-            case .follow(let target): redirect = target
+            case .follow(let target): (redirect, isPermanent) = (target, RedirectPolicy.isPermanent(head))
             case .deliver:
                 hasHead = true
                 hasNews = true
@@ -287,6 +289,7 @@ final class CurlTransfer {
                 // The round trip is known now; the window of a reused connection is narrow already.
                 SocketWindow.narrow(tried, at: handle.localPort)
                 head.location = hop.count > 0 ? url.withoutCredentials : nil
+                head.movedTo = hop.movedTo?.withoutCredentials
                 head.privateHosts = privateHosts
                 head.connection =
                     isForwarded ? nil : connections.number(port: handle.localPort, isNew: !tried.isEmpty)
@@ -343,6 +346,8 @@ struct Hop {
     private(set) var hasLeftOrigin = false
     /// Whether each redirect kept to the host and port that the request names, or to the same host by TLS.
     private(set) var isAtNamedHost = true
+    /// Where the redirects led that were permanent, up to the first that was not.
+    private(set) var movedTo: MediaURL?
     /// Whether the hop must use a new connection.
     private(set) var isOnFreshConnection = false
     /// The hosts that redirected here from private addresses, or were sent credentials of the settings.
@@ -358,11 +363,15 @@ struct Hop {
     /// Returns the hop that a redirect leads to.
     ///
     /// - Parameters:
+    ///   - isPermanent: whether the redirect is for good.
     ///   - privateHosts: the hosts at private addresses that were asked so far.
     ///   - cookies: those that the hops so far were sent.
-    func following(to target: MediaURL, privateHosts: Set<String>? = [], cookies: [String] = []) -> Hop {
+    func following(
+        to target: MediaURL, isPermanent: Bool = false, privateHosts: Set<String>? = [], cookies: [String] = []
+    ) -> Hop {
         var next = Hop(target)
         next.count = count + 1
+        next.movedTo = isPermanent && (count == 0 || movedTo == url) ? target : movedTo
         next.privateHosts = privateHosts
         next.hasLeftOrigin =
             hasLeftOrigin || (target.scheme, target.host) != (url.scheme, url.host)

@@ -1,9 +1,9 @@
-import VaultModel
+package import VaultModel
 
 /// The rules for redirects.
 ///
 /// libcurl follows none itself, because it would send secret fields to other hosts.
-enum RedirectPolicy {
+package enum RedirectPolicy {
     /// What to do with a head.
     enum Decision: Hashable, Sendable {
         /// Deliver it as the response.
@@ -33,6 +33,9 @@ enum RedirectPolicy {
         return .follow(target)
     }
 
+    /// Returns whether a redirect is for good, so that its target is to be asked from now on (RFC 9110 §15.4).
+    static func isPermanent(_ head: OriginHead) -> Bool { head.status == 301 || head.status == 308 }
+
     /// Returns the addresses that the target of redirects may have.
     ///
     /// These are the addresses allowed for the request if the target has its host and port, or the same host by TLS
@@ -42,7 +45,7 @@ enum RedirectPolicy {
     }
 
     /// Returns whether a URL has the host and port of another, or the same host by TLS (port 80 to 443).
-    static func isAtAuthority(of named: MediaURL, _ target: MediaURL) -> Bool {
+    package static func isAtAuthority(of named: MediaURL, _ target: MediaURL) -> Bool {
         target.host == named.host && target.effectivePort == named.effectivePort || target.isUpgrade(of: named)
     }
 }

@@ -98,6 +98,10 @@ public struct OriginHead: Sendable {
     /// The URL that answered, if a redirect led to another than the requested one.
     public var location: MediaURL?
 
+    /// The URL that took the place of the requested one for good, if permanent redirects led there (301, 308): the last
+    /// before any other redirect.
+    public var movedTo: MediaURL?
+
     /// The hosts among the one that answered and those that redirected to it whose address is not one of the public
     /// Internet, or that were sent credentials of the vault's settings.
     ///
@@ -108,13 +112,14 @@ public struct OriginHead: Sendable {
     /// Creates a head from its parts.
     public init(
         status: Int, fields: HeaderFields, connection: UInt64? = nil, location: MediaURL? = nil,
-        privateHosts: Set<String>? = nil
+        privateHosts: Set<String>? = nil, movedTo: MediaURL? = nil
     ) {
         self.status = status
         self.fields = fields
         self.connection = connection
         self.location = location
         self.privateHosts = privateHosts
+        self.movedTo = movedTo
     }
 
     /// The validators of the response.
@@ -158,7 +163,7 @@ public struct OriginHead: Sendable {
     package var withoutEntityTag: OriginHead {
         OriginHead(
             status: status, fields: fields.without("ETag"), connection: connection, location: location,
-            privateHosts: privateHosts)
+            privateHosts: privateHosts, movedTo: movedTo)
     }
 }
 

@@ -25,6 +25,24 @@ struct RedirectTests {
         #expect(exchanges.map(\.connection) == [0, 0])
     }
 
+    @Test(
+        "An answer says where permanent redirects led, up to the first that is not",
+        arguments: [
+            ([301], "/1"), ([308, 301], "/2"), ([301, 302], "/1"), ([301, 307, 301], "/1"), ([302, 301], nil),
+            ([303], nil), ([], nil),
+        ] as [([Int], String?)])
+    func permanent(statuses: [Int], expected: String?) async throws {
+        let resource = ScriptedResource(length: 100)
+        let server = try ScriptedOrigin { request in
+            let step = request.target == "/film.mp4" ? 0 : Int(request.target.dropFirst()) ?? 0
+            return step < statuses.count
+                ? .redirect(statuses[step], to: "/\(step + 1)") : resource.answer(to: request)
+        }
+        let response = try await CurlOrigin.make().send(OriginRequest(url: server.url()))
+        #expect(response.head.movedTo == expected.map { server.url($0) })
+        response.cancel()
+    }
+
     @Test("A redirect to itself that sets a cookie is followed with it, and a host gets no other host's")
     func cookies() async throws {
         let resource = ScriptedResource(length: 100)
