@@ -1,6 +1,6 @@
 package import VaultModel
 
-/// A list of media that its publisher changes: RSS, Atom, JSON Feed, or a list in JSON.
+/// A list of media that its publisher changes: RSS, Atom, JSON Feed, or a list in JSON, XSPF or PLS.
 package struct Feed: Hashable, Sendable {
     /// The name for people; nil if it states none.
     package var title: String?
@@ -16,6 +16,10 @@ package struct Feed: Hashable, Sendable {
     package var sharedNames = 0
     /// What was read although it is not as it should be.
     package var repairs = FeedRepairs()
+    /// Where older entries are (RFC 5005); nil if these are all.
+    package var next: MediaURL?
+    /// Where the feed says that it is from now on (`itunes:new-feed-url`); nil if it does not.
+    package var newLocation: MediaURL?
 
     /// The most entries of a feed, of which fewer may be wanted.
     package static let maxEntries = 100_000
@@ -64,6 +68,25 @@ package struct Feed: Hashable, Sendable {
             FeedEntry(
                 url: url, guid: guid, title: entry.title, date: date,
                 picture: FeedReference.picture(entry.pictures, at: base)))
+    }
+
+    /// Adds the entries of its next page.
+    ///
+    /// - Returns: whether it names anything new.
+    /// - Throws: ``FeedError/tooManyEntries``.
+    package mutating func append(_ page: Feed) throws(FeedError) -> Bool {
+        guard entries.count + unusable + page.entries.count + page.unusable <= Self.maxEntries else {
+            throw .tooManyEntries
+        }
+        let known = Set(entries.map(\.url))
+        let isNew = page.entries.contains { !known.contains($0.url) } || page.unusable > 0
+        entries += page.entries
+        passedOver += page.passedOver.prefix(Self.maxEntries - passedOver.count)
+        unusable += page.unusable
+        sharedNames += page.sharedNames
+        repairs.add(page.repairs)
+        complete()
+        return isNew
     }
 
     /// Decides what only the whole feed shows: the picture of entries without one, and which names tell entries apart.

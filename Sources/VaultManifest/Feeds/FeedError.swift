@@ -1,4 +1,6 @@
-/// Why a feed cannot be read. It never contains text of the feed.
+package import VaultModel
+
+/// Why a feed cannot be read. It never contains text of the feed, but for the addresses that a list of feeds names.
 package enum FeedError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The bytes are something else.
     case notAFeed
@@ -10,6 +12,10 @@ package enum FeedError: Error, Hashable, Sendable, CustomStringConvertible {
     case tooLarge(limit: Int)
     /// The markup has no likely meaning, or is refused.
     case markup(TextPlace, Cause)
+    /// The list is no XML, or is refused.
+    case list(ManifestError)
+    /// The bytes name feeds, and no titles.
+    case listOfFeeds([MediaURL])
     /// The JSON is malformed; the place is nil if it is not known.
     case json(TextPlace?)
 
@@ -42,13 +48,31 @@ package enum FeedError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The reason, in plain English.
     package var description: String {
         switch self {
-        case .notAFeed: "it is neither RSS, Atom, JSON Feed nor a list in JSON"
+        case .notAFeed: "it is neither RSS, Atom, JSON Feed nor a list in JSON, XSPF or PLS"
         case .webPage: "it is a web page"
         case .tooManyEntries: "it has more than \(Feed.maxEntries) entries"
         case .tooLarge(let limit): "it is larger than \(limit) bytes"
         case .markup(let place, let cause): "\(place): \(cause.text)"
+        case .list(let error): "\(error)"
+        case .listOfFeeds(let feeds): Self.text(of: feeds)
         case .json(let place): (place.map { "\($0): " } ?? "") + "its JSON is malformed"
         }
+    }
+
+    /// What to do, as a request; nil to look at what is wrong.
+    package var remedy: String? {
+        if case .listOfFeeds = self { "follow each of them by itself" } else { nil }
+    }
+
+    /// The most feeds of a list that are named, and the most characters of an address.
+    private static let (mostNamed, mostCharacters) = (50, 300)
+
+    private static func text(of feeds: [MediaURL]) -> String {
+        let named = feeds.prefix(mostNamed).map { String($0.description.prefix(mostCharacters)) }
+        let rest = feeds.count > mostNamed ? [", and \(feeds.count - mostNamed) more"] : []
+        let count = feeds.count == 1 ? "1 feed" : "\(feeds.count) feeds"
+        return "it is a list of \(count) (OPML)" + (feeds.isEmpty ? "" : ": ") + named.joined(separator: ", ")
+            + rest.joined()
     }
 }
 

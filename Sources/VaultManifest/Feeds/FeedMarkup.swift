@@ -23,6 +23,15 @@ struct FeedMarkup {
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
+    /// Returns the name of the first element of a document, in lower case and without its prefix; nil if there is none.
+    static func root(of bytes: [UInt8]) -> String? {
+        var markup = FeedMarkup(bytes)
+        while let piece = try? markup.next() {
+            if case .start(let element, _) = piece { return String(element.localName) }
+        }
+        return nil
+    }
+
     /// Returns an error at the last piece, or at the end.
     func error(_ cause: FeedError.Cause) -> FeedError {
         .markup(TextPlace(of: cause == .end ? bytes.count : start, in: bytes), cause)

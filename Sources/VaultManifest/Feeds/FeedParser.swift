@@ -12,7 +12,13 @@ extension Feed {
         guard bytes.count <= Self.maxBytes else { throw .tooLarge(limit: Self.maxBytes) }
         let text = FeedText(bytes, type: type)
         switch Self.firstByte(of: text) {
-        case UInt8(ascii: "<"): self = try MarkupFeed.read(text.bytes, at: base)
+        case UInt8(ascii: "<"):
+            switch FeedMarkup.root(of: text.bytes) {
+            case "opml": throw .listOfFeeds(try ListMarkup.feeds(inOPML: text.bytes, at: base))
+            case "playlist": self = try ListMarkup.playlist(inXSPF: text.bytes, at: base)
+            default: self = try MarkupFeed.read(text.bytes, at: base)
+            }
+        case UInt8(ascii: "[") where PLSList.begins(text.bytes): self = try PLSList.read(text.bytes, at: base)
         case UInt8(ascii: "{"), UInt8(ascii: "["): self = try JSONFeed.read(text.bytes, at: base)
         default: throw .notAFeed
         }
@@ -69,6 +75,9 @@ private enum MarkupFeed {
         feed.picture = FeedReference.picture(
             channel.pictures + root.pictures + [channel.plain("logo"), channel.plain("icon")],
             at: FeedReference.base(root["xml:base"], at: base))
+        let place = FeedReference.base(root["xml:base"], at: base)
+        feed.next = (channel.next ?? root.next).flatMap { FeedReference.url($0, at: place) }
+        feed.newLocation = channel.plain("new-feed-url").flatMap { FeedReference.url($0, at: place) }
         return feed
     }
 
@@ -96,6 +105,14 @@ extension MarkupElement {
 
     /// The text of the first child with this name, as it stands.
     fileprivate func plain(_ name: String) -> String? { preferred(name)?.text.nonEmpty }
+
+    /// The reference to the page of a feed with the entries before these, or to the archive with them (RFC 5005).
+    fileprivate var next: String? {
+        let links = elements("link").filter { $0["type"].map { !$0.lowercased().contains("html") } ?? true }
+        return ["next", "prev-archive"].lazy.compactMap { relation in
+            links.first { $0["rel"]?.trimmingSpace().lowercased() == relation }?["href"]?.trimmingSpace().nonEmpty
+        }.first
+    }
 
     /// The title of a feed or an entry, as people read it.
     fileprivate var title: String? {

@@ -16,6 +16,7 @@ enum JSONFeed {
         guard let entries = document.entries else { throw .notAFeed }
         var feed = Feed(title: document.title.flatMap(PlainText.folded))
         feed.picture = FeedReference.picture([document.icon], at: base)
+        feed.next = document.next?.nonEmpty.flatMap { FeedReference.url($0, at: base) }
         for entry in entries {
             guard let entry = entry.value else {
                 feed.unusable += 1
@@ -50,21 +51,27 @@ enum JSONFeed {
     private struct Document: Decodable {
         let title: String?
         let icon: String?
+        /// Where older items are.
+        let next: String?
         /// Nil if it has none.
         let entries: [Lenient]?
         /// Whether it is JSON Feed.
         let isFeed: Bool
 
-        private enum CodingKeys: CodingKey { case version, title, icon, items, entries }
+        private enum CodingKeys: String, CodingKey {
+            case version, title, icon, items, entries
+            case next = "next_url"
+        }
 
         init(from decoder: any Decoder) throws {
             if var list = try? decoder.unkeyedContainer() {
-                (title, icon, entries, isFeed) = (nil, nil, try Self.entries(of: &list), false)
+                (title, icon, next, entries, isFeed) = (nil, nil, nil, try Self.entries(of: &list), false)
                 return
             }
             let members = try decoder.container(keyedBy: CodingKeys.self)
             title = try? members.decodeIfPresent(String.self, forKey: .title)
             icon = try? members.decodeIfPresent(String.self, forKey: .icon)
+            next = try? members.decodeIfPresent(String.self, forKey: .next)
             isFeed = members.contains(.items)
             let key = isFeed ? CodingKeys.items : .entries
             guard members.contains(key) else {
