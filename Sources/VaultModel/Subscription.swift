@@ -66,6 +66,10 @@ package struct Subscription: Hashable, Sendable {
     package let added: Int64
     /// The name that the feed states; nil if it states none.
     package var statedName: String?
+    /// Where the feed went for good, and is asked since; nil if it is where the operator said.
+    package var movedTo: String?
+    /// Whether its origin says that it is gone for good, so that no service asks again.
+    package var isGone = false
     /// The titles that the list named in the last run that read it.
     package var wanted: Set<TitleID> = []
     /// The titles that came into the vault with it, and are its to remove.
@@ -148,6 +152,8 @@ extension Subscription {
             try choices.check()
             self.init(id, source, choices, added: try record.integer("added"))
             statedName = try record.optionalString("statedName")
+            movedTo = try record.optionalString("movedTo")
+            isGone = record["gone"] == .bool(true)
             wanted = Set(try record.strings("wanted").compactMap { TitleID($0) })
             brought = Set(try record.strings("brought").compactMap { TitleID($0) })
             lastRun = try record.optionalInteger("lastRun")
@@ -173,7 +179,7 @@ extension Subscription {
         }
         let texts = [
             "name": choices.name, "statedName": statedName, "video": choices.video, "audio": choices.audio,
-            "subtitles": choices.subtitles,
+            "subtitles": choices.subtitles, "movedTo": movedTo,
         ]
         for (member, text) in texts { record[member] = text.map { .string($0) } }
         let numbers = [
@@ -183,6 +189,7 @@ extension Subscription {
         for (member, number) in numbers { record[member] = number.map { .integer($0) } }
         let facts = [
             ("keepsGone", choices.keepsGone), ("contentIDs", choices.usesContentIDs), ("anyType", choices.takesAnyType),
+            ("gone", isGone),
         ]
         for (member, isTrue) in facts where isTrue { record[member] = .bool(true) }
         record["failure"] = failure.map { .object(["code": .string($0.code), "message": .string($0.message)]) }

@@ -97,7 +97,7 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
             case listSlots, removeSlot, dropSlots, allowLooseFile
             case listGenerations, rewrap, retire, rotate, backUpKeyring, findKeyring, ownKeyring
             case anyType, useTLS, allowHost, allowPage, passSecret, rotateRootLocally
-            case writablePath, importUnasked
+            case writablePath, importUnasked, addUntried
         }
 
         private let name: Name
@@ -145,6 +145,8 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let backUpKeyring = Hint(name: .backUpKeyring)
         /// Fetch content of any type.
         public static let anyType = Hint(name: .anyType)
+        /// Add the subscription without trying it.
+        public static let addUntried = Hint(name: .addUntried)
         /// Give the path of the keyring, or restore it from a backup.
         public static let findKeyring = Hint(name: .findKeyring)
         /// Give the new vault a keyring of its own, or confirm that the keyring's vault is gone.

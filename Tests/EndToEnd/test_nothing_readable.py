@@ -49,7 +49,7 @@ class NothingReadable(VaultCase):
         cls.vault.result("fetch", "--detach", "--title", "A name in the queue", "--content-id", "the-queued-one",
                          "--header-file", fields, "http://queued.example/film.mp4?token=a-secret-of-the-queue")
         cls.vault.result("sync", "add", "http://user:a-secret-of-the-feed@feeds.example/x?token=a-secret-of-the-feed",
-                         "--name", "A name of a feed")
+                         "--name", "A name of a feed", "--untried")
         cls.vault.stop()
 
     @staticmethod

@@ -212,6 +212,59 @@ class Sync(VaultCase):
         self.assertEqual(done.stdout.decode(), "1 subscription removed, 0 titles removed\n")
         self.assertEqual(self.sync(vault, "list").stdout.decode(), "no subscriptions\n")
 
+    @each(*WAYS)
+    def test_tried(self, how):
+        """{}, `sync add` reads a feed before it saves it; a service runs it at once, and --untried saves anything"""
+        vault, urls = self.vault_by(how), self.films(2)
+        name = f"tried-{how[:4]}.xml"
+        feed = self.origin.add(name, content=b"<html><body>Log in</body></html>", type="text/html")
+        done = self.sync(vault, "add", feed)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("it is a web page", done.stderr.decode())
+        self.assertIn("--untried", done.stderr.decode())
+        self.assertEqual(self.sync(vault, "list").stdout.decode(), "no subscriptions\n")
+        self.origin.add(name, content=rss(*urls), type="application/rss+xml")
+        asked = len(self.origin.gets(name))
+        done = self.sync(vault, "add", feed)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("it names 2 titles", done.stderr.decode())
+        self.assertEqual(len(self.origin.gets(name)), asked + 1)
+        if vault.service:
+            self.assert_held(vault, urls)
+        self.assertEqual(self.sync(vault, "remove", "--all", "--yes").returncode, 0)
+        feeds = f'<opml version="2.0"><body><outline xmlUrl="{feed}?token=hunter2"/></body></opml>'.encode()
+        done = self.sync(vault, "add", self.origin.add(f"list-{name}", content=feeds, type="text/x-opml"))
+        self.assertIn(f"list of 1 feed (OPML): {feed}", done.stderr.decode())
+        self.assertNotIn("hunter2", done.stderr.decode())
+        done = self.sync(vault, "add", "http://127.0.0.1:1/feed", "--untried")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("not tried", done.stderr.decode())
+
+    @each(*WAYS)
+    def test_pages(self, how):
+        """{}, a feed in pages is read to its end; while a page is missing nothing is removed, and the exit code is 1"""
+        vault, urls = self.vault_by(how), self.films(3)
+        name = f"paged-{how[:4]}"
+
+        def publish(first, second):
+            link = b"<channel><atom:link rel='next' href='%s-2.xml'/>" % name.encode()
+            content = rss(*first).replace(b"<channel>", link)
+            feed = self.origin.add(f"{name}.xml", content=content, type="application/rss+xml")
+            if second:
+                self.origin.add(f"{name}-2.xml", content=rss(*second), type="application/rss+xml")
+            else:
+                self.origin.add(f"{name}-2.xml", status=404)
+            return feed
+        feed = publish(urls[:1], urls[1:2])
+        self.assertEqual(self.sync(vault, feed).returncode, 0)
+        self.assert_held(vault, urls[:2])
+        publish(urls[2:], [])
+        done = self.sync(vault, feed)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("nothing was removed", done.stderr.decode())
+        self.assert_held(vault, urls)
+        self.assertIn(f"{name}-2.xml", self.sync(vault, "list").stdout.decode())
+
     def test_api(self):
         """The API has subscriptions and syncs; a body that is odd is refused, and no answer has the token of a feed"""
         vault, urls = self.served_vault(), self.films(1)

@@ -6,6 +6,8 @@ struct WholeAnswer: Sendable {
     let bytes: [UInt8]
     /// The URL that answered.
     let location: MediaURL
+    /// The URL that took the place of the requested one for good; nil if none did.
+    let movedTo: MediaURL?
     /// The media type as the origin stated it; nil if it stated none.
     let type: String?
 
@@ -51,7 +53,8 @@ struct WholeAnswer: Sendable {
         // Some origins state a coding that their bytes do not have.
         if ResponseCheck.isGzip(response.head), Gzip.begins(bytes) { bytes = try expanded(bytes, upTo: limit) }
         return WholeAnswer(
-            bytes: bytes, location: response.head.location ?? request.url, type: response.head.fields["Content-Type"])
+            bytes: bytes, location: response.head.location ?? request.url, movedTo: response.head.movedTo,
+            type: response.head.fields["Content-Type"])
     }
 
     private static func expanded(_ bytes: [UInt8], upTo limit: Int) throws -> [UInt8] {

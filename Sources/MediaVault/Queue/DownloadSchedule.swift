@@ -180,10 +180,15 @@ enum DownloadRetry: Hashable, Sendable {
         case .notMedia where attempts < Self.mostPages:
             self = .after(policy.queueDelay(attempts: attempts, chance: chance))
         case .refused where Self.isPassing(error.originStatus):
-            let asked = min(Int64(max(0, error.retryAfter ?? 0)), Self.longestWait)
-            self = .after(max(asked, policy.queueDelay(attempts: attempts, chance: chance)))
+            self = .after(max(Self.wait(askedBy: error), policy.queueDelay(attempts: attempts, chance: chance)))
         default: self = .no
         }
+    }
+
+    /// Returns the seconds for which an origin asks with `Retry-After` not to be asked again; 0 if it does not.
+    static func wait(askedBy error: VaultError) -> Int64 {
+        guard error.code == .refused, isPassing(error.originStatus) else { return 0 }
+        return min(Int64(max(0, error.retryAfter ?? 0)), longestWait)
     }
 
     /// Whether an origin that refuses with a status may grant the same request later.

@@ -1,48 +1,196 @@
+import VaultFetch
 import VaultManifest
 import VaultModel
 
-/// Reads feeds from their origins, by the vault's own transport. Nothing of them is stored.
+/// Reads feeds from their origins, by the vault's own transport: where they have gone, and as many of their pages as are
+/// wanted. Nothing of them is stored.
 struct FeedReader: Sendable {
     let environment: LoaderEnvironment
 
-    /// The longest that reading may take, however slowly its bytes come.
+    /// The longest that one page may take, however slowly its bytes come.
     var timeLimit: Duration = .seconds(120)
+    /// The longest that all pages may take together.
+    private static let totalTime: Duration = .seconds(600)
+    /// The most pages of a feed.
+    static let maxPages = 500
+    /// The most times that a feed says in one run that it is elsewhere.
+    private static let maxMoves = 3
 
     /// Reads a feed.
     ///
+    /// - Parameters:
+    ///   - url: as the operator gave it.
+    ///   - newest: how many titles are wanted, and so how many pages are read; nil for all.
+    ///   - movedTo: where it went for good in an earlier run. If it is there no more, `url` is asked.
     /// - Throws: ``VaultError``: `unreachable`, `refused`, `invalidResponse` if it is no feed, `notHeld` if the mode
     ///   allows no requests.
-    func read(_ url: MediaURL) async throws -> FeedAnswer {
+    func read(_ url: MediaURL, newest: Int? = nil, movedTo: MediaURL? = nil) async throws -> FeedAnswer {
         guard environment.mode.current.allowsRequests else {
             throw VaultError(.notHeld, "the mode of the vault allows no requests, so \(url) was not read; go online")
         }
-        let reference = try MediaReference(url).settled()
+        let named = try MediaReference(url).settled()
+        let first = try await beginning(of: named, movedTo)
+        var answer = FeedAnswer(
+            feed: first.feed, url: url, movedTo: first.movedTo,
+            reach: TitleReach(
+                named: named.url, base: first.location, isDerived: false,
+                fields: OriginFields(named.fields, for: named.url)))
+        try await readOn(&answer, newest, upTo: Feed.maxBytes - first.byteCount)
+        return answer
+    }
+
+    // MARK: Where it is
+
+    /// Reads the first page, from where the feed is now.
+    ///
+    /// Another address counts only if a feed with entries is there: else anybody on the way could send it into nothing.
+    private func beginning(of named: MediaReference, _ known: MediaURL?) async throws -> Page {
+        var page: Page
+        if let known, let there = try? await self.page(moved(named, to: known)), !there.feed.entries.isEmpty {
+            page = there
+            page.movedTo = there.movedTo ?? known
+        } else {
+            page = try await self.page(named)
+        }
+        var asked: Set = [named.url, page.location, page.movedTo ?? named.url]
+        for _ in 0..<Self.maxMoves {
+            guard let next = page.feed.newLocation, asked.insert(next).inserted,
+                next.scheme == "https" || named.url.scheme == "http",
+                var there = try? await self.page(moved(named, to: next)), !there.feed.entries.isEmpty
+            else { break }
+            there.movedTo = there.movedTo ?? next
+            page = there
+            asked.insert(page.location)
+        }
+        if page.feed.entries.isEmpty { page.movedTo = nil }
+        return page
+    }
+
+    /// Returns how a new address of a feed is asked: as after a redirect to it.
+    private func moved(_ named: MediaReference, to url: MediaURL) -> MediaReference {
+        var reference = MediaReference(url, fields: url.origin == named.url.origin ? named.fields : HeaderFields())
+        reference.isDerived = !RedirectPolicy.isAtAuthority(of: named.url, url)
+        return reference
+    }
+
+    // MARK: Pages
+
+    /// Reads the pages behind the first one, as far as they are wanted. One that cannot be read ends that.
+    ///
+    /// A feed has its pages at its own origin. One that leads back, or names nothing new, is the end.
+    ///
+    /// - Parameter limit: the most bytes of them all.
+    private func readOn(_ answer: inout FeedAnswer, _ newest: Int?, upTo limit: Int) async throws {
+        let (first, end) = (answer.reach.base, ContinuousClock.now + Self.totalTime)
+        var left = limit
+        var seen: Set = [first]
+        while let url = answer.feed.next, newest.map({ answer.feed.entries.count < $0 }) ?? true,
+            seen.insert(url).inserted
+        {
+            do {
+                guard seen.count <= Self.maxPages, ContinuousClock.now < end else {
+                    throw Self.pageFailure(seen.count, "there are too many; take the newest titles alone")
+                }
+                guard url.origin == first.origin else {
+                    throw Self.pageFailure(seen.count, "it is at another origin; ask the publisher")
+                }
+                let page = try await page(answer.reach.reference(to: url), upTo: left, within: end - .now)
+                left -= page.byteCount
+                guard page.location.origin == first.origin else {
+                    throw Self.pageFailure(seen.count, "it leads to another origin; ask the publisher")
+                }
+                seen.insert(page.location)
+                let isNew = try answer.feed.append(page.feed)
+                answer.feed.next = isNew ? page.feed.next : nil
+            } catch let error as VaultError {
+                answer.failure = error
+                return
+            } catch let error as FeedError {
+                answer.failure = Self.pageFailure(seen.count, "\(error); take the newest titles alone")
+                return
+            }
+        }
+    }
+
+    private static func pageFailure(_ number: Int, _ cause: String) -> VaultError {
+        VaultError(.invalidResponse, "page \(number) of the feed was not read: \(cause)")
+    }
+
+    /// One document of a feed.
+    private struct Page {
+        let feed: Feed
+        let byteCount: Int
+        /// The URL that answered.
+        let location: MediaURL
+        /// Where it went for good; nil if it did not.
+        var movedTo: MediaURL?
+    }
+
+    private func page(
+        _ given: MediaReference, upTo bytes: Int = Feed.maxBytes, within time: Duration = totalTime
+    ) async throws -> Page {
+        let reference = try given.settled()
+        let limit = min(timeLimit, time)
         do {
-            let answer = try await WholeAnswer.read(
-                OriginRequest(url: reference.url, fields: reference.fields), upTo: Feed.maxBytes, within: timeLimit,
-                from: environment.origin)
+            let answer = try await answer(
+                to: OriginRequest(url: reference.url, fields: reference.fields, reach: reference.reach), upTo: bytes,
+                within: limit)
             // Parsing megabytes takes seconds.
             let feed = try await environment.pool.run { try Feed(answer.bytes, type: answer.type, at: answer.location) }
-            return FeedAnswer(
-                feed: feed, url: url,
-                reach: TitleReach(
-                    named: reference.url, base: answer.location, isDerived: false,
-                    fields: OriginFields(reference.fields, for: reference.url)))
+            return Page(
+                feed: feed, byteCount: answer.bytes.count, location: answer.location, movedTo: answer.movedTo)
         } catch WholeAnswer.Refusal.tooSlow {
-            throw VaultError(.unreachable, "\(url) did not send the whole feed within \(timeLimit); try again later")
+            throw VaultError(
+                .unreachable, "\(reference.url) did not send the whole feed within \(limit); try again later")
         } catch WholeAnswer.Refusal.tooLarge {
-            throw Self.error(.tooLarge(limit: Feed.maxBytes), reference.url)
+            throw Self.error(.tooLarge(limit: bytes), reference.url)
         } catch let error as FeedError {
             throw Self.error(error, reference.url)
         } catch let failure as OriginFailure {
-            environment.originErrors.count(failure)
+            if case .refused(status: 410, _) = failure.kind { throw Self.gone(reference.url) }
             throw FetchFailure.origin(failure).vaultError(for: reference.url, at: 0)
         }
+    }
+
+    /// Asks an origin, again if it says when that helps, as for any other file.
+    private func answer(
+        to request: OriginRequest, upTo bytes: Int, within limit: Duration
+    ) async throws -> WholeAnswer {
+        var schedule = RetrySchedule(environment.retry)
+        let since = ContinuousClock.now
+        while true {
+            do {
+                return try await WholeAnswer.read(
+                    request, upTo: bytes, within: limit, from: environment.origin)
+            } catch let failure as OriginFailure {
+                environment.originErrors.count(failure)
+                guard case .refused(_, _?) = failure.kind else { throw failure }
+                let now = ContinuousClock.now
+                schedule.failed(.origin(failure), now: now, chance: .random(in: 0...1))
+                let advice = schedule.advice(
+                    after: .origin(failure), patience: environment.retry.patience, since: since, now: now)
+                switch advice {
+                case .ask: continue
+                case .wait(let until): try await Task.sleep(until: until, clock: .continuous)
+                case .giveUp: throw failure
+                }
+            }
+        }
+    }
+
+    private static func gone(_ url: MediaURL) -> VaultError {
+        var error = VaultError(
+            .refused,
+            "\(url) is gone for good (HTTP 410), so it is not asked again by itself, and its titles stay; follow its new "
+                + "URL, or remove the subscription")
+        error.originStatus = 410
+        return error
     }
 
     private static func error(_ error: FeedError, _ url: MediaURL) -> VaultError {
         VaultError(
             .invalidResponse,
-            "\(url) cannot be used as a feed: \(error), so nothing was fetched or removed; check the URL")
+            "\(url) cannot be used as a feed: \(error), so nothing was fetched or removed; "
+                + (error.remedy ?? "check the URL"))
     }
 }

@@ -6,14 +6,18 @@ final class SubscriptionClock: Sendable {
         var loop: Task<Void, Never>?
         var isEnded = false
         var waiting: Set<SubscriptionID> = []
+        var isWoken = false
+        var pause: Task<Void, Never>?
     }
 
     private let state = Locked(State())
     /// Held while a subscription runs or is changed.
     let changing = AsyncLock()
 
-    /// How often it is decided what is due.
-    private static let pace: Duration = .seconds(20)
+    /// How often it is decided what is due, unless it is woken.
+    private let pace: Duration
+
+    init(pace: Duration = .seconds(20)) { self.pace = pace }
 
     /// The subscriptions with titles that their lists no longer name, and that stay until what takes their place is
     /// there. After a restart, the next run of each decides anew.
@@ -35,10 +39,38 @@ final class SubscriptionClock: Sendable {
             state.loop = Task {
                 while !Task.isCancelled {
                     await run()
-                    try? await Task.sleep(for: Self.pace)
+                    await self.pause()
                 }
             }
         }
+    }
+
+    /// Whether a service has it started.
+    var isRunning: Bool { state.withLock { $0.loop != nil && !$0.isEnded } }
+
+    /// Has it decided at once what is due, because something has changed.
+    func wake() {
+        let pause = state.withLock { state in
+            state.isWoken = state.pause == nil
+            return state.pause
+        }
+        pause?.cancel()
+    }
+
+    private func pause() async {
+        let pause = state.withLock { state -> Task<Void, Never>? in
+            defer { state.isWoken = false }
+            guard !state.isWoken else { return nil }
+            let pause = Task<Void, Never> { [pace] in _ = try? await Task.sleep(for: pace) }
+            state.pause = pause
+            return pause
+        }
+        await withTaskCancellationHandler {
+            await pause?.value
+        } onCancel: {
+            pause?.cancel()
+        }
+        state.withLock { state in state.pause = nil }
     }
 
     /// Ends what runs.

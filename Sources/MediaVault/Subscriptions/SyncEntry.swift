@@ -25,9 +25,14 @@ package enum SyncList: Sendable {
 
 /// A feed, where it was read, and how what it names is requested.
 package struct FeedAnswer: Sendable {
-    let feed: Feed
+    var feed: Feed
+    /// The URL that the operator gave.
     let url: MediaURL
+    /// Where it went for good; nil if it is still there.
+    let movedTo: MediaURL?
     let reach: TitleReach
+    /// Why not all of its pages were read; nil if they were, as far as they are wanted.
+    var failure: VaultError?
 }
 
 /// What a sync did, or would do.
@@ -52,6 +57,8 @@ package struct SyncReport: Sendable {
     package var waiting = 0
     /// How many entries of the list cannot be used; then nothing is removed.
     package var unusable = 0
+    /// Why not all pages of the feed were read; then nothing is removed. Nil if they were.
+    package var pageFailure: VaultError?
     /// What of the feed was read although it is not as it should be, in a few words each: `3 bare &`.
     package var repairs: [String] = []
     /// The subscription as it is now.
@@ -112,12 +119,13 @@ package enum FeedFile {
     package static func read(
         _ bytes: [UInt8], newest: Int?
     ) throws -> (entries: [SyncEntry], unusable: Int, repairs: [String]) {
-        do {
+        do throws(FeedError) {
             let feed = try Feed(bytes, at: nil)
             let entries = feed.newest(newest).map { SyncEntry(MediaReference($0.url), name: $0.title) }
             return (entries, feed.unusable, feed.repairs.texts)
         } catch {
-            throw VaultError(.invalidArgument, "the list cannot be read: \(error); correct the file")
+            throw VaultError(
+                .invalidArgument, "the list cannot be read: \(error); \(error.remedy ?? "correct the file")")
         }
     }
 }

@@ -89,19 +89,24 @@ enum SyncSchedule {
     /// - Parameters:
     ///   - interval: the seconds between two runs.
     ///   - failures: how often it failed since it last succeeded.
+    ///   - error: why it failed last; nil if it did not. What its origin asked for is kept, as for every download.
     ///   - chance: a random number from 0 to 1.
-    static func next(after now: Int64, interval: Int64, failures: Int64, chance: Double) -> Int64 {
+    static func next(
+        after now: Int64, interval: Int64, failures: Int64, _ error: VaultError? = nil, chance: Double
+    ) -> Int64 {
         let delay = failures == 0 ? interval : min(interval, longestDelay, firstDelay << min(failures - 1, 16))
-        return now + delay - Int64(Double(delay) * spread * chance)
+        let asked = error.map { DownloadRetry.wait(askedBy: $0) } ?? 0
+        return now + max(asked, delay - Int64(Double(delay) * spread * chance))
     }
 
     /// Returns the subscriptions that are due.
     static func due(_ subscriptions: [Subscription], at now: Int64) -> [Subscription] {
         subscriptions.filter { subscription in
-            guard let interval = subscription.choices.interval else { return false }
+            guard let interval = subscription.choices.interval, !subscription.isGone else { return false }
             guard let next = subscription.nextRun else { return true }
-            // A clock that was set back makes nothing wait for longer than its interval.
-            return next <= now || next - now > interval
+            // A clock that was set back makes nothing wait for longer than its interval, or than an origin may ask for.
+            let longest = subscription.failures > 0 ? max(interval, DownloadRetry.longestWait) : interval
+            return next <= now || next - now > longest
         }
     }
 }

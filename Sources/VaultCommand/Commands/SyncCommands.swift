@@ -80,7 +80,7 @@ struct SyncOnceCommand: AsyncParsableCommand, TakesArguments {
         commandName: "once", abstract: "Fetch what a feed or list names, once.",
         usage: "mediavault sync SOURCE [<options>]",
         discussion: """
-            The source is the URL of a feed (RSS, Atom, JSON Feed, or a list in JSON), or a file with one of these, or \
+            The source is the URL of a feed (RSS, Atom, JSON Feed, or a list in JSON, XSPF or PLS), or a file with one of these, or \
             with a title on each line as fetch --list reads it; - is standard input. What was brought is remembered \
             under the URL, the path of the file, or the --name of standard input. With a running service, new titles go \
             into its download queue.
@@ -133,8 +133,9 @@ struct SyncAddCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add", abstract: "Save a feed as a subscription, or change one.",
         discussion: """
-            A running service reads the feed at once, and then every six hours, or as --every says, within the hours of \
-            config set download-hours; new titles go into its download queue.
+            The feed is read first, and saved only if it names a title. A running service fetches what it names at once, \
+            and then every six hours, or as --every says, within the hours of config set download-hours; new titles go \
+            into its download queue.
             """)
 
     @Argument(help: ArgumentHelp("URL of the feed.", valueName: "url"))
@@ -142,6 +143,9 @@ struct SyncAddCommand: AsyncParsableCommand {
 
     @Option(help: ArgumentHelp("Time between two runs: 30m, 6h or 7d, at least 5m.", valueName: "time"))
     var every = "6h"
+
+    @Flag(help: "Save it without reading it first, such as while the network is absent.")
+    var untried = false
 
     @OptionGroup var choices: SyncChoices
 
@@ -161,13 +165,15 @@ struct SyncAddCommand: AsyncParsableCommand {
             throw UsageError(
                 "sync add takes the URL of a feed; for a file, run mediavault sync FILE from cron or a timer")
         }
-        let order = SubscriptionOrder(.feed(url), choices.choices(every: interval))
+        let order = SubscriptionOrder(.feed(url), choices.choices(every: interval), isUntried: untried)
         let finder = try await access.finder(waiting)
         let document = try await Interruption.cancelling("it may have been added") {
             try await finder.act { vault in (try await vault.subscribe(order), vault is RemoteVault) }
         }
         let text = json ? try JSONText.of(document.0) : Terminal.printable("\(document.0.id)  \(document.0.name)")
         try await StandardOutput.shared.write(text + "\n")
+        await Terminal.shared.say(
+            untried ? "it was not tried" : "it names \(Count.of(document.0.titles, "title"))")
         if !document.1 {
             await Terminal.shared.say("no service is running; the next one will follow it (mediavault serve)")
         }
@@ -197,7 +203,10 @@ struct SyncListCommand: AsyncParsableCommand {
 struct SyncRunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run", abstract: "Run subscriptions now.",
-        discussion: "Without names all feeds are read. Each is tried, and the exit code is that of the first failure.")
+        discussion: """
+            Without names all feeds are read that are not gone for good. Each is tried, and the exit code is that of the \
+            first failure.
+            """)
 
     @Argument(
         help: ArgumentHelp("Names or ids, as list prints them (default: all feeds).", valueName: "name"),
@@ -309,12 +318,12 @@ struct SyncRemoveCommand: AsyncParsableCommand {
 
 /// The name of a subscription, as an argument.
 enum SubscriptionName {
-    /// Returns the subscriptions that arguments name; all feeds for none.
+    /// Returns the subscriptions that arguments name; for none, all feeds that are not gone for good.
     ///
     /// - Throws: ``VaultError`` with code `notHeld` if one names nothing: then nothing is done.
     static func find(_ names: [String], in vault: any VaultClient) async throws -> [SubscriptionDocument] {
         let all = try await vault.subscriptions().subscriptions
-        guard !names.isEmpty else { return all.filter { $0.url != nil } }
+        guard !names.isEmpty else { return all.filter { $0.url != nil && !$0.gone } }
         return try names.map { name in
             guard let found = all.first(where: { $0.id == name }) ?? all.first(where: { $0.name == name }) else {
                 throw VaultError(

@@ -119,7 +119,8 @@ struct SyncRun: Sendable {
     }
 
     private static func status(_ document: SyncDocument) -> ExitStatus {
-        document.removed.contains { $0.problem != nil } || document.unusable > 0 ? .failed : .done
+        let isWhole = document.unusable == 0 && document.problem == nil
+        return document.removed.contains { $0.problem != nil } || !isWhole ? .failed : .done
     }
 
     /// Shows what a run did.
@@ -129,6 +130,9 @@ struct SyncRun: Sendable {
         for item in document.removed + document.fetched {
             guard let problem = item.problem else { continue }
             await Terminal.shared.say("failed: \(Terminal.printable(item.name)): \(problem)")
+        }
+        if let problem = document.problem {
+            await Terminal.shared.say(Terminal.printable("\(problem); nothing was removed"))
         }
         if document.unusable > 0 {
             let entries = Count.of(document.unusable, "entry", "entries")

@@ -38,6 +38,7 @@ extension VaultError {
         case .passSecret: "--key-file, --passphrase-file or --credential"
         case .rotateRootLocally: "mediavault keys rotate --root"
         case .importUnasked: "--offline"
+        case .addUntried: "--untried adds it all the same"
         default: nil
         }
     }

@@ -25,6 +25,7 @@ enum SyncText {
         let failed = (document.fetched + document.removed).count { $0.problem != nil }
         if failed > 0 { counts.append("\(failed) failed") }
         if !document.repairs.isEmpty { text += "read with repairs: \(document.repairs.joined(separator: ", "))\n" }
+        if let place = document.subscription.movedTo { text += "moved to \(Terminal.printable(place))\n" }
         return text
             + "\(Terminal.printable(ShownURL.of(document.subscription.name))): \(counts.joined(separator: ", "))\n"
     }
@@ -51,7 +52,7 @@ enum SyncText {
     }
 
     private static func next(_ subscription: SubscriptionDocument, _ now: Int64) -> String {
-        guard subscription.every != nil else { return "-" }
+        guard subscription.every != nil, !subscription.gone else { return "-" }
         guard let next = subscription.nextRun, next.seconds > now else { return "now" }
         return AgeText.text(seconds: next.seconds - now)
     }

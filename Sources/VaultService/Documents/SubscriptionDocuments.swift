@@ -24,6 +24,10 @@ package struct SubscriptionDocument: Codable, Hashable, Sendable {
     @OrNull package var nextRun: Timestamp?
     /// Why the last run failed; null if it did not.
     @OrNull package var problem: String?
+    /// Where the feed went for good, without credentials and query; null if it is where ``url`` says.
+    @OrNull package var movedTo: String?
+    /// Whether the feed is gone for good, so that no service asks for it.
+    package let gone: Bool
 
     init(_ subscription: Subscription) {
         let choices = subscription.choices
@@ -36,7 +40,9 @@ package struct SubscriptionDocument: Codable, Hashable, Sendable {
         every = choices.interval
         added = Timestamp(seconds: subscription.added)
         lastRun = subscription.lastRun.map { Timestamp(seconds: $0) }
-        nextRun = choices.interval == nil ? nil : subscription.nextRun.map { Timestamp(seconds: $0) }
+        gone = subscription.isGone
+        movedTo = subscription.movedTo.flatMap { try? MediaURL($0) }?.description
+        nextRun = choices.interval == nil || gone ? nil : subscription.nextRun.map { Timestamp(seconds: $0) }
         problem = subscription.failure?.message
     }
 }
@@ -64,8 +70,11 @@ package struct SubscriptionOrder: Codable, Sendable {
     let subtitles: RenditionSelection.Subtitles?
     /// Whether what is no media is fetched, too.
     let anyType: Bool?
+    /// Whether a source that is new is added without being read first.
+    let untried: Bool?
 
-    package init(_ source: Subscription.Source, _ choices: Subscription.Choices) {
+    package init(_ source: Subscription.Source, _ choices: Subscription.Choices, isUntried: Bool = false) {
+        untried = isUntried ? true : nil
         switch source {
         case .feed(let url): (self.url, list) = (url, nil)
         case .list(let name): (url, list) = (nil, name)
@@ -180,6 +189,8 @@ package struct SyncDocument: Codable, Sendable {
     package var waiting: Int
     /// How many entries of the list cannot be used; then nothing is removed.
     package let unusable: Int
+    /// Why not all pages of the feed were read; then nothing is removed. Null if they were.
+    @OrNull package var problem: String?
     /// What of the feed was read although it is not as it should be, in a few words each.
     package var repairs: [String]
 
@@ -191,7 +202,7 @@ package struct SyncDocument: Codable, Sendable {
             Item(id: $0.title, name: $0.name ?? "\($0.title)", problem: $0.error?.message)
         }
         (unchanged, pinned, waiting) = (report.unchanged, report.pinned, report.waiting)
-        (unusable, repairs) = (report.unusable, report.repairs)
+        (unusable, repairs, problem) = (report.unusable, report.repairs, report.pageFailure?.message)
     }
 }
 

@@ -147,7 +147,8 @@ extension LocalVault {
     }
 
     package func subscribe(_ order: SubscriptionOrder) async throws -> SubscriptionDocument {
-        SubscriptionDocument(try await vault.subscribe(order.source, order.choices))
+        SubscriptionDocument(
+            try await vault.subscribe(order.source, order.choices, tries: order.untried != true))
     }
 
     package func unsubscribe(_ id: String, titles: Bool) async throws -> UnsubscribedDocument {

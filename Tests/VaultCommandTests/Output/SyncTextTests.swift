@@ -8,9 +8,10 @@ import VaultService
 struct SyncTextTests {
     private static func document(repairs: String) throws -> SyncDocument {
         let text = #"""
-            {"fetched":[{"id":"k3v7q2ma","name":"One","problem":null}],"pinned":0,"removed":[],"repairs":[\#(repairs)],
+            {"fetched":[{"id":"k3v7q2ma","name":"One","problem":null}],"pinned":0,"problem":null,"removed":[],
+            "repairs":[\#(repairs)],
             "subscription":{"added":"2026-11-23T22:00:00Z","anyType":false,"audio":null,"contentIDs":false,"every":null,
-            "id":"0a1b2c3d","keep":false,"lastRun":null,"list":null,"name":"Show","newest":null,"nextRun":null,
+            "gone":false,"id":"0a1b2c3d","keep":false,"lastRun":null,"list":null,"movedTo":null,"name":"Show","newest":null,"nextRun":null,
             "problem":null,"subtitles":null,"titles":1,"url":"http://a.example/","video":null},
             "unchanged":2,"unusable":0,"waiting":0}
             """#

@@ -30,7 +30,7 @@ struct SubscriptionRouteTests {
     func removal() async throws {
         try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
             for number in 1...3 {
-                let body = #"{"url":"http://127.0.0.1:1/feed\#(number)"}"#
+                let body = #"{"url":"http://127.0.0.1:1/feed\#(number)","untried":true}"#
                 #expect(try await service.control("POST", "/api/v1/subscriptions", body: body).head.status == 200)
             }
             let first = try #require(try await service.vault.subscriptions().subscriptions.first?.shortID)
@@ -41,6 +41,17 @@ struct SubscriptionRouteTests {
             #expect(try await service.control("DELETE", "/api/v1/subscriptions?id=\(first)").head.status == 200)
             #expect(try await service.vault.subscriptions().subscriptions.count == 2)
             #expect(try await service.control("DELETE", "/api/v1/subscriptions?all=true").head.status == 200)
+            #expect(try await service.vault.subscriptions().subscriptions.isEmpty)
+        }
+    }
+
+    @Test("A new feed that cannot be read is refused with the reason, unless it is to be added untried")
+    func tried() async throws {
+        try await RunningService.run(over: try await TestVault(), hasControl: true) { service in
+            let body = #"{"url":"http://127.0.0.1:1/feed?token=hunter2"}"#
+            let answer = try await service.control("POST", "/api/v1/subscriptions", body: body)
+            let text = String(decoding: answer.body, as: UTF8.self)
+            #expect(answer.head.status == 504 && text.contains("addUntried") && !text.contains("hunter2"))
             #expect(try await service.vault.subscriptions().subscriptions.isEmpty)
         }
     }

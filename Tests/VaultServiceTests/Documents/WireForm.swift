@@ -38,13 +38,13 @@ struct WireForm: Sendable, CustomTestStringConvertible {
     private static let counts = #"{"damaged":1,"failed":2,"paused":3,"running":4,"waiting":5}"#
 
     private static let subscription =
-        #"{"added":"2026-11-23T22:15:39Z","contentIDs":true,"every":21600,"id":"0a1b2c3d","keep":true,"#
-        + #""lastRun":"2026-11-23T22:16:39Z","list":"b","name":"a","newest":3,"nextRun":"2026-11-24T04:16:39Z","#
+        #"{"added":"2026-11-23T22:15:39Z","contentIDs":true,"every":21600,"gone":true,"id":"0a1b2c3d","keep":true,"#
+        + #""lastRun":"2026-11-23T22:16:39Z","list":"b","movedTo":"https://b.example/feed","name":"a","newest":3,"nextRun":"2026-11-24T04:16:39Z","#
         + #""problem":"no","titles":4,"url":"https://a.example/feed"}"#
 
     private static let source =
         #"{"anyType":true,"audio":"en","contentIDs":true,"every":21600,"keep":true,"list":"b","name":"a","newest":3,"#
-        + #""subtitles":"de","url":"https://a.example/feed?token=1","video":"480"}"#
+        + #""subtitles":"de","untried":true,"url":"https://a.example/feed?token=1","video":"480"}"#
 
     private static let rendition =
         #"{"bandwidth":1,"codecs":"avc1","groups":["a"],"height":2,"id":"b","isDefault":true,"isForced":false,"#
@@ -154,13 +154,14 @@ struct WireForm: Sendable, CustomTestStringConvertible {
         WireForm(DownloadChangeDocument.self, "DownloadsChanged", #"{"changed":1}"#),
         WireForm(
             SubscriptionDocument.self, "Subscription", subscription,
-            minimal: #"{"added":\#(time),"contentIDs":false,"every":null,"id":"0a1b2c3d","keep":false,"lastRun":null,"#
-                + #""list":null,"name":"a","newest":null,"nextRun":null,"problem":null,"titles":0,"url":null}"#),
+            minimal: #"{"added":\#(time),"contentIDs":false,"every":null,"gone":false,"id":"0a1b2c3d","keep":false,"#
+                + #""lastRun":null,"list":null,"movedTo":null,"name":"a","newest":null,"#
+                + #""nextRun":null,"problem":null,"titles":0,"url":null}"#),
         WireForm(
             SubscriptionsDocument.self, "Subscriptions", #"{"damaged":1,"subscriptions":[\#(subscription)]}"#),
         WireForm(
             SyncDocument.self, "Sync",
-            #"{"fetched":[{"id":"k3v7q2ma","name":"b","problem":null}],"pinned":1,"#
+            #"{"fetched":[{"id":"k3v7q2ma","name":"b","problem":null}],"pinned":1,"problem":"page","#
                 + #""removed":[{"id":"k3v7q2mb","name":"c","problem":"no"}],"repairs":["3 bare &"],"#
                 + #""subscription":\#(subscription),"#
                 + #""unchanged":2,"unusable":3,"waiting":4}"#),

@@ -1,0 +1,133 @@
+import VaultManifest
+import VaultModel
+import VaultStorage
+
+// What a run of a list does, from what the list names and what the vault has.
+extension Vault {
+    /// Decides what a sync does.
+    func decide(_ subscription: inout Subscription, _ list: SyncList) async throws -> SyncReport {
+        let newest = subscription.choices.newest.map { Int($0) }
+        let entries: [SyncEntry]
+        var passedOver: [SyncEntry] = []
+        var unusable: Int
+        var repairs = FeedRepairs()
+        var mayHideTitles = false
+        var pageFailure: VaultError?
+        switch list {
+        case .given(let given, let count): (entries, unusable) = (Array(given.prefix(newest ?? .max)), count)
+        case .feed(let answer):
+            let place = subscription.choices.usesContentIDs ? loaders.environment.names.feedPlace(answer.url) : nil
+            let entry = { SyncEntry($0, reach: answer.reach, namedWithin: place) }
+            (entries, passedOver) = (answer.feed.newest(newest).map(entry), answer.feed.passedOver.map(entry))
+            (unusable, repairs) = (answer.feed.unusable, answer.feed.repairs)
+            if place != nil { repairs.count(.sharedName, answer.feed.sharedNames) }
+            (pageFailure, subscription.movedTo) = (answer.failure, answer.movedTo?.absoluteString)
+            mayHideTitles = pageFailure != nil || repairs.mayHideEntries || place != nil && answer.feed.sharedNames > 0
+            subscription.statedName = answer.feed.title.flatMap(MediaName.cleaned)
+        }
+        guard !entries.isEmpty else {
+            throw VaultError(
+                .invalidResponse,
+                "\(subscription.place) names no title, so nothing was fetched or removed; check it, or remove the "
+                    + "subscription")
+        }
+        var wanted: [(title: TitleID, entry: SyncEntry)] = []
+        var known: Set<TitleID> = []
+        for entry in entries {
+            guard let title = try await usableTitle(of: entry) else {
+                unusable += 1
+                continue
+            }
+            if known.insert(title).inserted { wanted.append((title, entry)) }
+        }
+        // What it once named as media is not gone because its type is another now.
+        for entry in passedOver {
+            guard let title = try await usableTitle(of: entry), subscription.brought.contains(title) else { continue }
+            unusable += 1
+        }
+        let most = Subscription.Choices.counts.upperBound
+        guard wanted.count <= most else {
+            throw VaultError(
+                .invalidArgument,
+                "a list may name \(most) titles; take the newest alone, or split it into several lists")
+        }
+        let (all, damaged) = try await subscriptions()
+        // What cannot be read may name any title, or want it; and a name that several entries share was that of one.
+        let namesAll = unusable == 0 && !mayHideTitles
+        let isDecided = namesAll && damaged == 0
+        let plan = SyncPlan(
+            wanted: wanted.map(\.title), held: try await held(known.union(subscription.brought)),
+            subscription: subscription, others: all.filter { $0.id != subscription.id },
+            goneTitles: subscription.choices.keepsGone ? .kept : isDecided ? .removed : .undecided)
+        subscription.wanted = namesAll ? known : known.union(subscription.wanted)
+        subscription.brought = plan.brought
+        guard max(subscription.wanted.count, subscription.brought.count) <= Subscription.maxTitles else {
+            throw VaultError(
+                .invalidArgument,
+                "\(subscription.place) has brought too many titles that it no longer names; correct its entries, or "
+                    + "remove the subscription")
+        }
+        var report = SyncReport(subscription: subscription)
+        let missing = Set(plan.fetch)
+        report.fetch = wanted.filter { missing.contains($0.title) }
+        for title in plan.remove {
+            report.removals.append(SyncReport.Removal(title: title, name: try await name(of: title)))
+        }
+        (report.unchanged, report.pinned, report.waiting) = (plan.unchanged, plan.pinned.count, plan.waiting)
+        (report.unusable, report.repairs, report.pageFailure) = (unusable, repairs.texts, pageFailure)
+        return report
+    }
+
+    /// Returns the id of a title; nil if it cannot be asked for.
+    private func usableTitle(of entry: SyncEntry) async throws -> TitleID? {
+        do {
+            return try await titleID(of: entry.reference)
+        } catch let error as VaultError where [.invalidArgument, .invalidURL, .notHeld].contains(error.code) {
+            return nil
+        }
+    }
+
+    /// Returns what the vault has of titles.
+    func held(_ titles: Set<TitleID>) async throws -> [TitleID: SyncPlan.Held] {
+        var held: [TitleID: SyncPlan.Held] = [:]
+        let queued = try await downloads.queuedTitles()
+        for title in titles {
+            // What the operator has queued is the operator's, before a byte of it is there.
+            if queued[title] != nil { held[title] = SyncPlan.Held(isKept: true) }
+            guard let summary = try await summary(ofTitle: title) else { continue }
+            let isPinned = summary.resourceClass == ResourceClass.pinned.rawValue
+            held[title] = SyncPlan.Held(
+                isWhole: summary.isWhole,
+                isKept: queued[title] != nil || isPinned
+                    || summary.resourceClass == ResourceClass.download.rawValue,
+                isPinned: isPinned)
+        }
+        return held
+    }
+
+    private func summary(ofTitle title: TitleID) async throws -> ResourceSummary? {
+        do {
+            return try await summary(of: reference(of: title))
+        } catch let error as VaultError where [.notHeld, .invalidArgument].contains(error.code) {
+            // Two titles with one id, by a rare chance: neither is touched.
+            return nil
+        }
+    }
+
+    private func name(of title: TitleID) async throws -> String? {
+        try await summary(ofTitle: title).map { $0.name ?? (try? MediaURL($0.url))?.description ?? "\(title)" }
+    }
+
+    /// Removes a title, also from the download queue.
+    func removal(of title: TitleID) async throws -> SyncReport.Removal {
+        let name = try await name(of: title)
+        do {
+            if name == nil { try await downloads.forget(title) } else { try await remove(reference(of: title)) }
+            return SyncReport.Removal(title: title, name: name)
+        } catch let error as VaultError where error.code == .notHeld {
+            return SyncReport.Removal(title: title, name: name)
+        } catch let error as VaultError where error.code != .closed {
+            return SyncReport.Removal(title: title, name: name, error: error)
+        }
+    }
+}

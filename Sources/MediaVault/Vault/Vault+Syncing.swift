@@ -1,0 +1,127 @@
+package import VaultModel
+import VaultStorage
+
+// The runs of lists that the vault follows: what one names is fetched, and what it no longer names goes.
+extension Vault {
+    /// Runs a subscription: decides what is to be fetched, and removes what is gone once nothing is to be fetched.
+    ///
+    /// - Parameters:
+    ///   - id: the short id.
+    ///   - given: what the list names, if the operator gives it; else the feed is read.
+    ///   - queues: whether what is to be fetched is put into the download queue, before the run counts as done.
+    ///   - isDryRun: whether nothing is changed.
+    /// - Throws: ``VaultError`` if the feed cannot be read, or names nothing: then nothing is removed.
+    package func sync(
+        _ id: String, _ given: SyncList? = nil, queues: Bool = false, isDryRun: Bool = false
+    ) async throws -> SyncReport {
+        try requireOwner(to: "syncs subscriptions")
+        let list = await list(of: try Self.subscription(id, in: try await subscriptions().subscriptions), given)
+        return try await subscriptionClock.changing.exclusively {
+            // It may have been changed or removed while its feed was read.
+            let subscription = try Self.subscription(id, in: try await subscriptions().subscriptions)
+            return try await run(subscription, list, queues: queues, isDryRun)
+        }
+    }
+
+    /// Runs the list of a source once, under a subscription that has no schedule unless it had one before.
+    ///
+    /// - Throws: as ``sync(_:_:queues:isDryRun:)`` and ``subscribe(_:_:tries:)``.
+    package func sync(
+        _ source: Subscription.Source, _ choices: Subscription.Choices, _ given: SyncList? = nil,
+        queues: Bool = false, isDryRun: Bool = false
+    ) async throws -> SyncReport {
+        try requireOwner(to: "syncs subscriptions")
+        let list = await list(of: try await subscription(of: source, choices), given)
+        return try await subscriptionClock.changing.exclusively {
+            let former = try await subscriptions().subscriptions.first { $0.source == source }
+            // Its choices would change unseen.
+            guard former?.choices.interval == nil else {
+                throw VaultError(
+                    .invalidArgument,
+                    "\(former?.place ?? "") is a saved subscription, \(former?.shortID ?? ""); run that, or save it again "
+                        + "with other choices")
+            }
+            return try await run(try await subscription(of: source, choices), list, queues: queues, isDryRun)
+        }
+    }
+
+    /// Returns what the source of a subscription names now. A feed may take its time, so nothing waits for it.
+    func list(of subscription: Subscription, _ given: SyncList?) async -> Result<SyncList, any Error> {
+        if let given { return .success(given) }
+        do {
+            guard case .feed(let text) = subscription.source else {
+                throw VaultError(.invalidArgument, "the list was given by hand; give it again")
+            }
+            let answer = try await FeedReader(environment: loaders.environment).read(
+                try MediaURL(text), newest: subscription.choices.newest.map { Int($0) },
+                movedTo: subscription.movedTo.flatMap { try? MediaURL($0) })
+            return .success(.feed(answer))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    func run(
+        _ given: Subscription, _ list: Result<SyncList, any Error>, queues: Bool, _ isDryRun: Bool
+    ) async throws -> SyncReport {
+        var subscription = given
+        subscription.lastRun = store.now()
+        var written = subscription
+        do {
+            var report = try await decide(&subscription, list.get())
+            guard !isDryRun else { return report }
+            let plan = report
+            subscription = plan.subscription
+            // What is about to come is its own, and what could not be removed stays its own, even if this is broken off.
+            // It is due until everything is done.
+            subscription.brought.formUnion(given.brought)
+            try await write(subscription)
+            written = subscription
+            for index in report.removals.indices {
+                report.removals[index] = try await removal(of: report.removals[index].title)
+            }
+            if queues { try await queue(report) }
+            subscriptionClock.note(given.id, isWaiting: report.waiting > 0)
+            subscription.brought = plan.subscription.brought.union(
+                report.removals.filter { $0.error != nil }.map(\.title))
+            subscription.isGone = false
+            schedule(&subscription, after: report.pageFailure ?? report.removals.lazy.compactMap(\.error).first)
+            try await write(subscription)
+            report.subscription = subscription
+            return report
+        } catch let error as VaultError where !isDryRun && error.code != .closed {
+            // A source that was never read is not kept.
+            let isKept = given.lastRun != nil || given.choices.interval != nil
+            if error.originStatus == 410 { written.isGone = true }
+            schedule(&written, after: error)
+            if isKept { try? await write(written) }
+            throw error
+        }
+    }
+
+    /// Records how a run ended, and when the next one is.
+    private func schedule(_ subscription: inout Subscription, after error: VaultError?) {
+        subscription.failure = error.map { Subscription.Failure(code: $0.code.description, message: $0.message) }
+        subscription.failures = error == nil ? 0 : subscription.failures + 1
+        subscription.nextRun = subscription.choices.interval.map {
+            SyncSchedule.next(
+                after: store.now(), interval: $0, failures: subscription.failures, error, chance: .random(in: 0...1))
+        }
+    }
+
+    /// Puts what a sync is to fetch into the download queue. What is there already is fetched from the URL that the list
+    /// names now; what is paused stays paused.
+    private func queue(_ report: SyncReport) async throws {
+        let queued = try await downloads.queuedTitles()
+        let orders = report.fetch.filter { title, entry in
+            guard let (url, state) = queued[title] else { return true }
+            return state == .failed || url != entry.reference.url.absoluteString
+        }.map { _, entry in
+            var options = report.subscription.choices.options
+            options.name = entry.name.flatMap(MediaName.cleaned)
+            options.picture = entry.picture
+            return (reference: entry.reference, options: options)
+        }
+        if !orders.isEmpty { try await downloads.add(orders, resumes: false) }
+    }
+}
