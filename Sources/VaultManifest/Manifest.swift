@@ -137,13 +137,12 @@ package enum Manifest: Sendable {
 
     /// Returns the manifest as it plays from a folder, with names of files in place of all URIs.
     ///
-    /// It must not be live. What a player does not need leads nowhere.
+    /// It must not be live. What the title does not have leads nowhere.
     ///
-    /// - Parameter names: names the files, and records what has to be copied.
+    /// - Parameter names: names the files of the title, and records what has to be copied.
     package func local(_ names: inout LocalNames) -> [UInt8] {
         switch self {
-        case .hls(let playlist):
-            playlist.rewritten { names.name(of: $0.url, $0.role) ?? ManifestTarget.refusal }
+        case .hls(let playlist): playlist.local(&names)
         case .dash(let manifest): manifest.local(&names)
         }
     }

@@ -24,10 +24,10 @@ struct TitleExport {
     /// What is written: texts of manifests, and resources as they are held.
     private struct Content {
         var texts: [(name: String, bytes: [UInt8])]
-        var media: [(name: String, source: ExportSource)] = []
+        var media: [(name: String, source: ExportSource, range: ByteRange)] = []
 
         var length: Int64 {
-            texts.reduce(0) { $0 + Int64($1.bytes.count) } + media.reduce(0) { $0 + $1.source.length }
+            texts.reduce(0) { $0 + Int64($1.bytes.count) } + media.reduce(0) { $0 + $1.range.length }
         }
     }
 
@@ -44,17 +44,18 @@ struct TitleExport {
                 try await pool.run { try folder.add(name, bytes) }
                 written += Int64(bytes.count)
             }
-            for (name, source) in content.media {
+            for (name, source, range) in content.media {
                 let file = try await pool.run { try folder.create(name) }
-                var (source, position) = (source, Int64(0))
-                while position < source.length {
+                var (source, position) = (source, range.lowerBound)
+                while position < range.upperBound {
                     try Task.checkCancellation()
                     if pace.isDue { await progress(ExportProgress(written: written, total: total)) }
                     let (from, here) = (source, position)
                     (source, position) = try await pool.run {
                         var source = from
-                        let bytes = try source.bytes(at: here, of: store)
-                        try folder.naming { () throws(FileFailure) in try file.write(bytes, at: here) }
+                        let bytes = try source.bytes(at: here, of: store).prefix(Int(clamping: range.upperBound - here))
+                        let offset = here - range.lowerBound
+                        try folder.naming { () throws(FileFailure) in try file.write(Array(bytes), at: offset) }
                         return (source, here + Int64(bytes.count))
                     }
                     written += position - here
@@ -83,37 +84,55 @@ struct TitleExport {
         else { throw title.reference.notHeld }
         let reach = TitleReach(held, of: title, loader)
         let offered = record.heldPart(of: held.manifest)
-        let places = offered.alternatives
-        let absent = try await absent(from: offered, places, reach)
+        var plan = TitlePlan(offered)
+        let lists = try await lists(of: plan, reach, variables: held.manifest.exports)
+        plan.add(lists.map(\.manifest))
+        let absent = try await absent(from: plan, reach)
         // Whatever else is not held was lost since it was fetched.
-        guard absent.count <= 1 + TitlePlan(offered).parts.count - record.resources || absent.isEmpty else {
-            throw title.reference.notHeld
-        }
-        var names = LocalNames(absent: absent)
+        let planned = 1 + plan.playlists.count + plan.parts.count
+        guard absent.count <= planned - record.resources || absent.isEmpty else { throw title.reference.notHeld }
+        var names = LocalNames(of: plan.resources.subtracting(absent))
         var content = Content(texts: [(record.kind == .hls ? "index.m3u8" : "manifest.mpd", offered.local(&names))])
-        for list in names.files where list.role == .playlist {
-            let resource = try await admitted(list.url, reach)
-            let variables = held.manifest.exports
-            let media = try await pool.run {
-                try HeldManifest(resource, in: store, as: .hls, variables: variables)
-            }
-            guard let media else { throw resource.reference.notHeld }
-            content.texts.append((list.name, media.manifest.local(&names)))
+        for (url, manifest) in lists {
+            guard let name = names.name(of: url, .playlist) else { continue }
+            content.texts.append((name, manifest.local(&names)))
         }
-        for file in names.files where file.role != .playlist {
-            content.media.append((file.name, try await source(of: file.url, places, reach)))
+        let written = Set(content.texts.map(\.name))
+        var sources: [MediaURL: ExportSource] = [:]
+        for file in names.files where !written.contains(file.name) {
+            guard let url = file.url else {
+                content.texts.append((file.name, []))
+                continue
+            }
+            let source = if let known = sources[url] { known } else { try await source(of: url, plan, reach) }
+            sources[url] = source
+            let whole = 0..<source.length
+            content.media.append((file.name, source, file.range.map { $0.clamped(to: whole) } ?? whole))
         }
         return content
     }
 
+    /// Reads the media playlists of the held renditions.
+    private func lists(
+        of plan: TitlePlan, _ reach: TitleReach, variables: [String: String]
+    ) async throws -> [(url: MediaURL, manifest: Manifest)] {
+        let store = store
+        var lists: [(url: MediaURL, manifest: Manifest)] = []
+        for url in plan.playlists {
+            let resource = try await admitted(url, reach)
+            let list = try await pool.run { try HeldManifest(resource, in: store, as: .hls, variables: variables) }
+            guard let list else { throw resource.reference.notHeld }
+            lists.append((url, list.manifest))
+        }
+        return lists
+    }
+
     /// Returns the last segments that need not be there, and are not.
-    private func absent(
-        from manifest: Manifest, _ places: [MediaURL: [MediaURL]], _ reach: TitleReach
-    ) async throws -> Set<MediaURL> {
+    private func absent(from plan: TitlePlan, _ reach: TitleReach) async throws -> Set<MediaURL> {
         var absent: Set<MediaURL> = []
-        for url in Set(manifest.references.lazy.filter(\.mayBeAbsent).map(\.url)) {
+        for url in plan.mayBeAbsent {
             do {
-                _ = try await source(of: url, places, reach)
+                _ = try await source(of: url, plan, reach)
             } catch let error as VaultError where error.code == .notHeld {
                 absent.insert(url)
             }
@@ -132,14 +151,16 @@ struct TitleExport {
     }
 
     /// Returns the bytes of a part, from wherever it is held.
-    private func source(
-        of url: MediaURL, _ places: [MediaURL: [MediaURL]], _ reach: TitleReach
-    ) async throws -> ExportSource {
-        for place in places[url] ?? [] {
+    private func source(of url: MediaURL, _ plan: TitlePlan, _ reach: TitleReach) async throws -> ExportSource {
+        for place in plan.alternatives[url] ?? [] {
             do {
-                return try await source(of: place, [:], reach)
+                return try await source(of: place, reach)
             } catch let error as VaultError where error.code == .notHeld {}
         }
+        return try await source(of: url, reach)
+    }
+
+    private func source(of url: MediaURL, _ reach: TitleReach) async throws -> ExportSource {
         let (store, resource) = (store, try await admitted(url, reach))
         return try await pool.run { try ExportSource(store, resource.id, url) }
     }

@@ -35,6 +35,9 @@ struct TitlePlan: Hashable {
         parts = Self.distinct(parts + Self.interleaved(lists))
     }
 
+    /// All of it: what `fetch` fetches beside the manifest, and `export` copies.
+    var resources: Set<MediaURL> { Set(playlists).union(parts) }
+
     /// What a player needs to play. Session data and pictures for seeking are left out.
     private static func isPart(_ role: ManifestReference.Role) -> Bool {
         switch role {

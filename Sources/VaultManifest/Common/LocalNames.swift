@@ -4,30 +4,63 @@ package import VaultModel
 package struct LocalFile: Hashable, Sendable {
     /// The name within the folder.
     package let name: String
-    /// Where its content comes from.
-    package let url: MediaURL
+    /// Where its content comes from; nil if it has none.
+    package let url: MediaURL?
     package let role: ManifestReference.Role
+    /// The part of the content that is copied; nil for all of it.
+    package let range: ByteRange?
+
+    init(_ name: String, _ url: MediaURL?, _ role: ManifestReference.Role, range: ByteRange? = nil) {
+        self.name = name
+        self.url = url
+        self.role = role
+        self.range = range
+    }
 }
 
 /// Names the files of a title in a folder: a number and a known extension, so that nothing in a manifest becomes a path.
 package struct LocalNames: Sendable {
     /// The files named so far, in order.
     package private(set) var files: [LocalFile] = []
-    private var names: [MediaURL: String] = [:]
+    private var names: [Content: String] = [:]
     private var count = 0
-    /// What is named and not there; see ``ManifestReference/mayBeAbsent``.
-    let absent: Set<MediaURL>
+    private let title: Set<MediaURL>
 
-    /// - Parameter absent: the last segments that are not there, so that nothing names them.
-    package init(absent: Set<MediaURL> = []) { self.absent = absent }
+    /// What is in a file: of no URL, nothing. Two such files differ only in their extension.
+    private struct Content: Hashable {
+        var url: MediaURL?
+        var range: ByteRange?
+        var suffix = ""
+    }
 
-    /// Returns the name of a resource, always the same for the same URL; nil for what no player needs to play.
-    package mutating func name(of url: MediaURL, _ role: ManifestReference.Role) -> String? {
-        guard role != .data else { return nil }
-        if let name = names[url] { return name }
-        let name = nextNumber() + "." + Self.suffix(of: url, role)
-        names[url] = name
-        files.append(LocalFile(name: name, url: url, role: role))
+    /// - Parameter title: the resources of the title. Whatever else a manifest names gets no name.
+    package init(of title: Set<MediaURL>) { self.title = title }
+
+    /// Returns whether a resource belongs to the title.
+    func has(_ url: MediaURL) -> Bool { title.contains(url) }
+
+    /// Returns the name of a resource, or of a part of it, always the same for the same; nil for what the title does not
+    /// have.
+    package mutating func name(
+        of url: MediaURL, _ role: ManifestReference.Role, range: ByteRange? = nil
+    ) -> String? {
+        guard has(url) else { return nil }
+        return name(Content(url: url, range: range), Self.suffix(of: url, role), role)
+    }
+
+    /// Returns the name of a file without content, which players pass over.
+    ///
+    /// - Parameter url: what has its place elsewhere, if that can be requested.
+    mutating func nameOfNothing(at url: MediaURL?, _ role: ManifestReference.Role) -> String {
+        let suffix = url.map { Self.suffix(of: $0, role) } ?? "ts"
+        return name(Content(suffix: suffix), suffix, role)
+    }
+
+    private mutating func name(_ content: Content, _ suffix: String, _ role: ManifestReference.Role) -> String {
+        if let name = names[content] { return name }
+        let name = nextNumber() + "." + suffix
+        names[content] = name
+        files.append(LocalFile(name, content.url, role, range: content.range))
         return name
     }
 
@@ -56,7 +89,7 @@ package struct LocalNames: Sendable {
 
     /// Extensions of media that players accept in a manifest.
     private static let known: Set<String> = [
-        "aac", "ac3", "cmfa", "cmft", "cmfv", "ec3", "m4a", "m4s", "m4v", "mp3", "mp4", "ts", "ttml", "vtt", "webm",
-        "webvtt",
+        "aac", "ac3", "cmfa", "cmft", "cmfv", "ec3", "jpeg", "jpg", "m4a", "m4s", "m4v", "mp3", "mp4", "png", "ts",
+        "ttml", "vtt", "webm", "webp", "webvtt",
     ]
 }

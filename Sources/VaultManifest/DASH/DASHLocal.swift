@@ -63,16 +63,14 @@ extension DASHRepresentation {
         switch segments.naming {
         case nil: return (baseURL(url, &names), [])
         case .base: return (baseURL(url, &names), [parts(of: segments.merged, &names)])
-        // Players that read local files take them whole: ranges of one file are the file.
-        case .list where segments.isOneFile: return (baseURL(url, &names), [])
         case .list:
             var list = parts(of: segments.merged, &names)
             for entry in segments.urls {
+                let range = entry.byteRange("mediaRange")
+                guard let name = fileName(of: entry["media"], .segment, range: range, &names) else { continue }
                 var entry = entry
-                entry["index"] = nil
-                guard let media = target(of: entry["media"], .segment), let name = names.name(of: media, .segment)
-                else { continue }
-                entry["media"] = name
+                (entry["media"], entry["mediaRange"]) = (name, nil)
+                (entry["index"], entry["indexRange"]) = (nil, nil)
                 list.children.append(.element(entry))
             }
             return ([], [list])
@@ -81,8 +79,9 @@ extension DASHRepresentation {
             template["index"] = nil
             for attribute in ["initialization", "bitstreamSwitching"] {
                 guard let text = segments.template(attribute) else { continue }
-                let url = isAllowed(text, .initialization) ? target(of: text.filled(values), .initialization) : nil
-                template[attribute] = url.flatMap { names.name(of: $0, .initialization) } ?? ManifestTarget.refusal
+                let name =
+                    isAllowed(text, .initialization) ? fileName(of: text.filled(values), .initialization, &names) : nil
+                template[attribute] = name.map(DASHTemplate.escaping) ?? ManifestTarget.refusal
             }
             guard let media = segments.template("media") else { return (baseURL(url, &names), [template]) }
             template["media"] = isAllowed(media, .segment) ? local(media, &names) : ManifestTarget.refusal
@@ -104,7 +103,7 @@ extension DASHRepresentation {
     /// Names the segments of a template, and returns the template that makes these names.
     private func local(_ media: DASHTemplate, _ names: inout LocalNames) -> String? {
         if media.isConstant {
-            return target(of: media.filled(values), .segment).flatMap { names.name(of: $0, .segment) }
+            return fileName(of: media.filled(values), .segment, &names).map(DASHTemplate.escaping)
         }
         var values = values
         var template: DASHTemplate?
@@ -113,14 +112,14 @@ extension DASHRepresentation {
             for _ in 0..<run.count {
                 for part in 1...(media.hasParts ? run.parts : 1) {
                     values.part = part
-                    guard let url = target(of: media.filled(values), .segment) else { continue }
+                    guard let url = target(of: media.filled(values), .segment), names.has(url) else { continue }
                     let local =
                         template
                         ?? DASHTemplate(
                             names.nextNumber() + "-$Number$" + (media.hasParts ? "-$SubNumber$." : ".")
                                 + LocalNames.suffix(of: url, .segment))
                     template = local
-                    names.add(LocalFile(name: local.filled(values), url: url, role: .segment))
+                    names.add(LocalFile(local.filled(values), url, .segment))
                 }
                 values.number = values.number.addingClamped(1)
                 values.time = values.time.addingClamped(run.duration)
@@ -136,8 +135,8 @@ extension DASHRepresentation {
         var values = values
         values.number = last.number.addingClamped(last.count - 1)
         values.time = last.time.addingClamped(last.duration.multipliedClamped(by: last.count - 1))
-        let isAbsent = target(of: media.filled(values), .segment).map(names.absent.contains) ?? false
-        if isAbsent { runs[runs.count - 1].count -= 1 }
+        let isThere = target(of: media.filled(values), .segment).map(names.has) ?? true
+        if !isThere { runs[runs.count - 1].count -= 1 }
         return runs
     }
 
@@ -163,14 +162,16 @@ extension DASHRepresentation {
     }
 
     /// Returns an element that names segments, with its initialization and its timeline.
+    ///
+    /// A range of a file becomes a file: some players take local files whole.
     private func parts(of element: MarkupElement?, _ names: inout LocalNames) -> MarkupElement {
         var element = element ?? self.element.sibling(DASHNaming.base.rawValue)
         for part in [segments.initialization, segments.index, segments.switching] {
             guard var part else { continue }
             if let source = part["sourceURL"] ?? (segments.naming == .base ? nil : "") {
-                part["sourceURL"] = target(of: source, .initialization).flatMap {
-                    names.name(of: $0, .initialization)
-                }
+                let range = part.byteRange("range")
+                guard let name = fileName(of: source, .initialization, range: range, &names) else { continue }
+                (part["sourceURL"], part["range"]) = (name, nil)
             }
             element.children.append(.element(part))
         }
@@ -181,5 +182,13 @@ extension DASHRepresentation {
     /// Returns the URL of a reference; an absent one is the base itself.
     private func target(of reference: String?, _ role: ManifestReference.Role) -> MediaURL? {
         base.target(of: reference ?? "", role).url
+    }
+
+    /// Returns the name of what a reference leads to; what stands in the manifest (`data:`) stays.
+    private func fileName(
+        of reference: String?, _ role: ManifestReference.Role, range: ByteRange? = nil, _ names: inout LocalNames
+    ) -> String? {
+        let target = base.target(of: reference ?? "", role)
+        return target == .inert ? reference : target.url.flatMap { names.name(of: $0, role, range: range) }
     }
 }

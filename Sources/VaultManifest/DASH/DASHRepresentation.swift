@@ -118,14 +118,14 @@ extension DASHRepresentation {
         case .base:
             // The whole file is needed; what is separate comes before.
             for part in [segments.initialization, segments.index] where part?["sourceURL"] != nil {
-                found.append(part?["sourceURL"], .initialization, range: part?["range"])
+                found.append(part?["sourceURL"], .initialization, range: part?.byteRange("range"))
             }
             found.append(nil, .segment)
         case .list:
             appendParts(to: &found)
             for entry in segments.urls {
-                if let index = entry["index"] { found.append(index, .data, range: entry["indexRange"]) }
-                found.append(entry["media"], .segment, range: entry["mediaRange"])
+                if let index = entry["index"] { found.append(index, .data, range: entry.byteRange("indexRange")) }
+                found.append(entry["media"], .segment, range: entry.byteRange("mediaRange"))
             }
         case .template:
             appendParts(to: &found)
@@ -144,7 +144,7 @@ extension DASHRepresentation {
             found.append(template.filled(values), .initialization)
         }
         for part in [segments.initialization, segments.index, segments.switching] {
-            if let part { found.append(part["sourceURL"], .initialization, range: part["range"]) }
+            if let part { found.append(part["sourceURL"], .initialization, range: part.byteRange("range")) }
         }
     }
 
@@ -190,10 +190,9 @@ extension DASHRepresentation {
 
         /// Appends a reference; nil is the base itself. What nobody can request is left out.
         mutating func append(
-            _ reference: String?, _ role: ManifestReference.Role, range: String? = nil, mayBeAbsent: Bool = false
+            _ reference: String?, _ role: ManifestReference.Role, range: ByteRange? = nil, mayBeAbsent: Bool = false
         ) {
             let text = Array((reference ?? "").trimmingSpace().utf8)[...]
-            let range = range.flatMap(Self.range(_:))
             guard !text.isEmpty else { return list.append(ManifestReference(base, role, range: range)) }
             switch ManifestTarget(text, role, &resolver) {
             case .url(let url):
@@ -202,14 +201,16 @@ extension DASHRepresentation {
             case .inert: break
             }
         }
+    }
+}
 
-        /// Parses `first-last`, both inclusive; nil if it has no end, or is no range.
-        private static func range(_ text: String) -> ByteRange? {
-            let ends = text.trimmingSpace().split(separator: "-", omittingEmptySubsequences: false)
-            guard ends.count == 2, let first = DecimalNumber.exact(ends[0]), let last = DecimalNumber.exact(ends[1]),
-                first <= last, last < .max
-            else { return nil }
-            return first..<(last + 1)
-        }
+extension MarkupElement {
+    /// Returns an attribute that is `first-last`, both inclusive; nil if it has no end, or is no range.
+    func byteRange(_ name: String) -> ByteRange? {
+        let ends = self[name]?.trimmingSpace().split(separator: "-", omittingEmptySubsequences: false) ?? []
+        guard ends.count == 2, let first = DecimalNumber.exact(ends[0]), let last = DecimalNumber.exact(ends[1]),
+            first <= last, last < .max
+        else { return nil }
+        return first..<(last + 1)
     }
 }

@@ -16,11 +16,14 @@ struct HLSEdit: Sendable {
     let change: Change
     /// Whether quotation marks are missing around a URI: a link may have a comma in it.
     let lacksQuotes: Bool
+    /// The line that says nothing without its URI; nil if the line counts all the same.
+    let line: Range<Int>?
 
-    init(_ span: Range<Int>, _ change: Change, lacksQuotes: Bool = false) {
+    init(_ span: Range<Int>, _ change: Change, lacksQuotes: Bool = false, line: Range<Int>? = nil) {
         self.span = span
         self.change = change
         self.lacksQuotes = lacksQuotes
+        self.line = line
     }
 
     /// Returns what is written, or nil to keep what stands there.
@@ -35,13 +38,13 @@ struct HLSEdit: Sendable {
         }
     }
 
-    /// The same for what does not belong to the title after all.
-    var beside: HLSEdit {
+    /// Returns the same for a line that is no part of the title after all.
+    func beside(_ line: Range<Int>) -> HLSEdit {
         switch change {
         case .text: self
-        case .refusal: HLSEdit(span, .refusal(of: nil), lacksQuotes: lacksQuotes)
+        case .refusal: HLSEdit(span, .refusal(of: nil), lacksQuotes: lacksQuotes, line: line)
         case .link(let reference, _):
-            HLSEdit(span, .link(reference, belongsToTitle: false), lacksQuotes: lacksQuotes)
+            HLSEdit(span, .link(reference, belongsToTitle: false), lacksQuotes: lacksQuotes, line: line)
         }
     }
 }

@@ -19,8 +19,8 @@ struct HLSParser {
     private var next = NextURI()
     private var segments = HLSRangeChain()
     private var parts = HLSRangeChain()
-    /// The edits of URI lines without a length.
-    private var bare: [Int] = []
+    /// The edits of URI lines without a length, and the lines.
+    private var bare: [(edit: Int, line: Range<Int>)] = []
     /// Whether a header, or the first line that names a file, has shown that it is a list.
     private var isList = false
 
@@ -49,7 +49,7 @@ struct HLSParser {
         guard facts.hasBegun else { throw .notAManifest }
         // In a plain list every line is a file. Elsewhere one that no tag announces is none, but a remark.
         if facts.isMedia && facts.hasLengths || !entries.isEmpty {
-            for index in bare { edits[index] = edits[index].beside }
+            for (index, line) in bare { edits[index] = edits[index].beside(line) }
         }
     }
 
@@ -112,15 +112,16 @@ struct HLSParser {
         facts.add(microseconds: next.microseconds)
         let edit = edits.count
         try lead(line.content, nil, range: range, belongsToTitle: !next.isGap)
-        if !next.isAnnounced { bare += edit..<edits.count }
+        if !next.isAnnounced { bare += (edit..<edits.count).map { ($0, line.whole) } }
     }
 
     /// Leads the URI in an attribute through the vault.
     ///
+    /// - Parameter countsWithout: whether the line says something without it.
     /// - Throws: ``ManifestError/malformed(line:_:)`` if some players might see another URI.
     private mutating func lead(
         _ name: String, of attributes: HLSAttributes, _ line: HLSLine, _ role: ManifestReference.Role,
-        range: ByteRange? = nil, belongsToTitle: Bool = true
+        range: ByteRange? = nil, belongsToTitle: Bool = true, countsWithout: Bool = false
     ) throws(ManifestError) -> MediaURL? {
         let uri = attributes[name]
         guard attributes.isClear || !attributes.mentions(name) else {
@@ -128,16 +129,19 @@ struct HLSParser {
         }
         guard let uri else { return nil }
         return try lead(
-            uri.value, role, range: range, belongsToTitle: belongsToTitle, lacksQuotes: !uri.isQuoted)
+            uri.value, role, range: range, belongsToTitle: belongsToTitle, lacksQuotes: !uri.isQuoted,
+            line: countsWithout ? nil : line.whole)
     }
 
     /// Leads a URI through the vault.
     ///
-    /// - Parameter role: nil for a segment, unless its name is that of a playlist: some players look into it then.
+    /// - Parameters:
+    ///   - role: nil for a segment, unless its name is that of a playlist: some players look into it then.
+    ///   - line: see ``HLSEdit/line``.
     @discardableResult
     private mutating func lead(
         _ span: Range<Int>, _ role: ManifestReference.Role?, range: ByteRange? = nil, belongsToTitle: Bool,
-        lacksQuotes: Bool = false
+        lacksQuotes: Bool = false, line: Range<Int>? = nil
     ) throws(ManifestError) -> MediaURL? {
         work += span.count
         // A player may know a variable that the vault does not, so the reference could lead anywhere.
@@ -149,12 +153,12 @@ struct HLSParser {
             work += url.path.utf8.count
             let reference = ManifestReference(url, role, range: range)
             let change = HLSEdit.Change.link(reference, belongsToTitle: belongsToTitle)
-            edits.append(HLSEdit(span, change, lacksQuotes: lacksQuotes))
+            edits.append(HLSEdit(span, change, lacksQuotes: lacksQuotes, line: line))
             return url
         case .inert: return nil
         case .refused:
             let change = HLSEdit.Change.refusal(of: belongsToTitle && role != .data ? role : nil)
-            try write(HLSEdit(span, change, lacksQuotes: lacksQuotes))
+            try write(HLSEdit(span, change, lacksQuotes: lacksQuotes, line: line))
             return nil
         }
     }
@@ -190,7 +194,8 @@ struct HLSParser {
             next.microseconds = HLSFacts.microseconds(bytes[value])
             // A comma ends the attributes; a title may be a URL.
             try leadChannelURLs(value, after: "\"'=")
-        case "EXTALBUMARTURL": try lead(bytes.trimmingBlanks(value), .data, belongsToTitle: true)
+        case "EXTALBUMARTURL":
+            try lead(bytes.trimmingBlanks(value), .data, belongsToTitle: true, line: line.whole)
         default: break
         }
     }
@@ -219,7 +224,7 @@ struct HLSParser {
         switch name {
         case "PREFETCH", "TWITCH-PREFETCH":
             facts.isMedia = true
-            try lead(bytes.trimmingBlanks(value), .segment, belongsToTitle: false)
+            try lead(bytes.trimmingBlanks(value), .segment, belongsToTitle: false, line: line.whole)
         case "BYTERANGE", "PART", "KEY", "MAP", "GAP", "PRELOAD-HINT", "RENDITION-REPORT", "DATERANGE":
             facts.isMedia = true
             try readMediaTag(name, value, line)
@@ -253,7 +258,7 @@ struct HLSParser {
         }
         let list = attributes(value)
         switch name {
-        case "KEY": try readKey(list, line)
+        case "KEY": try readKey(list, line, countsWithout: true)
         case "MAP":
             let uri = list["URI"].map { list.bytes(of: $0) } ?? []
             var alone = HLSRangeChain()
@@ -283,19 +288,29 @@ struct HLSParser {
             let lacksQuotes = !attribute.isQuoted
             switch name {
             case "X-ASSET-URI":
-                try lead(attribute.value, .playlist, belongsToTitle: false, lacksQuotes: lacksQuotes)
+                try lead(
+                    attribute.value, .playlist, belongsToTitle: false, lacksQuotes: lacksQuotes, line: line.whole)
             case "X-ASSET-LIST", "X-URI":
-                try write(HLSEdit(attribute.value, .refusal(of: nil), lacksQuotes: lacksQuotes))
+                try write(
+                    HLSEdit(attribute.value, .refusal(of: nil), lacksQuotes: lacksQuotes, line: line.whole))
             default: break
             }
         }
     }
 
-    /// A key of another format than `identity` is requested by a DRM system, not fetched.
-    private mutating func readKey(_ list: HLSAttributes, _ line: HLSLine) throws(ManifestError) {
+    /// A key of another format than `identity` is requested by a DRM system, not fetched. Without a method there is none,
+    /// but some players ask for it all the same.
+    private mutating func readKey(
+        _ list: HLSAttributes, _ line: HLSLine, countsWithout: Bool
+    ) throws(ManifestError) {
         let (format, method) = (try text("KEYFORMAT", of: list), try text("METHOD", of: list))
-        let isFetched = (list["KEYFORMAT"] == nil || format == "identity") && method != "NONE"
-        _ = try lead("URI", of: list, line, .key, belongsToTitle: isFetched)
+        if method == "NONE", list.isClear {
+            guard let uri = list.index(of: "URI") else { return }
+            for cut in list.cuts(without: [uri]) { try write(HLSEdit(cut, .text(""))) }
+            return
+        }
+        let isFetched = list["KEYFORMAT"] == nil || format == "identity"
+        _ = try lead("URI", of: list, line, .key, belongsToTitle: isFetched, countsWithout: countsWithout)
     }
 
     private mutating func readMultivariantTag(
@@ -307,7 +322,7 @@ struct HLSParser {
             next = NextURI(variant: entries.count)
             try add(.variant, list, line, nil)
         case "MEDIA": try add(.member, list, line, lead("URI", of: list, line, .playlist))
-        case "SESSION-KEY": try readKey(list, line)
+        case "SESSION-KEY": try readKey(list, line, countsWithout: false)
         case "SESSION-DATA":
             if let id = try text("DATA-ID", of: list), id.hasSuffix(".title"), let title = try text("VALUE", of: list) {
                 facts.setTitle(title)

@@ -10,7 +10,7 @@ package import VaultModel
 /// interstitial assets, whose answers name further hosts, and tags within other lines, which some players find.
 package struct HLSPlaylist: Sendable {
     private let bytes: [UInt8]
-    private var edits: [HLSEdit]
+    private(set) var edits: [HLSEdit]
     private(set) var entries: [HLSEntry]
     private let facts: HLSFacts
     private let variables: HLSVariables
@@ -101,13 +101,18 @@ package struct HLSPlaylist: Sendable {
 
     /// Returns the playlist with other URIs; see ``Manifest/rewritten(_:)``.
     package func rewritten(_ link: (ManifestReference) throws -> String?) rethrows -> [UInt8] {
+        try written { try $0.text(link) }
+    }
+
+    /// Returns the playlist with what is written for each edit; nil keeps what stands there.
+    func written(_ text: (HLSEdit) throws -> String?) rethrows -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count + edits.count * 64)
         var position = 0
         for edit in edits {
             result += bytes[position..<edit.span.lowerBound]
             position = edit.span.upperBound
-            if let text = try edit.text(link) { result += text.utf8 } else { result += bytes[edit.span] }
+            if let text = try text(edit) { result += text.utf8 } else { result += bytes[edit.span] }
         }
         result += bytes[position...]
         return result

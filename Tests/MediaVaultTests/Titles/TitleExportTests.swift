@@ -95,6 +95,76 @@ struct TitleExportTests {
         await vault.close()
     }
 
+    @Test(
+        "What fetch completes, export exports, whatever else the playlist names",
+        arguments: [
+            #"#EXT-X-DATERANGE:ID="a",CLASS="com.apple.hls.interstitial",X-ASSET-URI="none/ad.m3u8""#,
+            "#EXT-X-GAP\n#EXTINF:4,\nnone/gap.ts", #"#EXT-X-PART:DURATION=1,URI="none/part.ts""#,
+            #"#EXT-X-RENDITION-REPORT:URI="none/other.m3u8",LAST-MSN=1"#,
+            #"#EXT-X-PRELOAD-HINT:TYPE=PART,URI="none/part.ts""#, "#EXT-X-PREFETCH:none/next.ts",
+            #"#EXT-X-KEY:METHOD=SAMPLE-AES,URI="none/licence",KEYFORMAT="com.microsoft.playready""#,
+            #"#EXT-X-KEY:METHOD=NONE,URI="none/key""#, "none/remark",
+        ])
+    func completed(line: String) async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: 1))
+        let text = "#EXTM3U\n#EXT-X-TARGETDURATION:4\n\(line)\n#EXTINF:4,\n1.ts\n#EXT-X-ENDLIST\n"
+        fixture.origin.answer { request in
+            if request.target.hasPrefix("/none") { return ScriptedAnswer(404, fields: ["Content-Length": "0"]) }
+            return request.target == "/one.m3u8"
+                ? ScriptedAnswer(
+                    200,
+                    fields: [
+                        "Content-Type": "application/vnd.apple.mpegurl", "Content-Length": "\(text.utf8.count)",
+                        "ETag": "\"one\"",
+                    ], body: request.method == "GET" ? [.bytes(Array(text.utf8))] : [])
+                : ScriptedResource(length: Self.segment, contentType: "video/mp2t").answer(to: request)
+        }
+        let (vault, url) = (try await fixture.open(), fixture.origin.url("/one.m3u8"))
+        try await TitleFixture.download(url, into: vault, DownloadOptions(selection: RenditionSelection()))
+        #expect(try await vault.summary(of: url)?.title?.isComplete == true)
+        let folder = try TemporaryFolder()
+        try await vault.export(MediaReference(url), to: folder.path + "/film")
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path + "/film").sorted()
+        let bytes = try Data(contentsOf: URL(filePath: folder.path + "/film/index.m3u8"))
+        let index = String(decoding: bytes, as: UTF8.self)
+        #expect(index.contains("\n\(names.first { $0 == "2.ts" } ?? "1.ts")\n#EXT-X-ENDLIST"), "\(index)")
+        #expect(!index.contains("none") && !index.contains("refused"), "\(index)")
+        await vault.close()
+    }
+
+    @Test("The ranges that a list names are files of their own, with the bytes of the origin")
+    func ranges() async throws {
+        let fixture = try await VaultFixture(ScriptedResource(length: 1))
+        let text = """
+            <MPD type="static" mediaPresentationDuration="PT4S"><Period><AdaptationSet mimeType="video/mp4">\
+            <Representation id="v" bandwidth="8"><BaseURL>all.mp4</BaseURL><SegmentList duration="4">\
+            <Initialization range="0-99"/><SegmentURL mediaRange="100-29999"/><SegmentURL mediaRange="30000-99999"/>\
+            </SegmentList></Representation></AdaptationSet></Period></MPD>
+            """
+        let media = ScriptedResource(length: Self.segment, contentType: "video/mp4")
+        fixture.origin.answer { request in
+            request.target == "/one.mpd"
+                ? ScriptedAnswer(
+                    200,
+                    fields: [
+                        "Content-Type": "application/dash+xml", "Content-Length": "\(text.utf8.count)",
+                        "ETag": "\"one\"",
+                    ], body: request.method == "GET" ? [.bytes(Array(text.utf8))] : []) : media.answer(to: request)
+        }
+        let (vault, url) = (try await fixture.open(), fixture.origin.url("/one.mpd"))
+        try await TitleFixture.download(url, into: vault, DownloadOptions(selection: RenditionSelection()))
+        let folder = try TemporaryFolder()
+        var last: ExportProgress?
+        try await vault.export(MediaReference(url), to: folder.path + "/film") { last = $0 }
+        #expect(last?.written == last?.total)
+        let files = try ["1.mp4", "2.mp4", "3.mp4"].map {
+            Array(try Data(contentsOf: URL(filePath: folder.path + "/film/" + $0)))
+        }
+        #expect(files.map(\.count) == [100, 29_900, 10_000], "the last range ends with the file")
+        #expect(zip(files, [Int64(0), 100, 30_000]).allSatisfy { media.media.matches($0, at: $1) })
+        await vault.close()
+    }
+
     @Test("A title is exported into a folder that is named by a symbolic link")
     func throughLink() async throws {
         let (fixture, vault, url) = try await Self.filled("master.m3u8")

@@ -34,13 +34,13 @@ struct DASHLocalTests {
     func corpus(file: CorpusFile) throws {
         let manifest = try DASHLab(file.bytes).manifest
         guard !manifest.isLive else { return }
-        var names = LocalNames()
+        var names = LocalNames(of: manifest.references)
         let copied = try Self.names(in: manifest.local(&names))
         let sources = Dictionary(names.files.map { ($0.name, $0.url) }) { first, _ in first }
         let wanted = manifest.references.filter { $0.role != .data }
         let held = copied.filter { $0.role != .data }
         // What leads nowhere in the original leads nowhere in the copy.
-        let copies = Self.once(held.map { sources[$0.name] ?? DASHLab.origin })
+        let copies = Self.once(held.map { (sources[$0.name] ?? nil) ?? DASHLab.origin })
         #expect(copies == Self.once(wanted.map(\.url)), "\(file.name)")
         #expect(names.files.allSatisfy { Self.isSafe($0.name) })
         #expect(Set(names.files.map(\.name)).count == names.files.count)
@@ -55,11 +55,11 @@ struct DASHLocalTests {
                 <S t="5" d="20" r="1"/></SegmentTimeline></SegmentTemplate><Representation id="../a" bandwidth="1"/>\
                 <Representation id="b" bandwidth="2"/></AdaptationSet>
                 """)
-        var names = LocalNames()
+        var names = LocalNames(of: lab.manifest.references)
         let text = String(decoding: lab.manifest.local(&names), as: UTF8.self)
         #expect(names.files.map(\.name).contains("2-1.m4s") && text.contains(#"media="2-$Number$.m4s""#))
         #expect(text.contains(#"<S d="20" r="1" t="5"/>"#) && !text.contains("BaseURL") && !text.contains("$Time$"))
-        #expect(names.files.map(\.url.path).contains("/title/media/b/25.m4s"))
+        #expect(names.files.map(\.url?.path).contains("/title/media/b/25.m4s"))
     }
 
     @Test("A common length becomes a timeline, so that no player looks for more segments than there are")
@@ -69,40 +69,43 @@ struct DASHLocalTests {
                 <AdaptationSet mimeType="video/mp4"><Representation id="a" bandwidth="1"><SegmentTemplate \
                 timescale="2" duration="3" startNumber="5" media="$Number%05d$.m4s"/></Representation></AdaptationSet>
                 """)
-        var names = LocalNames()
+        var names = LocalNames(of: lab.manifest.references)
         let text = String(decoding: lab.manifest.local(&names), as: UTF8.self)
         #expect(text.contains(#"<SegmentTimeline><S d="3" r="2" t="0"/></SegmentTimeline>"#), "\(text)")
         #expect(!text.contains("duration=") || text.contains("mediaPresentationDuration"))
         #expect(names.files.map(\.name) == ["1-5.m4s", "1-6.m4s", "1-7.m4s"])
     }
 
-    @Test("An HLS playlist names files, keys and playlists by numbers, and what nobody plays leads nowhere")
-    func hls() throws {
-        let list = try HLSPlaylist(
-            """
-            #EXTM3U
-            #EXT-X-KEY:METHOD=AES-128,URI="../../etc/secret"
-            #EXT-X-MAP:URI="a.mp4?token=1"
-            #EXTINF:4,
-            sub/%2e%2e/1.M4S
-            #EXTINF:4,
-            https://other.example/2.exe
-            #EXT-X-ENDLIST
+    @Test("Each range of a list is a file of its own, and so is a range that begins a file; an index goes")
+    func ranges() throws {
+        let lab = try DASHLab(
+            period: """
+                <AdaptationSet mimeType="video/mp4"><Representation id="a" bandwidth="1"><BaseURL>all.mp4</BaseURL>\
+                <SegmentList duration="2"><Initialization range="0-9"/><SegmentURL mediaRange="10-19" indexRange="10-12"/>\
+                <SegmentURL media="b.m4s" mediaRange="5-6" index="b.sidx"/><SegmentURL media="c.m4s"/></SegmentList>\
+                </Representation></AdaptationSet>
+                """)
+        var names = LocalNames(of: lab.manifest.references)
+        let text = String(decoding: lab.manifest.local(&names), as: UTF8.self)
+        #expect(names.files.map(\.name) == ["1.mp4", "2.mp4", "3.m4s", "4.m4s"])
+        #expect(names.files.map(\.range) == [0..<10, 10..<20, 5..<7, nil])
+        #expect(names.files.map(\.url?.path) == ["/title/all.mp4", "/title/all.mp4", "/title/b.m4s", "/title/c.m4s"])
+        #expect(["ange=", "index", "BaseURL"].allSatisfy { !text.contains($0) }, "\(text)")
+    }
 
-            """)
-        var names = LocalNames()
-        let text = String(decoding: Manifest.hls(list).local(&names), as: UTF8.self)
-        #expect(names.files.map(\.name) == ["1.ts", "2.mp4", "3.m4s", "4.ts"])
-        #expect(text.contains(#"URI="1.ts""#) && text.contains("\n3.m4s\n") && text.contains("\n4.ts\n"))
-        let master = try HLSPlaylist(
-            """
-            #EXTM3U
-            #EXT-X-SESSION-DATA:DATA-ID="x",URI="data.json"
-            #EXT-X-STREAM-INF:BANDWIDTH=1
-            low/index.txt
-
-            """)
-        let top = String(decoding: Manifest.hls(master).local(&names), as: UTF8.self)
-        #expect(top.contains("\n5.m3u8\n") && top.contains(ManifestTarget.refusal) && !top.contains("data.json"))
+    @Test("What stands in the MPD itself stays there")
+    func inert() throws {
+        let data = "data:video/mp4;base64,AAAAGGZ0eXA="
+        let lab = try DASHLab(
+            period: """
+                <AdaptationSet mimeType="video/mp4"><Representation id="a" bandwidth="1"><SegmentList>\
+                <Initialization sourceURL="\(data)"/><SegmentURL media="1.m4s"/></SegmentList></Representation>\
+                <Representation id="b" bandwidth="2"><SegmentTemplate initialization="\(data)" media="2.m4s"/>\
+                </Representation></AdaptationSet>
+                """)
+        var names = LocalNames(of: lab.manifest.references)
+        let text = String(decoding: lab.manifest.local(&names), as: UTF8.self)
+        #expect(text.contains(#"sourceURL="\#(data)""#) && text.contains(#"initialization="\#(data)""#), "\(text)")
+        #expect(names.files.map(\.url?.path) == ["/title/1.m4s", "/title/2.m4s"])
     }
 }

@@ -43,7 +43,7 @@ struct DASHRemoteTests {
         #expect(lab.references == ["segment - v.mp4"])
         let text = try lab.rewrittenText()
         #expect(["href", "actuate", ".xml"].allSatisfy { !text.contains($0) })
-        var names = LocalNames()
+        var names = LocalNames(of: lab.manifest.references)
         #expect(!String(decoding: lab.manifest.local(&names), as: UTF8.self).contains("href"))
     }
 

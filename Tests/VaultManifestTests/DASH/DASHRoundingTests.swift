@@ -45,7 +45,8 @@ struct DASHRoundingTests {
     func local() throws {
         let manifest = try Self.lab(#"media="$Number$.m4s" duration="4""#).manifest
         let last = try #require(manifest.references.last { $0.mayBeAbsent })
-        var (whole, short) = (LocalNames(), LocalNames(absent: [last.url]))
+        var whole = LocalNames(of: manifest.references)
+        var short = LocalNames(of: manifest.references.filter { $0.url != last.url })
         let text = String(decoding: manifest.local(&whole), as: UTF8.self)
         #expect(text.contains(#"r="2""#) && whole.files.map(\.name) == ["1-1.m4s", "1-2.m4s", "1-3.m4s"])
         let cut = String(decoding: manifest.local(&short), as: UTF8.self)

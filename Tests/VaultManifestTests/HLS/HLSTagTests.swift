@@ -85,6 +85,14 @@ struct HLSTagTests {
         try check(row)
     }
 
+    @Test(
+        "A key of no method has no URI for a player to ask, wherever it stands in the line",
+        arguments: [#"METHOD=NONE,URI="k""#, #"URI="k",METHOD=NONE"#, "METHOD=NONE,URI=k"])
+    func noKey(attributes: String) throws {
+        let led = try HLSPlaylist("#EXTM3U\n#EXT-X-KEY:\(attributes)\n").led
+        #expect(led.text == "#EXTM3U\n#EXT-X-KEY:METHOD=NONE\n" && led.references.isEmpty)
+    }
+
     @Test("An unquoted URI that is refused is refused within quotation marks; what nobody requests stays as it stands")
     func unquotedRefusals() throws {
         let lines =

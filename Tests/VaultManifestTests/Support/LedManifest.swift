@@ -28,6 +28,13 @@ struct LedManifest {
     var urls: [String] { references.map(\.url.absoluteString) }
 }
 
+extension LocalNames {
+    /// Names for the files of a title that has what these references name.
+    init(of references: [ManifestReference]) {
+        self.init(of: Set(references.filter { $0.role != .data }.map(\.url)))
+    }
+}
+
 extension HLSPlaylist {
     /// Parses a playlist of `https://origin.example/films/one/index.m3u8`.
     init(
