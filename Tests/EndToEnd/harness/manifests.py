@@ -1,8 +1,11 @@
 """Titles of many files, made once with ffmpeg from one encoded film: HLS and DASH in the layouts that packagers use."""
 
 import os
+import shutil
 import struct
 import subprocess
+
+from . import manifest_kinds
 
 SECONDS = 12
 PART = 2  # seconds of a segment
@@ -76,9 +79,11 @@ par="16:9">
 HLS = {
     "hls-ts": "index.m3u8", "hls-fmp4": "index.m3u8", "hls-byte-ranges": "index.m3u8", "hls-aes": "index.m3u8",
     "hls-master": "master.m3u8", "hls-packager": "master.m3u8"}
+HLS |= {name: HLS[made_of] for name, made_of in manifest_kinds.HLS.items()}
 DASH = {
     "dash-template": "manifest.mpd", "dash-timeline": "manifest.mpd", "dash-list": "manifest.mpd",
     "dash-on-demand": "manifest.mpd", "dash-periods": "manifest.mpd", "dash-packager": "manifest.mpd"}
+DASH |= {name: DASH[made_of] for name, made_of in manifest_kinds.DASH.items()}
 # Titles of three qualities and two languages; beside each, a manifest of the part that a viewer of 480 lines and German
 # fetches.
 CHOICES = {"hls-choices": "master.m3u8", "dash-choices": "manifest.mpd"}
@@ -254,9 +259,15 @@ class Manifests:
 
     def path(self, name):
         """Returns the folder of a title."""
+        made_of = (manifest_kinds.HLS | manifest_kinds.DASH).get(name)
+
         def make(folder):
-            os.makedirs(folder)
-            _make(name, folder, self.film)
+            if made_of:
+                shutil.copytree(self.path(made_of), folder)
+                manifest_kinds.change(name, folder, (HLS | DASH)[name])
+            else:
+                os.makedirs(folder)
+                _make(name, folder, self.film)
         return self._media.made(f"{self.FOLDER}/{name}", make)
 
     def target(self, name):

@@ -54,6 +54,12 @@ class Player:
             if os.path.exists(self.path(name)):
                 os.remove(self.path(name))
 
+    def local(self, manifest):
+        """Copies the folder of a manifest to where the player reads it; returns the address of the manifest there."""
+        shutil.rmtree(self.path("film"), ignore_errors=True)
+        shutil.copytree(os.path.dirname(manifest), self.path("film"))
+        return os.path.join(self.path("film"), os.path.basename(manifest))
+
     def close(self):
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -120,6 +126,14 @@ class VLC(Player):
             os.chown(self.folder, _NOBODY, _NOBODY)
             self._prefix = ("setpriv", f"--reuid={_NOBODY}", f"--regid={_NOBODY}", "--clear-groups")
         self._environment = {**os.environ, "HOME": self.folder}
+
+    def local(self, manifest):
+        address = super().local(manifest)
+        if self._prefix:
+            folder = os.path.dirname(address)
+            for path in (folder, *(os.path.join(folder, name) for name in os.listdir(folder))):
+                os.chown(path, _NOBODY, _NOBODY)
+        return address
 
     def seconds(self, address):
         """Returns how many seconds it plays from wherever it starts by itself, to the end."""
@@ -248,6 +262,9 @@ class _Control:
 
 
 class GStreamer(Player):
+    def local(self, manifest):
+        return "file://" + super().local(manifest)
+
     def session(self, address):
         return self._run(address, *map(str, SECONDS))
 
