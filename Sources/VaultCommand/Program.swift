@@ -1,6 +1,8 @@
 import ArgumentParser
 import CRevision
+import Dispatch
 import MediaVault
+import VaultModel
 
 #if canImport(Glibc)
 import Glibc
@@ -11,11 +13,18 @@ import Darwin
 /// The process: hardens itself, runs the command that the arguments name, and exits with its exit code.
 @main
 enum Program {
-    static func main() async {
+    // Not asynchronous itself: then the runtime would need descriptors before they are counted.
+    static func main() {
         ProcessHardening.apply()
+        do throws(VaultError) {
+            try SystemRoom.prepare()
+        } catch {
+            Terminal.sayAlone(error.text)
+            exit(ExitStatus(error.code).rawValue)
+        }
         MemoryTrimming.keepFreedMemory()
-        let status = await run()
-        exit(status.rawValue)
+        Task { exit(await run().rawValue) }
+        dispatchMain()
     }
 
     private static func run() async -> ExitStatus {

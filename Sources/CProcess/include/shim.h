@@ -34,6 +34,9 @@ static inline int cprocess_set_malloc_thresholds(int kept, int bound) {
     return mallopt(M_TRIM_THRESHOLD, kept) && mallopt(M_MMAP_THRESHOLD, bound);
 }
 
+/// Makes the allocator have at most `most` arenas, each of which reserves addresses. Returns 1, or 0 if it refuses.
+static inline int cprocess_set_malloc_arenas(int most) { return mallopt(M_ARENA_MAX, most); }
+
 /// Returns all freed memory to the system. This may take some milliseconds.
 static inline void cprocess_release_free_memory(void) { malloc_trim(0); }
 

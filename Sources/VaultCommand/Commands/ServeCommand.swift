@@ -95,7 +95,6 @@ struct ServeCommand: AsyncParsableCommand {
 
     func run() async throws {
         let logger = try log.logger()
-        try DescriptorLimit.raise()
         var configuration = ServiceConfiguration()
         configuration.address = try ListenAddress.named(listen) ?? .standard
         configuration.hostNames = hosts

@@ -36,6 +36,9 @@ final class Terminal: Sendable {
         drawn.withLock { $0 = 0 }
     }
 
+    /// Prints one message in place, while no other thread may be started.
+    static func sayAlone(_ text: String) { put(printable("mediavault: " + text) + "\n") }
+
     /// Prints the help of a command that was not used as it says.
     func show(help: String) async { await show(wiped(help) + "\n") }
 
@@ -141,9 +144,11 @@ final class Terminal: Sendable {
 
     /// Writes to standard error; ignores a failure, because there is nowhere to report it.
     private func show(_ text: String) async {
-        try? await queue.run {
-            _ = unsafe Array(text.utf8).withUnsafeBytes { unsafe write(STDERR_FILENO, $0.baseAddress, $0.count) }
-        }
+        try? await queue.run { Self.put(text) }
+    }
+
+    private static func put(_ text: String) {
+        _ = unsafe Array(text.utf8).withUnsafeBytes { unsafe write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }
 
     private static func openDevice() -> Int32 { unsafe open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY) }

@@ -45,7 +45,7 @@ package final class VaultServer: Sendable {
         watch = VaultWatch(
             vault: vault, logger: logger, metrics: metrics, isMeantToRead: configuration.isMeantToRead)
         let connections = OpenConnections(
-            most: min(configuration.maxConnections, DescriptorLimit.connections),
+            most: min(configuration.maxConnections, DescriptorShares.connections(of: DescriptorShares.limit ?? 0)),
             limits: configuration.connectionLimits, countedBy: metrics.connections(of: "port"),
             afterPeak: configuration.afterPeak)
         let api = APIResponder(vault: vault, metrics: metrics, locking: configuration.locking)

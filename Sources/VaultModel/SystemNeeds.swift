@@ -1,0 +1,78 @@
+/// The limits of the system below which a process of the command does not start.
+///
+/// Nothing may lack what it needs: the runtime and the system's own libraries end the process when a descriptor or a page
+/// of memory is missing, or wait for ever for a thread that could not be started. The figures are measured, with room.
+package struct SystemNeeds: Sendable {
+    /// The bytes of addresses and of data besides the stacks: 200 and 90 MB at work, and room for what it works with.
+    private static let (addresses, data) = (512 << 20, 256 << 20)
+    /// The bytes of stack that no thread can do without.
+    private static let stack = 256 << 10
+    /// The bytes of each thread's stack if the system does not limit them.
+    private static let unlimitedStack = 2 << 20
+    /// The addresses that the allocator reserves for an arena.
+    private static let arena = 128 << 20
+
+    /// The number of processors, on which the number of threads depends.
+    let processors: Int
+    /// The bytes of stack that the system gives to each thread.
+    let threadStack: Int
+
+    /// - Parameters:
+    ///   - processors: The number of processors.
+    ///   - stack: The limit on the stack; nil if it is not known.
+    package init(processors: Int, stack: Int?) {
+        self.processors = processors
+        threadStack = stack.flatMap { $0 == .max ? nil : $0 } ?? Self.unlimitedStack
+    }
+
+    /// Returns the least limit with which a process starts.
+    package func least(_ limit: SystemLimit) -> Int {
+        switch limit {
+        case .files: DescriptorShares.least
+        case .addresses: Self.addresses + stacks
+        case .data: Self.data + stacks
+        case .stack: Self.stack
+        }
+    }
+
+    /// The stacks of all threads: of calls that block, of the origins, and those that the libraries start for each
+    /// processor.
+    private var stacks: Int {
+        let threads = max(32, processors) + 12 + 3 * processors
+        let (bytes, isTooMuch) = threads.multipliedReportingOverflow(by: threadStack)
+        return isTooMuch ? .max / 2 : bytes
+    }
+
+    /// Returns the error of a limit that is too low; nil if it is not.
+    package func refusal(_ limit: SystemLimit, of number: Int) -> VaultError? {
+        let least = least(limit)
+        guard number < least else { return nil }
+        let (number, needed) = (UInt64(max(0, number)), UInt64(least))
+        let sentence =
+            switch limit {
+            case .files:
+                "the system lets this process open only \(number) files, but it needs \(needed); raise the limit "
+                    + "(LimitNOFILE= of a unit, ulimit -n)"
+            case .addresses:
+                "the system lets this process use only \(Self.size(number)) of addresses, but it needs "
+                    + "\(Self.size(needed)); raise the limit (LimitAS= of a unit, ulimit -v)"
+            case .data:
+                "the system lets this process have only \(Self.size(number)) of data, but it needs "
+                    + "\(Self.size(needed)); raise the limit (LimitDATA= of a unit, ulimit -d)"
+            case .stack:
+                "the system gives this process only \(Self.size(number)) of stack, but it needs "
+                    + "\(Self.size(needed)); raise the limit (LimitSTACK= of a unit, ulimit -s)"
+            }
+        return VaultError(.storage, sentence)
+    }
+
+    private static func size(_ bytes: UInt64) -> String { "\(bytes / 1024) KiB" }
+
+    /// Returns how many arenas the allocator may have under a limit on addresses; nil if it may choose.
+    ///
+    /// It reserves one for almost every thread, many times what is used.
+    package func arenas(underAddresses number: Int) -> Int? {
+        let room = max(1, (number - least(.addresses)) / Self.arena)
+        return room < 8 * processors ? room : nil
+    }
+}
