@@ -56,27 +56,45 @@ enum CurlFailure {
     ///
     /// - Parameters:
     ///   - result: OpenSSL's result of the verification.
+    ///   - certificate: the one that was refused for its dates, if they are known.
     ///   - now: the time of this machine's clock, which is as likely to be wrong as the dates of the certificate: a
     ///     machine without a battery starts in the past.
-    static func untrusted(_ result: Int, of owner: String = "its", now: Timestamp) -> OriginFailure {
+    static func untrusted(
+        _ result: Int, of owner: String = "its", _ certificate: OutdatedCertificate? = nil, now: Timestamp
+    ) -> OriginFailure {
+        let subject = (certificate?.isAuthority == true ? "the authority of " : "") + "\(owner) TLS certificate"
         switch result {
-        case 9: outdated("\(owner) TLS certificate is not valid yet", now: now)
-        case 10: outdated("\(owner) TLS certificate has expired", now: now)
+        case notYetValid:
+            let begin = certificate.map { "before \($0.begin)" } ?? "yet"
+            return outdated("\(subject) is not valid \(begin)", now: now)
+        case hasExpired:
+            return outdated("\(subject) has expired" + (certificate.map { " at \($0.end)" } ?? ""), now: now)
         // The issuer is not found (2, 20), or the chain ends in an unknown certificate of its own (18, 19, 21).
         case 2, 18, 19, 20, 21:
-            OriginFailure(
+            return OriginFailure(
                 .unreachable,
                 "\(owner) TLS certificate is from an authority that neither the system nor the setting ca-file lists",
                 remedy: "add that authority to the setting, or have the certificate replaced")
         default:
-            OriginFailure(
+            return OriginFailure(
                 .unreachable, "\(owner) TLS certificate is not trusted", remedy: "have the certificate replaced")
         }
     }
 
+    /// OpenSSL's results for a certificate whose dates do not fit the clock.
+    static let (notYetValid, hasExpired) = (9, 10)
+
     private static func outdated(_ reason: String, now: Timestamp) -> OriginFailure {
         OriginFailure(
-            .unreachable, "\(reason) by this machine's clock, which says \(now)",
+            .unreachable, "\(reason), and this machine's clock says \(now)",
             remedy: "set the clock if that is wrong, or have the certificate replaced")
     }
+}
+
+/// A certificate that was refused for its dates.
+struct OutdatedCertificate: Hashable, Sendable {
+    /// Whether it is not the peer's own, but of an authority between it and the ones that are trusted.
+    var isAuthority = false
+    /// The times from which and up to which it is valid.
+    let begin, end: Timestamp
 }

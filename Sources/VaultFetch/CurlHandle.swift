@@ -22,6 +22,8 @@ import Glibc
     private var fields: UnsafeMutablePointer<curl_slist>?
     /// Where libcurl writes what it says of a failure.
     private let text: UnsafeMutablePointer<CChar>
+    /// Where OpenSSL keeps the dates of a certificate that it refuses; nil if it was not told to.
+    private var outdated: UnsafeMutablePointer<ccurl_outdated>?
 
     init() throws(OriginFailure) {
         guard let pointer = unsafe curl_easy_init() else { throw Self.unusable }
@@ -36,6 +38,7 @@ import Glibc
         unsafe curl_easy_cleanup(pointer)
         unsafe curl_slist_free_all(fields)
         unsafe text.deallocate()
+        unsafe outdated?.deallocate()
     }
 
     var id: ID { unsafe ID(pointer) }
@@ -134,6 +137,24 @@ import Glibc
             unsafe next = line.pointee.next
         }
         return lines
+    }
+
+    /// Keeps the dates of a certificate that is refused for them. No other transfer may use the connection afterwards,
+    /// because it refers to this handle.
+    mutating func keepDates() throws(OriginFailure) {
+        try set(CURLOPT_FORBID_REUSE, 1)
+        let outdated = UnsafeMutablePointer<ccurl_outdated>.allocate(capacity: 1)
+        unsafe outdated.initialize(to: ccurl_outdated())
+        unsafe self.outdated = outdated
+        _ = unsafe ccurl_keep_outdated(pointer, outdated)
+    }
+
+    /// The certificate that was refused for its dates; nil if none was, or they were not kept.
+    var outdatedCertificate: OutdatedCertificate? {
+        guard let outdated = unsafe outdated?.pointee, outdated.is_known else { return nil }
+        return OutdatedCertificate(
+            isAuthority: outdated.depth > 0, begin: Timestamp(seconds: outdated.not_before),
+            end: Timestamp(seconds: outdated.not_after))
     }
 
     /// Resumes after a pause. libcurl may deliver the data that it kept before this returns.

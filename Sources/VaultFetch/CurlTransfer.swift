@@ -11,8 +11,8 @@ final class CurlTransfer {
     enum Outcome {
         /// Send the same request to this URL.
         case follow(MediaURL)
-        /// Send the request again on a new connection: the kept one was not fit for it.
-        case again
+        /// Send the request again: the kept connection was not fit for it, or the certificate's dates are asked for.
+        case again(Hop)
         /// End the transfer; nil means properly.
         case over(OriginFailure?)
     }
@@ -75,6 +75,7 @@ final class CurlTransfer {
         let cookies = lines.filter { $0.lowercased().hasPrefix(RequestFields.cookie) }
         try handle.set(fields: lines.filter { !cookies.contains($0) })
         try handle.keepCookies(hop.cookies)
+        if hop.keepsDates { try handle.keepDates() }
         // A request has one Cookie: libcurl adds its own to these.
         if !cookies.isEmpty {
             let values = cookies.map { $0.dropFirst(RequestFields.cookie.count) }
@@ -136,11 +137,14 @@ final class CurlTransfer {
     /// Returns what to do after a result of libcurl, given what the callbacks have received.
     func outcome(of result: CURLcode) -> Outcome {
         if let redirect { return .follow(redirect) }
-        if addresses.isDirty, !hop.isOnFreshConnection { return .again }
+        if addresses.isDirty, !hop.isOnFreshConnection { return .again(hop.onFreshConnection()) }
+        if isOutdated(result), !hop.keepsDates { return .again(hop.keepingDates()) }
         let failure = failure(of: result)
         // Unsolicited bytes may have come just after the request: bytes that are not a head are not blamed on the
         // response.
-        if failure?.kind == .invalidResponse, addresses.isReused, !hasReadHead { return .again }
+        if failure?.kind == .invalidResponse, addresses.isReused, !hasReadHead {
+            return .again(hop.onFreshConnection())
+        }
         return .over(failure)
     }
 
@@ -167,13 +171,28 @@ final class CurlTransfer {
             isRefused: handle.wasRefused)
     }
 
+    /// OpenSSL's results of the verification of the proxy's certificate and of the origin's; 0 means that it is trusted.
+    private var verdicts: (proxy: Int, origin: Int) {
+        (
+            proxy?.scheme == .https ? handle.number(CURLINFO_PROXY_SSL_VERIFYRESULT) : 0,
+            handle.number(CURLINFO_SSL_VERIFYRESULT)
+        )
+    }
+
+    /// Whether a certificate was refused because its dates do not fit the clock.
+    private func isOutdated(_ result: CURLcode) -> Bool {
+        guard result == CURLE_PEER_FAILED_VERIFICATION else { return false }
+        let verdict = verdicts.proxy != 0 ? verdicts.proxy : verdicts.origin
+        return [CurlFailure.notYetValid, CurlFailure.hasExpired].contains(verdict)
+    }
+
     private func trustFailure(of result: CURLcode) -> OriginFailure? {
         guard result == CURLE_PEER_FAILED_VERIFICATION else { return nil }
-        let verdict = proxy?.scheme == .https ? handle.number(CURLINFO_PROXY_SSL_VERIFYRESULT) : 0
+        let (verdicts, certificate) = (verdicts, handle.outdatedCertificate)
         let now = Timestamp(seconds: Int64(Date().timeIntervalSince1970))
-        return verdict != 0
-            ? CurlFailure.untrusted(verdict, of: "the proxy's", now: now)
-            : CurlFailure.untrusted(handle.number(CURLINFO_SSL_VERIFYRESULT), now: now)
+        return verdicts.proxy != 0
+            ? CurlFailure.untrusted(verdicts.proxy, of: "the proxy's", certificate, now: now)
+            : CurlFailure.untrusted(verdicts.origin, certificate, now: now)
     }
 
     private func certificateFailure(of result: CURLcode) -> OriginFailure? {
@@ -350,6 +369,9 @@ struct Hop {
     private(set) var movedTo: MediaURL?
     /// Whether the hop must use a new connection.
     private(set) var isOnFreshConnection = false
+    /// Whether the dates of a certificate are kept that is refused for them: only a second try does, because what it needs
+    /// keeps its connection from later requests.
+    private(set) var keepsDates = false
     /// The hosts that redirected here from private addresses, or were sent credentials of the settings.
     ///
     /// Nil if a proxy asked a host of which that is unknown.
@@ -379,6 +401,14 @@ struct Hop {
         next.cookies = next.hasLeftOrigin ? [] : cookies
         next.isAtNamedHost = isAtNamedHost && RedirectPolicy.isAtAuthority(of: url, target)
         return next
+    }
+
+    /// Returns the same hop, to be tried again for the dates of the certificate that was refused. It is verified again, so
+    /// that nothing is sent unless another one comes, which is trusted.
+    func keepingDates() -> Hop {
+        var again = self
+        again.keepsDates = true
+        return again
     }
 
     /// Returns the same hop, to be sent again on a new connection.

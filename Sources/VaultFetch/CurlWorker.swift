@@ -118,7 +118,7 @@ final class CurlWorker {
         running[ObjectIdentifier(curl.transfer)] = nil
         switch curl.outcome(of: result) {
         case .follow(let url): launch(curl.transfer, curl.nextHop(to: url))
-        case .again: launch(curl.transfer, curl.hop.onFreshConnection())
+        case .again(let hop): launch(curl.transfer, hop)
         case .over(let failure): curl.transfer.finish(failure)
         }
     }

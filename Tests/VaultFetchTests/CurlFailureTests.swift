@@ -54,12 +54,21 @@ struct CurlFailureTests {
     }
 
     @Test(
-        "A certificate that is not valid yet, or no more, may be the clock's fault, and the sentence has its time",
-        arguments: [(9, "is not valid yet"), (10, "has expired")])
-    func clock(_ result: Int, _ words: String) {
-        let failure = CurlFailure.untrusted(result, now: Timestamp(seconds: 0))
-        #expect(failure.reason.contains(words) && failure.reason.hasSuffix("which says 1970-01-01T00:00:00Z"))
-        #expect(failure.remedy?.hasPrefix("set the clock") == true)
+        "A certificate that is not valid yet, or no more, may be the clock's fault: the sentence has both times",
+        arguments: [
+            (9, "yet", "before 1970-01-01T00:01:00Z"), (10, "has expired", "has expired at 1970-01-01T00:02:00Z"),
+        ])
+    func clock(_ result: Int, _ words: String, _ date: String) {
+        let now = Timestamp(seconds: 0)
+        let certificate = OutdatedCertificate(begin: Timestamp(seconds: 60), end: Timestamp(seconds: 120))
+        for (known, words) in [(nil, words), (certificate, date)] {
+            let failure = CurlFailure.untrusted(result, known, now: now)
+            #expect(failure.reason.contains(words), "\(failure.reason)")
+            #expect(failure.reason.hasSuffix(", and this machine's clock says 1970-01-01T00:00:00Z"))
+            #expect(failure.remedy?.hasPrefix("set the clock") == true)
+        }
+        let authority = OutdatedCertificate(isAuthority: true, begin: certificate.begin, end: certificate.end)
+        #expect(CurlFailure.untrusted(result, authority, now: now).reason.hasPrefix("the authority of its TLS"))
     }
 
     @Test("Every result has a reason of a few words")

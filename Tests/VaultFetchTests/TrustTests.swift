@@ -23,10 +23,10 @@ struct TrustTests {
         #expect(try await !response.allBytes().isEmpty)
     }
 
-    enum Fault: CaseIterable { case otherHost, expired, selfSigned, unknownAuthority }
+    enum Fault: CaseIterable { case otherHost, expired, early, selfSigned, unknownAuthority }
 
     @Test(
-        "A certificate that is expired, self-signed, for another host or from an unknown authority is refused",
+        "A certificate that is expired, not valid yet, self-signed, for another host or from an unknown authority is refused",
         arguments: Fault.allCases)
     func refused(_ fault: Fault) async throws {
         let authority = try TestAuthority()
@@ -34,6 +34,7 @@ struct TrustTests {
             switch fault {
             case .otherHost: try authority.certificate("other", for: "IP:127.0.0.2,DNS:localhost")
             case .expired: try authority.certificate("expired", for: "IP:127.0.0.1", days: -1)
+            case .early: try authority.certificate("early", for: "IP:127.0.0.1", from: "20900102030405Z")
             case .selfSigned: try authority.selfSigned(for: "IP:127.0.0.1")
             case .unknownAuthority: try TestAuthority().certificate("good", for: "IP:127.0.0.1")
             }
@@ -46,7 +47,9 @@ struct TrustTests {
         let reason =
             switch fault {
             case .otherHost: "its TLS certificate is not trusted"
-            case .expired: "its TLS certificate has expired by this machine's clock, which says 20"
+            case .expired: "its TLS certificate has expired at 20"
+            case .early:
+                "its TLS certificate is not valid before 2090-01-02T03:04:05Z, and this machine's clock says 20"
             case .selfSigned, .unknownAuthority:
                 "its TLS certificate is from an authority that neither the system nor the setting ca-file lists"
             }
@@ -186,6 +189,32 @@ private final class TestAuthority {
                 "-days", "2", "-subj", "/CN=An origin", "-addext", "subjectAltName=\(names)", "-keyout", files.key,
                 "-out", files.certificate,
             ])
+        return files
+    }
+
+    /// Issues such a certificate whose dates begin at a time of its own, in the form of ASN.1.
+    func certificate(_ name: String, for names: String, from begin: String) throws -> Files {
+        let files = try certificate(name, for: names)
+        let settings = """
+            [ca]
+            default_ca = own
+            [own]
+            database = \(file("issued"))
+            rand_serial = yes
+            new_certs_dir = \(folder.path)
+            default_md = sha256
+            policy = any
+            [any]
+            commonName = supplied
+
+            """
+        try Data().write(to: URL(filePath: file("issued")))
+        try Data(settings.utf8).write(to: URL(filePath: file("settings")))
+        try run([
+            "ca", "-batch", "-notext", "-config", file("settings"), "-in", file(name + ".csr"), "-cert", path,
+            "-keyfile", file("authority.key"), "-startdate", begin, "-enddate", "20950101000000Z", "-extfile",
+            file(name + ".ext"), "-out", files.certificate,
+        ])
         return files
     }
 
