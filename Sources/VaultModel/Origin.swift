@@ -1,7 +1,8 @@
 /// The source of remote bytes.
 ///
 /// The vault's own implementation is a libcurl transport. A transport of another platform, or a scripted one in a test,
-/// can implement this protocol instead.
+/// can implement this protocol instead. What takes longer than a minute to answer, or to bring the next bytes, counts as
+/// failed.
 public protocol Origin: Sendable {
     /// Sends a request and returns when the head of the response has arrived; the body follows on demand.
     ///

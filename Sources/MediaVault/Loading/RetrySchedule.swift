@@ -121,6 +121,8 @@ package struct RetryPolicy: Hashable, Sendable {
     /// The origin is gone if connections are refused or there is no route to it. If it is merely silent, ``patience``
     /// applies.
     package var goneTimeLimit: Duration = .seconds(10)
+    /// How long an app's own transport may neither bring anything nor fail. The vault's own has shorter limits by itself.
+    package var silenceLimit: Duration = .seconds(60)
     /// The most attempts per minute for one resource that bring no byte.
     package var attemptsPerMinute = 30
     /// How long a range that begins with held bytes is delayed to find out whether its origin is unreachable.

@@ -64,7 +64,7 @@ public final class Vault: Sendable {
         self.network = network
         let origin: any Origin
         if let given = options.origin {
-            (origin, ownOrigin) = (given, nil)
+            (origin, ownOrigin) = (PatientOrigin(given, limit: options.retry.silenceLimit), nil)
         } else {
             var configuration = CurlConfiguration(userAgent: "MediaVault/\(Self.version)")
             configuration.allowsPrivate = { names.allows(host: $0) }
