@@ -93,7 +93,7 @@ struct DownloadSchedule: Sendable {
             if takesPlace(candidate) { plan.start.append(candidate.id) } else { burdened.insert(candidate.host) }
         }
         isAwaited = isAwaited || !burdened.isEmpty
-        if isAwaited, settings.leastRate > 0, !running.isEmpty {
+        if isAwaited, settings.leastRate > 0, !(running.isEmpty && plan.start.isEmpty) {
             plan.next = min(plan.next ?? DownloadPace.period, DownloadPace.period)
             let staying = slow.subtracting(ending).subtracting(plan.stop)
             if !staying.isEmpty {
@@ -192,7 +192,7 @@ enum DownloadRetry: Hashable, Sendable {
     }
 
     /// Whether an origin that refuses with a status may grant the same request later.
-    private static func isPassing(_ status: Int?) -> Bool {
+    static func isPassing(_ status: Int?) -> Bool {
         guard let status else { return false }
         return [408, 425, 429].contains(status) || (500...599).contains(status) && status != 501 && status != 505
     }

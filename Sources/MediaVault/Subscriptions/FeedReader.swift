@@ -34,7 +34,8 @@ struct FeedReader: Sendable {
             feed: first.feed, url: url, movedTo: first.movedTo,
             reach: TitleReach(
                 named: named.url, base: first.location, isDerived: false,
-                fields: OriginFields(named.fields, for: named.url)))
+                fields: OriginFields(named.fields, for: named.url)),
+            failure: first.loss)
         try await readOn(&answer, newest, upTo: Feed.maxBytes - first.byteCount)
         return answer
     }
@@ -45,13 +46,7 @@ struct FeedReader: Sendable {
     ///
     /// Another address counts only if a feed with entries is there: else anybody on the way could send it into nothing.
     private func beginning(of named: MediaReference, _ known: MediaURL?) async throws -> Page {
-        var page: Page
-        if let known, let there = try? await self.page(moved(named, to: known)), !there.feed.entries.isEmpty {
-            page = there
-            page.movedTo = there.movedTo ?? known
-        } else {
-            page = try await self.page(named)
-        }
+        var page = try await firstPage(of: named, known)
         var asked: Set = [named.url, page.location, page.movedTo ?? named.url]
         for _ in 0..<Self.maxMoves {
             guard let next = page.feed.newLocation, asked.insert(next).inserted,
@@ -65,6 +60,36 @@ struct FeedReader: Sendable {
         if page.feed.entries.isEmpty { page.movedTo = nil }
         return page
     }
+
+    /// Reads the first page from where the feed was found last, or from the operator's URL if no feed is there any more.
+    ///
+    /// - Throws: what asking the address that is known threw, if that may pass: then nobody knows that the feed has gone.
+    private func firstPage(of named: MediaReference, _ known: MediaURL?) async throws -> Page {
+        guard let known else { return try await page(named) }
+        let failure: VaultError
+        do {
+            var there = try await page(moved(named, to: known))
+            if !there.feed.entries.isEmpty {
+                there.movedTo = there.movedTo ?? known
+                return there
+            }
+            failure = VaultError(.invalidResponse, "\(known) names no title any more")
+        } catch let error as VaultError where error.code == .invalidResponse || Self.isGone(error) {
+            failure = error
+        }
+        do {
+            var page = try await page(named)
+            page.loss = VaultError(
+                .invalidResponse,
+                "no feed is at \(known) any more, so \(named.url) was read, and nothing was removed; the next run takes "
+                    + "it as it is")
+            return page
+        } catch let error as VaultError where !Self.isGone(failure) && Self.isGone(error) {
+            throw failure
+        }
+    }
+
+    private static func isGone(_ error: VaultError) -> Bool { [404, 410].contains(error.originStatus) }
 
     /// Returns how a new address of a feed is asked: as after a redirect to it.
     private func moved(_ named: MediaReference, to url: MediaURL) -> MediaReference {
@@ -89,32 +114,33 @@ struct FeedReader: Sendable {
         {
             do {
                 guard seen.count <= Self.maxPages, ContinuousClock.now < end else {
-                    throw Self.pageFailure(seen.count, "there are too many; take the newest titles alone")
+                    throw Self.unusable("there are too many; take the newest titles alone")
                 }
                 guard url.origin == first.origin else {
-                    throw Self.pageFailure(seen.count, "it is at another origin; ask the publisher")
+                    throw Self.unusable("it is at another origin; ask the publisher")
                 }
                 let page = try await page(answer.reach.reference(to: url), upTo: left, within: end - .now)
                 left -= page.byteCount
                 guard page.location.origin == first.origin else {
-                    throw Self.pageFailure(seen.count, "it leads to another origin; ask the publisher")
+                    throw Self.unusable("it leads to another origin; ask the publisher")
                 }
                 seen.insert(page.location)
                 let isNew = try answer.feed.append(page.feed)
                 answer.feed.next = isNew ? page.feed.next : nil
-            } catch let error as VaultError {
+            } catch var error as VaultError {
+                // What the origin asks for is kept with it.
+                error.message = "page \(seen.count) of the feed was not read: \(error.message)"
                 answer.failure = error
                 return
             } catch let error as FeedError {
-                answer.failure = Self.pageFailure(seen.count, "\(error); take the newest titles alone")
+                answer.failure = Self.unusable(
+                    "page \(seen.count) of the feed was not read: \(error); take the newest titles alone")
                 return
             }
         }
     }
 
-    private static func pageFailure(_ number: Int, _ cause: String) -> VaultError {
-        VaultError(.invalidResponse, "page \(number) of the feed was not read: \(cause)")
-    }
+    private static func unusable(_ cause: String) -> VaultError { VaultError(.invalidResponse, cause) }
 
     /// One document of a feed.
     private struct Page {
@@ -124,6 +150,8 @@ struct FeedReader: Sendable {
         let location: MediaURL
         /// Where it went for good; nil if it did not.
         var movedTo: MediaURL?
+        /// Why it may lack what was named elsewhere; nil if it does not.
+        var loss: VaultError?
     }
 
     private func page(
@@ -171,7 +199,10 @@ struct FeedReader: Sendable {
                     after: .origin(failure), patience: environment.retry.patience, since: since, now: now)
                 switch advice {
                 case .ask: continue
-                case .wait(let until): try await Task.sleep(until: until, clock: .continuous)
+                // At the end of its patience it would ask before the time that the origin asks for.
+                case .wait(let until) where until < since + environment.retry.patience:
+                    try await Task.sleep(until: until, clock: .continuous)
+                case .wait: throw failure
                 case .giveUp: throw failure
                 }
             }
@@ -181,8 +212,8 @@ struct FeedReader: Sendable {
     private static func gone(_ url: MediaURL) -> VaultError {
         var error = VaultError(
             .refused,
-            "\(url) is gone for good (HTTP 410), so it is not asked again by itself, and its titles stay; follow its new "
-                + "URL, or remove the subscription")
+            "\(url) is gone for good (HTTP 410): follow its new URL; a subscription keeps its titles, and is not asked "
+                + "again by itself")
         error.originStatus = 410
         return error
     }

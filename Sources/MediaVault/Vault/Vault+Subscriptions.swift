@@ -13,8 +13,8 @@ extension Vault {
 
     /// Adds a subscription, or gives the one of the same source other choices; its titles stay.
     ///
-    /// - Parameter tries: whether a source that is new is read first, and kept only if it names a title. If a service
-    ///   runs the subscription, that is its first run; else the first run reads it again.
+    /// - Parameter tries: whether a source that is new, has moved, or failed at its last run is read first, and kept only
+    ///   if it names a title. If a service runs the subscription, that is its first run; else the first run reads it again.
     /// - Throws: ``VaultError``: `invalidURL`, `invalidArgument`, `owned`; `inUse` if another one has the name; `busy` if
     ///   there are too many; if it is tried, as ``sync(_:_:queues:isDryRun:)``: then nothing is changed.
     package func subscribe(
@@ -22,7 +22,8 @@ extension Vault {
     ) async throws -> Subscription {
         try requireOwner(to: "keeps subscriptions")
         let draft = try await subscription(of: source, choices)
-        let isTried = if case .feed = source { tries && draft.lastRun == nil } else { false }
+        let isNew = draft.lastRun == nil || draft.isGone || draft.movedTo != nil || draft.failure != nil
+        let isTried = if case .feed = source { tries && isNew } else { false }
         let list = isTried ? await list(of: draft, nil) : nil
         let saved = try await subscriptionClock.changing.exclusively {
             var subscription = try await subscription(of: source, choices)
@@ -38,10 +39,16 @@ extension Vault {
                 if found.choices.interval != nil, subscriptionClock.isRunning, await downloads.isWithinHours() {
                     return try await run(subscription, list, queues: true, false).subscription
                 }
+                // Nothing has come with it yet, and its first run is due.
+                found.brought = subscription.brought
+                (found.failure, found.failures, found.nextRun) = (nil, 0, nil)
                 try await write(found)
                 return found
             } catch var error as VaultError where error.code != .closed {
-                error.hint = error.hint ?? .addUntried
+                let mayPass = error.code != .refused || DownloadRetry.isPassing(error.originStatus)
+                if [.unreachable, .refused, .notHeld].contains(error.code), mayPass {
+                    error.hint = error.hint ?? .addUntried
+                }
                 throw error
             }
         }

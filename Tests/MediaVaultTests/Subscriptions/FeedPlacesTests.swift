@@ -167,6 +167,34 @@ struct FeedPlacesTests {
         await vault.close()
     }
 
+    @Test("A new address that fails loses nothing, and is given up only if no feed is there any more")
+    func failingAddress() async throws {
+        let vault = try await fixture.open()
+        places.set("/feed", Self.rss(["a"], "<itunes:new-feed-url>/new</itunes:new-feed-url>"))
+        places.set("/new", Self.rss(["b"]))
+        try await sync(vault)
+        #expect(try await held(vault) == ["/b.mp4"], "premise")
+        places.set("/new", status: 500)
+        await #expect(throws: VaultError.self) { try await sync(vault) }
+        #expect(try await held(vault) == ["/b.mp4"])
+        #expect(try await subscription(vault).movedTo == url("/new"))
+        // Nor is it gone because the old address says so.
+        for broken in [Places.Answer(status: 500), Places.Answer(text: "<html>")] {
+            places.answers.withLock { $0["/new"] = broken }
+            places.set("/feed", status: 410)
+            await #expect(throws: VaultError.self) { try await sync(vault) }
+            #expect(try await !subscription(vault).isGone)
+            #expect(try await subscription(vault).movedTo == url("/new"))
+        }
+        places.set("/new", status: 404)
+        places.set("/feed", Self.rss(["a"]))
+        let report = try await sync(vault)
+        #expect(report.pageFailure != nil && report.removals.isEmpty)
+        #expect(try await held(vault) == ["/a.mp4", "/b.mp4"])
+        #expect(try await subscription(vault).movedTo == nil)
+        await vault.close()
+    }
+
     // MARK: Patience
 
     @Test("An origin that is busy for a moment is asked again when it says, in the same run")
@@ -293,11 +321,12 @@ struct FeedPlacesTests {
         places.set("/missing", status: 404)
         let outline = "<outline xmlUrl='https://a.example/f?token=hunter2'/>"
         places.set("/opml", "<opml version='2.0'><body>\(outline)</body></opml>")
-        for path in ["/page", "/empty", "/missing", "/opml"] {
+        places.set("/busy", status: 503)
+        for path in ["/page", "/empty", "/missing", "/opml", "/busy"] {
             let error = await #expect(throws: VaultError.self) {
                 try await vault.subscribe(.feed(url(path)), choices, tries: true)
             }
-            #expect(error?.hint == .addUntried && asked(path) == 1, "\(path)")
+            #expect(error?.hint == (path == "/busy" ? .addUntried : nil) && asked(path) == 1, "\(path)")
             #expect(error?.message.contains("hunter2") == false)
             if path == "/opml" { #expect(error?.message.contains("1 feed (OPML): https://a.example/f?…,") == true) }
         }
@@ -307,6 +336,46 @@ struct FeedPlacesTests {
         let added = try await vault.subscribe(.feed(url("/feed")), choices, tries: true)
         #expect(added.wanted.count == 2 && added.statedName == "S" && added.lastRun == nil)
         #expect(try await vault.downloads.counts() == DownloadCounts(), "no service runs it")
+        await vault.close()
+    }
+
+    @Test("What a person fetched after a feed was added has not come with it, and stays")
+    func fetchedByHand() async throws {
+        let vault = try await fixture.open()
+        var choices = Subscription.Choices()
+        choices.interval = 600
+        places.set("/feed", Self.rss(["a"]))
+        let added = try await vault.subscribe(.feed(url("/feed")), choices, tries: true)
+        for try await _ in vault.download(fixture.origin.url("/a.mp4")) {}
+        places.set("/feed", Self.rss(["b"]))
+        for (_, entry) in try await vault.sync(added.shortID).fetch {
+            for try await _ in vault.download(entry.reference) {}
+        }
+        #expect(try await vault.sync(added.shortID).removals.isEmpty)
+        #expect(try await held(vault) == ["/a.mp4", "/b.mp4"])
+        await vault.close()
+    }
+
+    @Test("A feed that failed is read when it is added again, and one that did not is not")
+    func addedAgain() async throws {
+        let vault = try await fixture.open()
+        var choices = Subscription.Choices()
+        choices.interval = 600
+        places.set("/feed", Self.rss(["a"]))
+        let added = try await vault.subscribe(.feed(url("/feed")), choices, tries: true)
+        _ = try await vault.sync(added.shortID)
+        _ = try await vault.subscribe(.feed(url("/feed")), choices, tries: true)
+        #expect(asked("/feed") == 2)
+        places.set("/feed", status: 410)
+        await #expect(throws: VaultError.self) { try await vault.sync(added.shortID) }
+        await #expect(throws: VaultError.self) {
+            try await vault.subscribe(.feed(url("/feed")), choices, tries: true)
+        }
+        #expect(asked("/feed") == 4)
+        #expect(try await subscription(vault).isGone)
+        places.set("/feed", Self.rss(["a"]))
+        let back = try await vault.subscribe(.feed(url("/feed")), choices, tries: true)
+        #expect(!back.isGone && back.failure == nil && back.nextRun == nil && asked("/feed") == 5)
         await vault.close()
     }
 
