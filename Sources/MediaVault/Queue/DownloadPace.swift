@@ -7,29 +7,36 @@ struct DownloadPace: Hashable, Sendable {
 
     private var since: Int64
     private var heldThen: Int64
+    /// When it last had more than before.
+    private var grew: Int64
     /// Whether it was too slow in the last period.
     private(set) var isSlow = false
 
     /// - Parameters:
     ///   - held: the bytes that it has.
     ///   - time: now, in seconds since 1970.
-    init(held: Int64, at time: Int64) { (since, heldThen) = (time, held) }
+    init(held: Int64, at time: Int64) { (since, heldThen, grew) = (time, held, time) }
 
     /// Measures it, if a period is over.
+    ///
+    /// An origin without ranges first sends again what is held: while that may take so long, no new byte is no standstill.
     ///
     /// A period that was not looked at in time says nothing, for example because clocks were set; nor does one in which
     /// bytes were given up.
     ///
     /// - Parameter leastRate: the bytes per second that it must have got.
     mutating func measure(held: Int64, leastRate: Int64, at time: Int64) {
-        guard (since..<since + 2 * Self.period).contains(time), held >= heldThen else {
+        guard (since..<since + 3 * Self.period).contains(time), held >= heldThen else {
             self = DownloadPace(held: held, at: time)
             return
         }
         guard time - since >= Self.period else { return }
-        let isSlow = (held - heldThen) / (time - since) < leastRate
-        self = DownloadPace(held: held, at: time)
-        self.isSlow = isSlow
+        if held > heldThen {
+            (isSlow, grew) = ((held - heldThen) / (time - since) < leastRate, time)
+        } else {
+            isSlow = leastRate > 0 && time - grew > held / leastRate
+        }
+        (since, heldThen) = (time, held)
     }
 }
 

@@ -75,6 +75,9 @@ struct DownloadScheduleTests {
             name: "as many give their places as wait", queue: ["a", "b", "c", "d"], running: [0, 1], slow: [0, 1],
             parallel: 2, leastRate: 1, giveWay: [0, 1], next: 60),
         Case(
+            name: "what begins while others wait is looked at again", queue: ["a", "b"], parallel: 1, leastRate: 1,
+            start: [0], next: 60),
+        Case(
             name: "where nothing waits the slow go on", queue: ["a", "b!", "c"], running: [0, 2], slow: [0, 2],
             parallel: 2, leastRate: 1),
         Case(
