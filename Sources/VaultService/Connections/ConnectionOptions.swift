@@ -101,7 +101,8 @@ final class ConnectionOptions: ChannelDuplexHandler {
             guard !isUnsolicited else { return skip(promise) }
             if !closing.isEmpty { closing.removeFirst() }
             context.write(data, promise: promise)
-            if closing.isEmpty, !lines.isBetweenRequests { lines.isDropping = true }
+            // A request that is held until its body begins is still to be answered.
+            if closing.isEmpty, held == nil, !lines.isBetweenRequests { lines.isDropping = true }
             if closing.isEmpty, let refusal { write(refusal.answer, isHead: refusal.isHead, context) }
         }
     }

@@ -137,6 +137,26 @@ struct ConnectionOptionsTests {
         }
     }
 
+    @Test("A body that comes after the answer to the request before its own is read, not dropped")
+    func bodyAfterAnotherAnswer() async throws {
+        let origin = try ScriptedOrigin(title)
+        defer { origin.stop() }
+        try await service(origin) { service, _ in
+            let client = try service.client()
+            await client.send(
+                "GET /healthz HTTP/1.1\r\nHost: \(service.host)\r\n\r\n"
+                    + "POST /api/v1/syncs HTTP/1.1\r\nHost: \(service.host)\r\nContent-Type: application/json\r\n"
+                    + "Authorization: Bearer \(service.token)\r\nTransfer-Encoding: chunked\r\n\r\n")
+            let first = try #require(await client.readHead())
+            #expect(first.status == 200)
+            _ = await client.read(Int(first.fields["content-length"] ?? "") ?? 0)
+            let chunk = "10000\r\n" + String(repeating: " ", count: 65536) + "\r\n"
+            for _ in 0..<48 { #expect(await client.send(chunk)) }
+            await client.send("2\r\n{}\r\n0\r\n\r\n")
+            #expect(try #require(await client.readHead()).status == 400, "the order names no source")
+        }
+    }
+
     @Test("A client that sends less than the bound too much reads its answer, and may go on")
     func shortRest() async throws {
         let origin = try ScriptedOrigin(title)
