@@ -50,8 +50,10 @@ extension LoaderState {
             readers[reader]?.fetch = nil
             effects.wake(readers[reader]?.signal.raise())
         }
-        guard owner != nil else { return (isAwaited(id) ? .none : .nobodys, effects) }
+        guard let owner else { return (isAwaited(id) ? .none : .nobodys, effects) }
         fetches[id]?.destination = .ownReaders
+        // Others may have waited for later bytes, but it needs those before them.
+        fetches[id]?.demand = readers[owner]?.position ?? fetch.start
         return (.apart, effects)
     }
 

@@ -92,6 +92,28 @@ struct LoaderStateTests {
         #expect(short.count { state.readers[$0]?.fetch == part } == 1, "bytes that one has had are dropped")
     }
 
+    @Test("Of a transfer that is a reader's own, no byte is dropped that others would have passed over")
+    func ownFromItsFirstByte() {
+        var (state, _, _) = reading()
+        state.isBound = true
+        let short = state.addReader(5_000_000..<5_100_000)
+        guard case (.fetch(let own), _) = state.step(short, now: start) else {
+            Issue.record("premise: nothing brings its bytes")
+            return
+        }
+        let later = state.addReader(5_060_000..<5_100_000)
+        _ = state.step(later, now: start)
+        #expect(state.readers[later]?.fetch == own, "premise: both wait for one answer")
+        #expect(state.share(of: own, from: 2).0 == .apart)
+        _ = state.accept(own, end: 5_100_000, fromZero: false)
+        _ = state.received([UInt8](repeating: 7, count: 80_000), by: own, now: start)
+        guard case (.take(let bytes), _) = state.step(short, now: start) else {
+            Issue.record("its first byte is gone")
+            return
+        }
+        #expect(bytes.count == 80_000)
+    }
+
     @Test("A transfer goes on for a reader behind it when another leaves that has had enough of it")
     func readerBehind() throws {
         var (state, reader, fetch) = reading()

@@ -54,7 +54,7 @@ struct PatientOriginTests {
         init(_ origin: SilentOrigin) { self.origin = origin }
 
         var head: OriginHead {
-            OriginHead(status: 200, fields: HeaderFields([(name: "Content-Length", value: "12")]))
+            OriginHead(status: 200, fields: HeaderFields(["Content-Length": "12"]))
         }
 
         func nextBytes() async throws -> [UInt8]? {
