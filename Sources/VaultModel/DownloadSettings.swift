@@ -54,7 +54,8 @@ public struct DownloadSettings: Hashable, Sendable {
     /// - Throws: ``VaultError`` with code `invalidArgument`.
     public mutating func setLeastRate(_ rate: Int64) throws {
         guard (0...ContentInformation.maxBytes).contains(rate) else {
-            throw VaultError(.invalidArgument, "least-rate must be 0 to \(ContentInformation.maxBytes) bytes per second")
+            throw VaultError(
+                .invalidArgument, "least-rate must be 0 to \(ContentInformation.maxBytes) bytes per second")
         }
         leastRate = rate
     }

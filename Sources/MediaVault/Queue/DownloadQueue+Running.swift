@@ -165,7 +165,9 @@ extension DownloadQueue {
 
     /// Puts an entry that was too slow behind all others, and records why.
     private func putBehind(_ entry: DownloadList.Entry) async {
-        let (last, rate) = state.withLock { ($0.list?.lastPosition ?? entry.download.position, $0.settings.leastRateOfEach) }
+        let (last, rate) = state.withLock { state in
+            (state.list?.lastPosition ?? entry.download.position, state.settings.leastRateOfEach)
+        }
         var changed = entry.download
         changed.position = last
         if changed.state == .waiting {

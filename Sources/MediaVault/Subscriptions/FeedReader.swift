@@ -221,7 +221,6 @@ struct FeedReader: Sendable {
     private static func error(_ error: FeedError, _ url: MediaURL) -> VaultError {
         VaultError(
             .invalidResponse,
-            "\(url) cannot be used as a feed: \(error), so nothing was fetched or removed; "
-                + (error.remedy ?? "check the URL"))
+            "\(url) cannot be used as a feed: \(error); " + (error.remedy ?? "check the URL"))
     }
 }

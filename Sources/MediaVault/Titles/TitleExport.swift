@@ -107,7 +107,17 @@ struct TitleExport {
             let source = if let known = sources[url] { known } else { try await source(of: url, plan, reach) }
             sources[url] = source
             let whole = 0..<source.length
-            content.media.append((file.name, source, file.range.map { $0.clamped(to: whole) } ?? whole))
+            let range = file.range.map { $0.clamped(to: whole) } ?? whole
+            guard !range.isEmpty || whole.isEmpty else { throw title.reference.notHeld }
+            content.media.append((file.name, source, range))
+        }
+        // Ranges may overlap, and one file may have many names: a small manifest must not fill the disk.
+        let copied = content.media.reduce(0.0) { $0 + Double($1.range.count) }
+        guard copied <= sources.values.reduce(0.0, { $0 + Double($1.length) }) * 2 else {
+            throw VaultError(
+                .invalidResponse,
+                "the manifest of \(title.reference.url) names the same bytes again and again, so that a copy would be "
+                    + "more than twice as large as the title; nothing was written")
         }
         return content
     }

@@ -66,10 +66,12 @@ extension DASHRepresentation {
         case .list:
             var list = parts(of: segments.merged, &names)
             for entry in segments.urls {
-                let range = entry.byteRange("mediaRange")
+                let range = entry.copiedRange("mediaRange")
                 guard let name = fileName(of: entry["media"], .segment, range: range, &names) else { continue }
                 var entry = entry
-                (entry["media"], entry["mediaRange"]) = (name, nil)
+                entry["media"] = name
+                // What cannot be read is left to the player, with the whole file.
+                if range != nil { entry["mediaRange"] = nil }
                 (entry["index"], entry["indexRange"]) = (nil, nil)
                 list.children.append(.element(entry))
             }
@@ -169,9 +171,10 @@ extension DASHRepresentation {
         for part in [segments.initialization, segments.index, segments.switching] {
             guard var part else { continue }
             if let source = part["sourceURL"] ?? (segments.naming == .base ? nil : "") {
-                let range = part.byteRange("range")
+                let range = part.copiedRange("range")
                 guard let name = fileName(of: source, .initialization, range: range, &names) else { continue }
-                (part["sourceURL"], part["range"]) = (name, nil)
+                part["sourceURL"] = name
+                if range != nil { part["range"] = nil }
             }
             element.children.append(.element(part))
         }

@@ -213,4 +213,11 @@ extension MarkupElement {
         else { return nil }
         return first..<(last + 1)
     }
+
+    /// Returns an attribute that is a range as ``byteRange(_:)``, or `first-`, which ends with the file.
+    func copiedRange(_ name: String) -> ByteRange? {
+        if let range = byteRange(name) { return range }
+        guard let text = self[name]?.trimmingSpace(), text.last == "-" else { return nil }
+        return DecimalNumber.exact(text.dropLast()).flatMap { $0 < .max ? $0..<Int64.max : nil }
+    }
 }

@@ -132,16 +132,17 @@ struct TitleExportTests {
         await vault.close()
     }
 
-    @Test("The ranges that a list names are files of their own, with the bytes of the origin")
-    func ranges() async throws {
+    private let media = ScriptedResource(length: Self.segment, contentType: "video/mp4")
+
+    /// Returns a vault that has fetched a title whose list names parts of one file.
+    private func list(_ parts: String) async throws -> (vault: Vault, url: MediaURL, fixture: VaultFixture) {
         let fixture = try await VaultFixture(ScriptedResource(length: 1))
         let text = """
             <MPD type="static" mediaPresentationDuration="PT4S"><Period><AdaptationSet mimeType="video/mp4">\
             <Representation id="v" bandwidth="8"><BaseURL>all.mp4</BaseURL><SegmentList duration="4">\
-            <Initialization range="0-99"/><SegmentURL mediaRange="100-29999"/><SegmentURL mediaRange="30000-99999"/>\
-            </SegmentList></Representation></AdaptationSet></Period></MPD>
+            <Initialization range="0-99"/>\(parts)</SegmentList></Representation></AdaptationSet></Period></MPD>
             """
-        let media = ScriptedResource(length: Self.segment, contentType: "video/mp4")
+        let media = media
         fixture.origin.answer { request in
             request.target == "/one.mpd"
                 ? ScriptedAnswer(
@@ -153,6 +154,28 @@ struct TitleExportTests {
         }
         let (vault, url) = (try await fixture.open(), fixture.origin.url("/one.mpd"))
         try await TitleFixture.download(url, into: vault, DownloadOptions(selection: RenditionSelection()))
+        return (vault, url, fixture)
+    }
+
+    @Test("A list that names the same bytes again and again is not copied, because that would fill the disk")
+    func overlapping() async throws {
+        let parts = (0..<40).map { "<SegmentURL mediaRange=\"\($0)-39999\"/>" }.joined()
+        let (vault, url, fixture) = try await list(parts)
+        let folder = try TemporaryFolder()
+        let error = await #expect(throws: VaultError.self) {
+            try await vault.export(MediaReference(url), to: folder.path + "/film") { _ in }
+        }
+        #expect(error?.code == .invalidResponse)
+        #expect(!FileManager.default.fileExists(atPath: folder.path + "/film"))
+        await vault.close()
+        withExtendedLifetime(fixture) {}
+    }
+
+    @Test("The ranges that a list names are files of their own, with the bytes of the origin")
+    func ranges() async throws {
+        let (vault, url, fixture) = try await list(
+            #"<SegmentURL mediaRange="100-29999"/><SegmentURL mediaRange="30000-99999"/>"#)
+        defer { withExtendedLifetime(fixture) {} }
         let folder = try TemporaryFolder()
         var last: ExportProgress?
         try await vault.export(MediaReference(url), to: folder.path + "/film") { last = $0 }

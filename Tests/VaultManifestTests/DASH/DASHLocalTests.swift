@@ -93,6 +93,20 @@ struct DASHLocalTests {
         #expect(["ange=", "index", "BaseURL"].allSatisfy { !text.contains($0) }, "\(text)")
     }
 
+    @Test("A range without an end is the rest of the file, and one that cannot be read stays as it is")
+    func openRanges() throws {
+        let lab = try DASHLab(
+            period: """
+                <AdaptationSet mimeType="video/mp4"><Representation id="a" bandwidth="1"><BaseURL>all.mp4</BaseURL>\
+                <SegmentList duration="2"><Initialization range="0-"/><SegmentURL mediaRange="50000-"/>\
+                <SegmentURL media="b.mp4" mediaRange="7-6"/></SegmentList></Representation></AdaptationSet>
+                """)
+        var names = LocalNames(of: lab.manifest.references)
+        let text = String(decoding: lab.manifest.local(&names), as: UTF8.self)
+        #expect(names.files.map(\.range) == [0..<Int64.max, 50_000..<Int64.max, nil])
+        #expect(text.contains(#"media="3.mp4" mediaRange="7-6""#), "\(text)")
+    }
+
     @Test("What stands in the MPD itself stays there")
     func inert() throws {
         let data = "data:video/mp4;base64,AAAAGGZ0eXA="
