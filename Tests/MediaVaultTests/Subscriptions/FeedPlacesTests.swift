@@ -328,7 +328,7 @@ struct FeedPlacesTests {
             }
             #expect(error?.hint == (path == "/busy" ? .addUntried : nil) && asked(path) == 1, "\(path)")
             #expect(error?.message.contains("hunter2") == false)
-            if path == "/opml" { #expect(error?.message.contains("1 feed (OPML): https://a.example/f?…,") == true) }
+            if path == "/opml" { #expect(error?.message.contains("1 feed (OPML): https://a.example/f?…;") == true) }
         }
         #expect(try await vault.subscriptions().subscriptions.isEmpty)
         #expect(try await vault.subscribe(.feed(url("/page")), choices).lastRun == nil)
