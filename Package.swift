@@ -103,7 +103,7 @@ let package = Package(
         // Test support is no product: seeded numbers, scripted origins, simulated disks.
         .target(name: "SeededRandom", path: "Tests/SeededRandom", swiftSettings: settings),
         .target(
-            name: "OriginTestSupport", dependencies: ["VaultModel"], path: "Tests/OriginTestSupport",
+            name: "OriginTestSupport", dependencies: ["SeededRandom", "VaultModel"], path: "Tests/OriginTestSupport",
             swiftSettings: settings),
         .target(
             name: "CSimulatedDisk", path: "Tests/CSimulatedDisk", linkerSettings: [.linkedLibrary("sqlite3")]),

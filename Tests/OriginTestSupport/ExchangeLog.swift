@@ -30,7 +30,8 @@ final class ExchangeLog: Sendable {
     /// Records a request and looks up its answer; nil if the head is invalid.
     func record(head: String, connection: Int) -> (number: Int, answer: ScriptedAnswer)? {
         let entry: (request: ScriptedRequest, script: Script)? = state.withLock { state in
-            guard let request = ScriptedRequest(head, number: state.exchanges.count) else { return nil }
+            let number = state.exchanges.count
+            guard let request = ScriptedRequest(head, number: number, connection: connection) else { return nil }
             state.exchanges.append(Exchange(request: request, connection: connection))
             return (request, state.script)
         }
