@@ -16,6 +16,8 @@ package enum SystemLimit: CaseIterable, Sendable {
     case data
     /// The bytes of the stack, and so of each thread's.
     case stack
+    /// The number of threads of the user, on other systems than Linux that of processes.
+    case threads
 
     /// The limit in force, `Int.max` without one; nil if the system does not say it.
     package var current: Int? { limits.map { Int(clamping: $0.rlim_cur) } }
@@ -40,6 +42,7 @@ package enum SystemLimit: CaseIterable, Sendable {
         case .addresses: __rlimit_resource_t(RLIMIT_AS.rawValue)
         case .data: __rlimit_resource_t(RLIMIT_DATA.rawValue)
         case .stack: __rlimit_resource_t(RLIMIT_STACK.rawValue)
+        case .threads: __rlimit_resource_t(__RLIMIT_NPROC.rawValue)
         }
     }
     #else
@@ -49,6 +52,7 @@ package enum SystemLimit: CaseIterable, Sendable {
         case .addresses: RLIMIT_AS
         case .data: RLIMIT_DATA
         case .stack: RLIMIT_STACK
+        case .threads: RLIMIT_NPROC
         }
     }
     #endif

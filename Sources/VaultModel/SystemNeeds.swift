@@ -32,18 +32,22 @@ package struct SystemNeeds: Sendable {
         case .addresses: Self.addresses + stacks
         case .data: Self.data + stacks
         case .stack: Self.stack
+        case .threads: threads
         }
     }
 
-    /// The stacks of all threads: of calls that block, of the origins, and those that the libraries start for each
-    /// processor.
+    /// The threads of calls that block, of the origins, and those that the libraries start for each processor.
+    private var threads: Int { max(32, processors) + 12 + 3 * processors }
+
+    /// The stacks of all threads.
     private var stacks: Int {
-        let threads = max(32, processors) + 12 + 3 * processors
         let (bytes, isTooMuch) = threads.multipliedReportingOverflow(by: threadStack)
         return isTooMuch ? .max / 2 : bytes
     }
 
     /// Returns the error of a limit that is too low; nil if it is not.
+    ///
+    /// - Parameter number: the limit; of threads, how many the process may have itself.
     package func refusal(_ limit: SystemLimit, of number: Int) -> VaultError? {
         let least = least(limit)
         guard number < least else { return nil }
@@ -62,6 +66,10 @@ package struct SystemNeeds: Sendable {
             case .stack:
                 "the system gives this process only \(Self.size(number)) of stack, but it needs "
                     + "\(Self.size(needed)); raise the limit (LimitSTACK= of a unit, ulimit -s)"
+            case .threads:
+                "the system lets this process start only \(number) threads beside what its user or its unit runs, but it "
+                    + "needs \(needed); end some of that, or raise the limit (LimitNPROC= or TasksMax= of a unit, "
+                    + "ulimit -u)"
             }
         return VaultError(.storage, sentence)
     }

@@ -1,16 +1,23 @@
-"""Many clients at once, clients that disconnect, and few descriptors: no resource leaks, and each is served in turn."""
+"""Many clients at once, clients that disconnect, few descriptors and few threads: no resource leaks, and each is served in
+turn."""
 
+import os
 import random
 import re
 import resource
+import shutil
 import socket
 import struct
 import subprocess
+import sys
+import tempfile
 import time
+import unittest
 
-from harness import client
-from harness.case import NIGHT, SEED, each
+from harness import client, unprivileged
+from harness.case import NIGHT, SEED, Settings, VaultCase, each
 from harness.crowd import SIZE, Crowd
+from harness.vault import Vault
 from harness.waiting import eventually, settled
 
 ABORTING, AT_A_TIME = 10_000, 50
@@ -154,3 +161,43 @@ class FewDescriptors(Crowd):
         told = done.stderr.decode().strip()
         self.assertEqual((done.returncode, len(told.split("\n"))), (1, 1), told)
         self.assertTrue(re.search(r"ulimit -n", told), told)
+
+
+@unittest.skipUnless(sys.platform == "linux" and os.geteuid() == 0, "only root becomes a user who runs nothing else")
+class FewThreads(VaultCase):
+    # A limit on threads counts all that its user runs: nobody else is this one.
+    USER = 64_017
+
+    def run_as_user(self, limit, *command, **options):
+        """Runs the command as that user, who may have `limit` threads in all."""
+        return subprocess.run(
+            ["prlimit", f"--nproc={limit}:{limit}", "setpriv", f"--reuid={self.USER}", f"--regid={self.USER}",
+             "--clear-groups", "--inh-caps=-all", "--bounding-set=-all", *command],
+            stdin=subprocess.DEVNULL, capture_output=True, timeout=60, cwd="/", **options)
+
+    def test_threads(self):
+        """With few threads, each command says in a sentence how many it needs, and with so many it does its work"""
+        folder = tempfile.mkdtemp(prefix="mediavault-threads-")
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        binary = unprivileged.install(Settings.binary, folder)
+        vault = Vault(binary, os.path.join(folder, "home"))
+        os.chown(vault.base, self.USER, self.USER)
+        url = self.new_scripted_origin().add("threads.mp4", size=1 << 20)
+        needed = set()
+        for command in (["--version"], ["list"], ["fetch", url], ["serve"]):
+            done = self.run_as_user(20, binary, *command, env=vault.environment)
+            told = done.stderr.decode().strip()
+            self.assertEqual((done.returncode, len(told.split("\n"))), (1, 1), told)
+            found = re.search(r"only 20 threads .* needs (\d+); .*ulimit -u", told)
+            self.assertTrue(found, told)
+            needed.add(int(found.group(1)))
+        self.assertEqual(len(needed), 1)
+        limit = needed.pop()
+        # What else the user runs has its share.
+        beside = self.run_as_user(
+            limit, "sh", "-c", f"sleep 60 & '{binary}' --version; status=$?; kill $!; exit $status", env=vault.environment)
+        self.assertEqual(beside.returncode, 1, beside.stderr)
+        self.assertIn(f"only {limit - 2} threads", beside.stderr.decode())
+        for command in (["--version"], ["init"], ["fetch", url], ["list"]):
+            done = self.run_as_user(limit, binary, *command, env=vault.environment)
+            self.assertEqual(done.returncode, 0, done.stderr)

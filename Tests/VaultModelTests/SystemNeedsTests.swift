@@ -10,7 +10,7 @@ struct SystemNeedsTests {
         let least = needs.least(limit)
         #expect(needs.refusal(limit, of: least) == nil && needs.refusal(limit, of: .max) == nil)
         let error = try #require(needs.refusal(limit, of: least - 1024))
-        let numbers = limit == .files ? [0, least] : [least / 1024 - 1, least / 1024]
+        let numbers = [.files, .threads].contains(limit) ? [0, least] : [least / 1024 - 1, least / 1024]
         for number in numbers { #expect(error.message.contains(" \(number)")) }
         #expect(error.code == .storage && error.message.contains("(Limit") && error.message.contains("ulimit -"))
     }

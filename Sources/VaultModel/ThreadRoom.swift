@@ -1,0 +1,94 @@
+/// How many threads the system lets this process have.
+///
+/// A limit on threads counts all that the user of the process runs, and a control group all that run in it. What the
+/// system does not say is no limit.
+package struct ThreadRoom {
+    /// Returns the text of a file of the system; nil if it cannot be read.
+    private let text: (_ path: String) -> String?
+    /// Returns the ids of all processes.
+    private let processes: () -> [String]
+
+    package init(text: @escaping (_ path: String) -> String?, processes: @escaping () -> [String]) {
+        (self.text, self.processes) = (text, processes)
+    }
+
+    /// Returns how many threads this process may have, with the one that it has.
+    ///
+    /// - Parameters:
+    ///   - wanted: how many it needs: where these fit beside all threads of the system, nothing is counted.
+    ///   - limit: the limit on the threads of the user.
+    package func threads(wanted: Int, underLimit limit: Int) -> Int {
+        min(ofUser(limit, wanted), ofGroups)
+    }
+
+    // MARK: The user
+
+    private func ofUser(_ limit: Int, _ wanted: Int) -> Int {
+        guard limit < .max, let own = text("/proc/self/status"), let user = Self.numbers(own, "Uid").first,
+            !isExempt(user, own)
+        else { return .max }
+        if let all = threadsOfSystem, limit - all >= wanted { return limit - all }
+        let used = processes().compactMap { text("/proc/\($0)/status") }.reduce(0) { sum, status in
+            Self.numbers(status, "Uid").first == user ? sum + (Self.numbers(status, "Threads").first ?? 1) : sum
+        }
+        return Self.room(limit, used)
+    }
+
+    /// Whether the limit on threads of a user does not count: for root of the machine, and for who may pass over limits
+    /// there (`CAP_SYS_ADMIN` is bit 21, `CAP_SYS_RESOURCE` bit 24).
+    private func isExempt(_ user: Int, _ status: String) -> Bool {
+        // In any other user namespace, root is somebody else.
+        let isMachine = text("/proc/self/uid_map")?.split { $0.isWhitespace } == ["0", "0", "4294967295"]
+        let rights = Self.value(status, "CapEff").flatMap { UInt64($0, radix: 16) } ?? 0
+        return isMachine && (user == 0 || rights & (1 << 21 | 1 << 24) != 0)
+    }
+
+    /// The number of all threads, of whomever; the fourth word is `running/all`.
+    private var threadsOfSystem: Int? {
+        text("/proc/loadavg")?.split(separator: " ").dropFirst(3).first?.split(separator: "/").last.flatMap { Int($0) }
+    }
+
+    // MARK: Control groups
+
+    /// The least that a control group leaves: that of the process, and all that it is in.
+    private var ofGroups: Int {
+        (text("/proc/self/cgroup") ?? "").split(separator: "\n").flatMap(Self.folders).reduce(.max) { room, folder in
+            guard let most = number("\(folder)/pids.max"), let used = number("\(folder)/pids.current")
+            else { return room }
+            return min(room, Self.room(most, used))
+        }
+    }
+
+    /// Returns the folders of a control group and of those that it is in, from a line of `/proc/self/cgroup`; none if it
+    /// limits no threads.
+    ///
+    /// In a container the line may tell a path of the machine, of which only the end or nothing is there.
+    private static func folders(of line: Substring) -> [String] {
+        let parts = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3, parts[1].isEmpty || parts[1].split(separator: ",").contains("pids") else { return [] }
+        var folder = parts[1].isEmpty ? "/sys/fs/cgroup" : "/sys/fs/cgroup/pids"
+        return [folder]
+            + parts[2].split(separator: "/").map { name in
+                folder += "/\(name)"
+                return folder
+            }
+    }
+
+    private func number(_ path: String) -> Int? {
+        text(path).flatMap { Int($0.prefix { !$0.isWhitespace }) }
+    }
+
+    // MARK: What both have
+
+    private static func room(_ most: Int, _ used: Int) -> Int { max(0, most - used) + 1 }
+
+    /// Returns what stands behind a name in a text with lines such as `Threads:	12`.
+    private static func value(_ text: String, _ name: String) -> Substring? {
+        text.split(separator: "\n").first { $0.hasPrefix(name + ":") }?.dropFirst(name.count + 1)
+            .drop { $0.isWhitespace }
+    }
+
+    private static func numbers(_ text: String, _ name: String) -> [Int] {
+        value(text, name)?.split { $0.isWhitespace }.compactMap { Int($0) } ?? []
+    }
+}
