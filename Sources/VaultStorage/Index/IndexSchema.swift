@@ -235,9 +235,13 @@ enum IndexError {
                 .storage,
                 "the index cannot be opened or written; check the owner and mode of the vault's folder, and that its "
                     + "file system is not read-only", hint: .writablePath)
+        case .SQLITE_NOMEM:
+            VaultError(
+                .storage,
+                "memory ran out at work on the index; let this process use more memory, or end others, and try again")
         default:
-            // SQLite's name for the code, without bound values or statements.
-            VaultError(.storage, "SQLite error in the index: \(error.resultCode.rawValue) \(error.resultCode)")
+            // SQLite's number and name of the code, without bound values or statements.
+            VaultError(.storage, "SQLite error in the index: \(error.resultCode)")
         }
     }
 
@@ -245,6 +249,7 @@ enum IndexError {
     private static func cause(of error: DatabaseError) -> ResultCode {
         switch error.extendedResultCode {
         case .SQLITE_IOERR_SHMSIZE: .SQLITE_FULL
+        case .SQLITE_IOERR_NOMEM: .SQLITE_NOMEM
         // A reader that does not write `-shm` gets these while a new owner recreates it.
         case .SQLITE_READONLY_RECOVERY, .SQLITE_READONLY_CANTLOCK, .SQLITE_READONLY_CANTINIT: .SQLITE_BUSY
         default: error.resultCode
