@@ -61,6 +61,8 @@ package struct SyncReport: Sendable {
     package var pageFailure: VaultError?
     /// What of the feed was read although it is not as it should be, in a few words each: `3 bare &`.
     package var repairs: [String] = []
+    /// Whether the feed has moved for good since the run before.
+    package var hasMoved = false
     /// The subscription as it is now.
     package var subscription: Subscription
 }

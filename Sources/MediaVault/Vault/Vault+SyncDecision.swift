@@ -12,6 +12,7 @@ extension Vault {
         var unusable: Int
         var repairs = FeedRepairs()
         var mayHideTitles = false
+        let former = subscription.movedTo
         var pageFailure: VaultError?
         switch list {
         case .given(let given, let count): (entries, unusable) = (Array(given.prefix(newest ?? .max)), count)
@@ -75,6 +76,7 @@ extension Vault {
         }
         (report.unchanged, report.pinned, report.waiting) = (plan.unchanged, plan.pinned.count, plan.waiting)
         (report.unusable, report.repairs, report.pageFailure) = (unusable, repairs.texts, pageFailure)
+        report.hasMoved = subscription.movedTo != nil && subscription.movedTo != former
         return report
     }
 

@@ -25,7 +25,9 @@ enum SyncText {
         let failed = (document.fetched + document.removed).count { $0.problem != nil }
         if failed > 0 { counts.append("\(failed) failed") }
         if !document.repairs.isEmpty { text += "read with repairs: \(document.repairs.joined(separator: ", "))\n" }
-        if let place = document.subscription.movedTo { text += "moved to \(Terminal.printable(place))\n" }
+        if document.moved, let place = document.subscription.movedTo {
+            text += "moved to \(Terminal.printable(place))\n"
+        }
         return text
             + "\(Terminal.printable(ShownURL.of(document.subscription.name))): \(counts.joined(separator: ", "))\n"
     }

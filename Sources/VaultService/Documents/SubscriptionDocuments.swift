@@ -178,6 +178,8 @@ package struct SyncDocument: Codable, Sendable {
     }
 
     package let subscription: SubscriptionDocument
+    /// Whether the feed has moved for good since the run before.
+    package let moved: Bool
     /// The titles that are fetched: a service has them in its download queue.
     package var fetched: [Item]
     package var removed: [Item]
@@ -196,7 +198,7 @@ package struct SyncDocument: Codable, Sendable {
 
     /// Creates the document for what a sync did.
     package init(_ report: SyncReport) {
-        subscription = SubscriptionDocument(report.subscription)
+        (subscription, moved) = (SubscriptionDocument(report.subscription), report.hasMoved)
         fetched = report.fetch.map { Item(id: $0.title, name: $0.entry.shownName) }
         removed = report.removals.map {
             Item(id: $0.title, name: $0.name ?? "\($0.title)", problem: $0.error?.message)

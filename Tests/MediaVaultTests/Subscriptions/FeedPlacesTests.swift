@@ -79,21 +79,21 @@ struct FeedPlacesTests {
         let vault = try await fixture.open()
         places.set("/feed", status: status, ["Location": "/new"])
         places.set("/new", Self.rss(["a"]))
-        try await sync(vault, contentIDs: true)
+        #expect(try await sync(vault, contentIDs: true).hasMoved)
         #expect(try await subscription(vault).movedTo == url("/new"))
         let ids = try await subscription(vault).wanted
-        try await sync(vault, contentIDs: true)
+        #expect(try await !sync(vault, contentIDs: true).hasMoved)
         #expect(asked("/feed") == 1 && asked("/new") == 2)
         #expect(try await subscription(vault).wanted == ids, "names of entries stay")
         // Where it went, there is no feed any more: the operator's own address counts again.
         for answer in [Places.Answer(status: 404), Places.Answer(text: "<html>"), Places.Answer(text: Self.rss([]))] {
             places.answers.withLock { $0["/new"] = answer }
             places.set("/feed", Self.rss(["a"]))
-            try await sync(vault, contentIDs: true)
+            #expect(try await !sync(vault, contentIDs: true).hasMoved)
             #expect(try await subscription(vault).movedTo == nil)
             places.set("/feed", status: status, ["Location": "/new"])
             places.set("/new", Self.rss(["a"]))
-            try await sync(vault, contentIDs: true)
+            #expect(try await sync(vault, contentIDs: true).hasMoved)
             #expect(try await subscription(vault).movedTo == url("/new"))
         }
         await vault.close()

@@ -6,12 +6,14 @@ import VaultService
 
 @Suite("The words for runs of subscriptions")
 struct SyncTextTests {
-    private static func document(repairs: String) throws -> SyncDocument {
+    private static func document(repairs: String = "", moved: Bool = false, to place: String = "null") throws
+        -> SyncDocument
+    {
         let text = #"""
-            {"fetched":[{"id":"k3v7q2ma","name":"One","problem":null}],"pinned":0,"problem":null,"removed":[],
+            {"fetched":[{"id":"k3v7q2ma","name":"One","problem":null}],"moved":\#(moved),"pinned":0,"problem":null,"removed":[],
             "repairs":[\#(repairs)],
             "subscription":{"added":"2026-11-23T22:00:00Z","anyType":false,"audio":null,"contentIDs":false,"every":null,
-            "gone":false,"id":"0a1b2c3d","keep":false,"lastRun":null,"list":null,"movedTo":null,"name":"Show","newest":null,"nextRun":null,
+            "gone":false,"id":"0a1b2c3d","keep":false,"lastRun":null,"list":null,"movedTo":\#(place),"name":"Show","newest":null,"nextRun":null,
             "problem":null,"subtitles":null,"titles":1,"url":"http://a.example/","video":null},
             "unchanged":2,"unusable":0,"waiting":0}
             """#
@@ -30,5 +32,14 @@ struct SyncTextTests {
 
                 """)
         #expect(try !SyncText.of(Self.document(repairs: ""), isDryRun: true, isServed: true).contains("repairs"))
+    }
+
+    @Test("Where a feed has moved to is said by the run that found it, and not again")
+    func moved() throws {
+        let place = #""http://b.example/""#
+        let text = { SyncText.of($0, isDryRun: false, isServed: false) }
+        let found = text(try Self.document(moved: true, to: place))
+        #expect(found.contains("moved to http://b.example/\n"))
+        #expect(try !text(Self.document(to: place)).contains("moved to"))
     }
 }

@@ -161,7 +161,7 @@ struct WireForm: Sendable, CustomTestStringConvertible {
             SubscriptionsDocument.self, "Subscriptions", #"{"damaged":1,"subscriptions":[\#(subscription)]}"#),
         WireForm(
             SyncDocument.self, "Sync",
-            #"{"fetched":[{"id":"k3v7q2ma","name":"b","problem":null}],"pinned":1,"problem":"page","#
+            #"{"fetched":[{"id":"k3v7q2ma","name":"b","problem":null}],"moved":true,"pinned":1,"problem":"page","#
                 + #""removed":[{"id":"k3v7q2mb","name":"c","problem":"no"}],"repairs":["3 bare &"],"#
                 + #""subscription":\#(subscription),"#
                 + #""unchanged":2,"unusable":3,"waiting":4}"#),
