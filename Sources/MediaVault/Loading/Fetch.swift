@@ -344,15 +344,19 @@ struct Fetch {
     ///
     /// - Throws: ``OriginFailure`` if the body ended early.
     private func reachedEnd() async throws {
-        let (present, end, known) = loader.look { state in
-            (state.fetches[id]?.present ?? 0, state.fetches[id]?.end ?? 0, state.information)
+        let (present, end) = loader.look { state in
+            (state.fetches[id]?.present ?? 0, state.fetches[id]?.end ?? 0)
         }
         if end == .max {
             // What is apart from the representation says nothing of its length.
             guard !loader.change({ $0.endSeparateReaders(of: id) }) else { return }
-            guard var information = known, information.length == nil else { return }
-            information.length = present
-            try await loader.learn(information)
+            // An answer that begins another representation meanwhile ends this fetch.
+            try await loader.answers.exclusively {
+                let known = loader.look { $0.fetches[id] == nil ? nil : $0.information }
+                guard var information = known, information.length == nil else { return }
+                information.length = present
+                try await loader.learn(information)
+            }
         } else if present < end {
             throw OriginFailure(.interrupted, "the answer ended early")
         }
