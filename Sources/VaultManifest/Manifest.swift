@@ -135,13 +135,16 @@ package enum Manifest: Sendable {
         }
     }
 
-    /// Returns the manifest as it plays from a folder, with names of files in place of all URIs.
+    /// Returns the manifest as it plays from a folder, with names of files in place of all URIs, and with nothing else but
+    /// what a player needs.
     ///
     /// It must not be live. What the title does not have leads nowhere.
     ///
-    /// - Parameter names: names the files of the title, and records what has to be copied.
-    package func local(_ names: inout LocalNames) -> [UInt8] {
-        switch self {
+    /// - Parameters:
+    ///   - names: names the files of the title, and records what has to be copied.
+    ///   - traces: see ``withoutRemarks(_:)``.
+    package func local(_ names: inout LocalNames, without traces: OriginTraces) -> [UInt8] {
+        switch withoutRemarks(traces) {
         case .hls(let playlist): playlist.local(&names)
         case .dash(let manifest): manifest.local(&names)
         }

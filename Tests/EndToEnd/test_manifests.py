@@ -119,6 +119,15 @@ class ManifestCase(VaultCase):
             self.vault.result("config", "set", "mode", mode)
             yield f"without the origin, {mode}"
 
+    def exported(self, name):
+        """Returns the manifest of a title in a folder that it was exported to, once for all players."""
+        folder = os.path.join(self.scratch, name)
+        if not os.path.exists(folder):
+            vault, url = self.new_vault(), self.origin.url(self.titles.target(name))
+            vault.result("fetch", "--video", "all", "--audio", "all", "--subtitles", "all", url)
+            vault.result("export", url, folder)
+        return os.path.join(folder, "manifest.mpd" if name in DASH else "index.m3u8")
+
     def assert_only_the_vault_asked(self):
         agents = {item.agent.partition("/")[0] for item in self.origin.requests()}
         self.assertEqual(agents, {"MediaVault"}, "something was requested around the vault")
@@ -143,6 +152,20 @@ class Frames(ManifestCase):
         self.assertEqual((title["complete"], title["size"]), (False, None))
         self.assertGreater(title["bytes"], 100_000, "more than its manifests")
         self.assertLessEqual(set(listed), {self.origin.url(self.titles.target(each)) for each in (*HLS, *DASH)})
+
+
+class Copies(ManifestCase):
+    @each(*HLS, *DASH)
+    def test_names_no_origin(self, name):
+        """No playlist and no MPD in the folder that {} is exported to says where it came from"""
+        folder = os.path.dirname(self.exported(name))
+        texts = [file for file in os.listdir(folder) if file.endswith((".m3u8", ".mpd"))]
+        self.assertTrue(texts)
+        for file in texts:
+            with open(os.path.join(folder, file), encoding="utf-8") as opened:
+                text = opened.read()
+            for trace in ("127.0.0.1", f":{self.origin.port}", ".invalid", "<!--"):
+                self.assertNotIn(trace, text, file)
 
 
 class PlayerCase(ManifestCase):
@@ -188,15 +211,6 @@ class Players(PlayerCase):
                 seen = self.session(who, self.player(who).local(copy))
                 self.assertEqual(seen, expected, "the player sees something else in the exported folder")
         self.assert_only_the_vault_asked()
-
-    def exported(self, name):
-        """Returns the manifest of a title in a folder that it was exported to, once for all players."""
-        folder = os.path.join(self.scratch, name)
-        if not os.path.exists(folder):
-            vault, url = self.new_vault(), self.origin.url(self.titles.target(name))
-            vault.result("fetch", "--video", "all", "--audio", "all", "--subtitles", "all", url)
-            vault.result("export", url, folder)
-        return os.path.join(folder, "manifest.mpd" if name in DASH else "index.m3u8")
 
 
 class Chosen(PlayerCase):

@@ -86,16 +86,19 @@ struct TitleExport {
         let offered = record.heldPart(of: held.manifest)
         var plan = TitlePlan(offered)
         let lists = try await lists(of: plan, reach, variables: held.manifest.exports)
-        plan.add(lists.map(\.manifest))
+        plan.add(lists.map(\.list.manifest))
         let absent = try await absent(from: plan, reach)
         // Whatever else is not held was lost since it was fetched.
         let planned = 1 + plan.playlists.count + plan.parts.count
         guard absent.count <= planned - record.resources || absent.isEmpty else { throw title.reference.notHeld }
         var names = LocalNames(of: plan.resources.subtracting(absent))
-        var content = Content(texts: [(record.kind == .hls ? "index.m3u8" : "manifest.mpd", offered.local(&names))])
-        for (url, manifest) in lists {
+        let places = [title.reference.url, held.base]
+        let main = offered.local(&names, without: OriginTraces(places))
+        var content = Content(texts: [(record.kind == .hls ? "index.m3u8" : "manifest.mpd", main)])
+        for (url, list) in lists {
             guard let name = names.name(of: url, .playlist) else { continue }
-            content.texts.append((name, manifest.local(&names)))
+            let traces = OriginTraces(places + [url, list.base])
+            content.texts.append((name, list.manifest.local(&names, without: traces)))
         }
         let written = Set(content.texts.map(\.name))
         var sources: [MediaURL: ExportSource] = [:]
@@ -125,14 +128,14 @@ struct TitleExport {
     /// Reads the media playlists of the held renditions.
     private func lists(
         of plan: TitlePlan, _ reach: TitleReach, variables: [String: String]
-    ) async throws -> [(url: MediaURL, manifest: Manifest)] {
+    ) async throws -> [(url: MediaURL, list: HeldManifest)] {
         let store = store
-        var lists: [(url: MediaURL, manifest: Manifest)] = []
+        var lists: [(url: MediaURL, list: HeldManifest)] = []
         for url in plan.playlists {
             let resource = try await admitted(url, reach)
             let list = try await pool.run { try HeldManifest(resource, in: store, as: .hls, variables: variables) }
             guard let list else { throw resource.reference.notHeld }
-            lists.append((url, list.manifest))
+            lists.append((url, list))
         }
         return lists
     }

@@ -47,6 +47,8 @@ _IMAGES = """\
 """
 _EVENTS = """<EventStream schemeIdUri="urn:scte:scte35:2013:xml" timescale="1"><Event presentationTime="0" id="1">a word\
 </Event></EventStream>"""
+_REMARKS = "# made at http://cms.invalid/42\n#EXT-X-SOMETHING:URI=\"http://log.invalid/one\"\n"
+_REMARK = "<!-- made at http://cms.invalid/42 --><Location>http://cms.invalid/a.mpd</Location>"
 _TIME = '<UTCTiming schemeIdUri="urn:mpeg:dash:utc:http-iso:2014" value="http://elsewhere.invalid/time"/>'
 _PLACES = "<BaseURL>./</BaseURL><BaseURL>none/</BaseURL>"
 _NOTHING = '<Period xlink:href="urn:mpeg:dash:resolve-to-zero:2013" xlink:actuate="onLoad"/>'
@@ -80,7 +82,7 @@ def _hls(name, folder, text):
     elif name == "hls-careless":
         segments[0] = segments[0].replace('"keys/one.key"', "keys/one.key")
         segments[1] = segments[1].replace(",", ",Caf\u00e9", 1)
-        segments[6] += "a remark\n"
+        segments[6] = segments[6].replace("#EXT-X-ENDLIST", _REMARKS + "#EXT-X-ENDLIST") + "a remark\n"
     elif name == "hls-session":
         for file, content in (("images.m3u8", _IMAGES.encode()), ("1.jpg", b"\xff\xd8\xff\xe0")):
             with open(os.path.join(folder, file), "wb") as image:
@@ -91,7 +93,7 @@ def _hls(name, folder, text):
 
 def _dash(name, folder, text):
     if name == "dash-beside":
-        return text.replace("<Period", f"{_PLACES}{_NOTHING}<Period", 1).replace(
+        return text.replace("<Period", f"{_REMARK}{_PLACES}{_NOTHING}<Period", 1).replace(
             "<AdaptationSet", _EVENTS + "<AdaptationSet", 1).replace("</MPD>", _TIME + "</MPD>")
     # ffmpeg passes over the first segments of a list if their numbers begin with 1.
     before, *streams = text.replace(' startNumber="1"', "").split("<Representation ")

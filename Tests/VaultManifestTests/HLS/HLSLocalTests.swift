@@ -10,7 +10,7 @@ struct HLSLocalTests {
     /// Returns the copy of a playlist, and the names in it.
     private static func copy(of list: HLSPlaylist) -> (text: String, names: LocalNames) {
         var names = LocalNames(of: list.references)
-        let text = String(decoding: Manifest.hls(list).local(&names), as: UTF8.self)
+        let text = String(decoding: list.local(&names), as: UTF8.self)
         return (text, names)
     }
 
