@@ -40,13 +40,12 @@ struct LiveManifest: Sendable {
     }
 }
 
-/// What tells the text of a large manifest from others, so that nobody works on the same one again.
+/// What tells the text of a large manifest from others, so that the service does not work on the same one again.
 struct ManifestDigest: Hashable, Sendable {
     private let bytes: [UInt8]
 
-    /// - Returns: nil for a small text. Blocks for a large one.
-    init?(of text: [UInt8]) {
-        guard text.count > ManifestRoom.smallBytes else { return nil }
+    /// Blocks for a large text.
+    init(of text: [UInt8]) {
         bytes = KeyDerivation.checksum(.manifest, text)
     }
 }

@@ -57,7 +57,7 @@ struct ManifestOpening: Sendable {
         guard let (kind, bytes) = try await content(of: reader) else { return nil }
         let manifest: Manifest
         do {
-            manifest = try await parse(bytes, kind, reader.information)
+            manifest = try await parse(bytes, kind, reader.information, digest(of: bytes))
         } catch {
             reader.cancel()
             guard reader.source != .fetched, !isLastTry else {
@@ -205,7 +205,7 @@ struct ManifestOpening: Sendable {
             playback.keep(copy, of: id, at: url)
             return nil
         }
-        let manifest = try await parse(bytes, kind, information)
+        let manifest = try await parse(bytes, kind, information, digest)
         return LiveManifest(
             manifest: manifest, information: information, version: playback.nextVersion(),
             variables: scope.variables, confirmed: asked, digest: digest,
@@ -260,12 +260,13 @@ struct ManifestOpening: Sendable {
 
     // MARK: Rewriting
 
-    private func parse(_ bytes: [UInt8], _ kind: ManifestKind, _ information: ContentInformation) async throws
-        -> Manifest
-    {
+    /// - Parameter digest: that of the text.
+    private func parse(
+        _ bytes: [UInt8], _ kind: ManifestKind, _ information: ContentInformation, _ digest: ManifestDigest?
+    ) async throws -> Manifest {
         let (url, limits, variables) = (base(of: information), limits, scope.variables)
         // With other variables, it may be another manifest.
-        let digest = variables.isEmpty ? try await digest(of: bytes) : nil
+        let digest = variables.isEmpty ? digest : nil
         if let digest, let error = playback.refusal(of: digest, id) { throw error }
         do {
             return try await BlockingPool.manifests.run {
@@ -277,6 +278,7 @@ struct ManifestOpening: Sendable {
         }
     }
 
+    /// Returns the digest of a text; nil for a small one, which is parsed as fast.
     private func digest(of bytes: [UInt8]) async throws -> ManifestDigest? {
         guard bytes.count > ManifestRoom.smallBytes else { return nil }
         return try await BlockingPool.manifests.run { ManifestDigest(of: bytes) }

@@ -150,14 +150,14 @@ final class RequestLines: ChannelInboundHandler {
     /// The first line of the connection, until its end arrives.
     private var held: ByteBuffer?
     private var isFirst = true
-    /// How many bytes arrived that nobody reads; nil while somebody may.
+    /// How many bytes arrived that the service does not read; nil while it may.
     private var dropped: Int?
 
     /// The most bytes that are read and dropped so that a client that still sends can read its answer: as many as the
     /// bodies of most requests may have.
     static let maxDropped = 1 << 20
 
-    /// Whether a request has been answered of which more arrives: nobody reads that.
+    /// Whether a request has been answered of which more arrives, which the service does not read.
     var isDropping: Bool {
         get { dropped != nil }
         set { if newValue != isDropping { dropped = newValue ? 0 : nil } }
