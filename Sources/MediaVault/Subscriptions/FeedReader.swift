@@ -81,8 +81,7 @@ struct FeedReader: Sendable {
             var page = try await page(named)
             page.loss = VaultError(
                 .invalidResponse,
-                "no feed is at \(known) any more, so \(named.url) was read, and nothing was removed; the next run takes "
-                    + "it as it is")
+                "no feed is at \(known) any more, so \(named.url) was read; the next run takes it as it is")
             return page
         } catch let error as VaultError where !Self.isGone(failure) && Self.isGone(error) {
             throw failure
@@ -109,6 +108,8 @@ struct FeedReader: Sendable {
         let (first, end) = (answer.reach.base, ContinuousClock.now + Self.totalTime)
         var left = limit
         var seen: Set = [first]
+        var known = Set(answer.feed.entries.map(\.url))
+        defer { answer.feed.complete() }
         while let url = answer.feed.next, newest.map({ answer.feed.entries.count < $0 }) ?? true,
             seen.insert(url).inserted
         {
@@ -125,16 +126,14 @@ struct FeedReader: Sendable {
                     throw Self.unusable("it leads to another origin; ask the publisher")
                 }
                 seen.insert(page.location)
-                let isNew = try answer.feed.append(page.feed)
+                let isNew = try answer.feed.append(page.feed, to: &known)
                 answer.feed.next = isNew ? page.feed.next : nil
-            } catch var error as VaultError {
+            } catch {
+                let tooMany = (error as? FeedError).map { Self.unusable("\($0); take the newest titles alone") }
+                guard var failure = tooMany ?? error as? VaultError else { throw error }
                 // What the origin asks for is kept with it.
-                error.message = "page \(seen.count) of the feed was not read: \(error.message)"
-                answer.failure = error
-                return
-            } catch let error as FeedError {
-                answer.failure = Self.unusable(
-                    "page \(seen.count) of the feed was not read: \(error); take the newest titles alone")
+                failure.message = "page \(seen.count) of the feed was not read: \(failure.message)"
+                answer.failure = failure
                 return
             }
         }
@@ -202,8 +201,7 @@ struct FeedReader: Sendable {
                 // At the end of its patience it would ask before the time that the origin asks for.
                 case .wait(let until) where until < since + environment.retry.patience:
                     try await Task.sleep(until: until, clock: .continuous)
-                case .wait: throw failure
-                case .giveUp: throw failure
+                case .wait, .giveUp: throw failure
                 }
             }
         }

@@ -70,27 +70,27 @@ package struct Feed: Hashable, Sendable {
                 picture: FeedReference.picture(entry.pictures, at: base)))
     }
 
-    /// Adds the entries of its next page.
+    /// Adds the entries of its next page. Call ``complete()`` after the last one.
     ///
+    /// - Parameter known: what the pages before name, to which this page is added.
     /// - Returns: whether it names anything new.
     /// - Throws: ``FeedError/tooManyEntries``.
-    package mutating func append(_ page: Feed) throws(FeedError) -> Bool {
+    package mutating func append(_ page: Feed, to known: inout Set<MediaURL>) throws(FeedError) -> Bool {
         guard entries.count + unusable + page.entries.count + page.unusable <= Self.maxEntries else {
             throw .tooManyEntries
         }
-        let known = Set(entries.map(\.url))
-        let isNew = page.entries.contains { !known.contains($0.url) } || page.unusable > 0
+        let count = known.count
+        known.formUnion(page.entries.lazy.map(\.url))
         entries += page.entries
         passedOver += page.passedOver.prefix(Self.maxEntries - passedOver.count)
         unusable += page.unusable
         sharedNames += page.sharedNames
         repairs.add(page.repairs)
-        complete()
-        return isNew
+        return known.count > count || page.unusable > 0
     }
 
     /// Decides what only the whole feed shows: the picture of entries without one, and which names tell entries apart.
-    mutating func complete() {
+    package mutating func complete() {
         var owners: [String: MediaURL] = [:]
         var shared: Set<String> = []
         for entry in entries {

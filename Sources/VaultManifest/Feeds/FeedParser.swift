@@ -71,11 +71,10 @@ private enum MarkupFeed {
         guard let channel = hasChannel ? root.first("channel") ?? (count > 0 ? root : nil) : root else {
             throw .notAFeed
         }
+        let place = FeedReference.base(root["xml:base"], at: base)
         feed.title = channel.title
         feed.picture = FeedReference.picture(
-            channel.pictures + root.pictures + [channel.plain("logo"), channel.plain("icon")],
-            at: FeedReference.base(root["xml:base"], at: base))
-        let place = FeedReference.base(root["xml:base"], at: base)
+            channel.pictures + root.pictures + [channel.plain("logo"), channel.plain("icon")], at: place)
         feed.next = (channel.next ?? root.next).flatMap { FeedReference.url($0, at: place) }
         feed.newLocation = channel.plain("new-feed-url").flatMap { FeedReference.url($0, at: place) }
         return feed

@@ -99,11 +99,16 @@ struct FeedListTests {
     func append() throws {
         let page = { (items: String) in try Self.feed("[\(items)]") }
         var feed = try page(#"{"url": "/1", "id": "a"}, {"url": "/2", "id": "b"}"#)
-        var isNew = try feed.append(page(#"{"url": "/3", "id": "a"}"#))
-        #expect(isNew && feed.entries.map(\.guid) == [nil, "b", nil] && feed.sharedNames == 2)
-        isNew = try feed.append(page(#"{"url": "/2", "id": "b"}"#))
+        var known = Set(feed.entries.map(\.url))
+        var isNew = try feed.append(page(#"{"url": "/3", "id": "a"}, {"url": "/4", "id": "c"}"#), to: &known)
+        #expect(isNew)
+        isNew = try feed.append(page(#"{"url": "/2", "id": "b"}, {"url": "/4", "id": "c"}"#), to: &known)
         #expect(!isNew)
-        isNew = try feed.append(page(#""ftp://a.example/""#))
+        isNew = try feed.append(page(#"{"url": "/5", "id": "a"}"#), to: &known)
+        #expect(isNew)
+        isNew = try feed.append(page(#""ftp://a.example/""#), to: &known)
         #expect(isNew && feed.unusable == 1)
+        feed.complete()
+        #expect(feed.entries.map(\.guid) == [nil, "b", nil, "c", "b", "c", nil] && feed.sharedNames == 3)
     }
 }
