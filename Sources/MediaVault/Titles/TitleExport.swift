@@ -26,9 +26,9 @@ struct TitleExport {
         var texts: [(name: String, bytes: [UInt8])]
         var media: [(name: String, source: ExportSource, range: ByteRange)] = []
 
-        var length: Int64 {
-            texts.reduce(0) { $0 + Int64($1.bytes.count) } + media.reduce(0) { $0 + $1.range.length }
-        }
+        var length: Int64 { texts.map { Int64($0.bytes.count) }.clampedSum.addingClamped(mediaLength) }
+
+        var mediaLength: Int64 { media.map(\.range.length).clampedSum }
     }
 
     /// Writes the folder; it appears when it is complete.
@@ -115,8 +115,7 @@ struct TitleExport {
             content.media.append((file.name, source, range))
         }
         // Ranges may overlap, and one file may have many names: a small manifest must not fill the disk.
-        let copied = content.media.reduce(0.0) { $0 + Double($1.range.count) }
-        guard copied <= sources.values.reduce(0.0, { $0 + Double($1.length) }) * 2 else {
+        guard content.mediaLength <= sources.values.map(\.length).clampedSum.multipliedClamped(by: 2) else {
             throw VaultError(
                 .invalidResponse,
                 "the manifest of \(title.reference.url) names the same bytes again and again, so that a copy would be "

@@ -107,27 +107,38 @@ extension DASHRepresentation {
         if media.isConstant {
             return fileName(of: media.filled(values), .segment, &names).map(DASHTemplate.escaping)
         }
+        let segments = segments(of: media, names)
+        guard let first = segments.first?.url else { return nil }
+        // What changes from segment to segment may stand behind `#`, which is no part of what is requested.
+        if segments.count > 1, segments.allSatisfy({ $0.url == first }) {
+            return names.name(of: first, .segment).map(DASHTemplate.escaping)
+        }
+        let template = DASHTemplate(
+            names.nextNumber() + "-$Number$" + (media.hasParts ? "-$SubNumber$." : ".")
+                + LocalNames.suffix(of: first, .segment))
+        for (values, url) in segments { names.add(LocalFile(template.filled(values), url, .segment)) }
+        return template.text
+    }
+
+    /// Returns the segments of a template that the title has, with what it is filled with.
+    private func segments(
+        of media: DASHTemplate, _ names: LocalNames
+    ) -> [(values: DASHTemplate.Values, url: MediaURL)] {
         var values = values
-        var template: DASHTemplate?
+        var found: [(values: DASHTemplate.Values, url: MediaURL)] = []
         for run in runs(names) {
             (values.number, values.time) = (run.number, run.time)
             for _ in 0..<run.count {
                 for part in 1...(media.hasParts ? run.parts : 1) {
                     values.part = part
                     guard let url = target(of: media.filled(values), .segment), names.has(url) else { continue }
-                    let local =
-                        template
-                        ?? DASHTemplate(
-                            names.nextNumber() + "-$Number$" + (media.hasParts ? "-$SubNumber$." : ".")
-                                + LocalNames.suffix(of: url, .segment))
-                    template = local
-                    names.add(LocalFile(local.filled(values), url, .segment))
+                    found.append((values, url))
                 }
                 values.number = values.number.addingClamped(1)
                 values.time = values.time.addingClamped(run.duration)
             }
         }
-        return template?.text
+        return found
     }
 
     /// Returns the runs of segments without a last one that is not there.

@@ -229,17 +229,3 @@ extension MarkupElement {
     /// Returns an attribute that is a whole number; nil if it is none, or does not fit in 63 bits.
     func number(_ name: String) -> Int64? { self[name].flatMap { DecimalNumber.exact($0.trimmingSpace()) } }
 }
-
-extension Int64 {
-    /// Returns the sum of two numbers that are not negative, or the largest number if it is larger.
-    func addingClamped(_ other: Int64) -> Int64 {
-        let (sum, isTooLarge) = addingReportingOverflow(other)
-        return isTooLarge ? .max : sum
-    }
-
-    /// Returns the product of two numbers that are not negative, or the largest number if it is larger.
-    func multipliedClamped(by other: Int64) -> Int64 {
-        let (product, isTooLarge) = multipliedReportingOverflow(by: other)
-        return isTooLarge ? .max : product
-    }
-}

@@ -122,4 +122,16 @@ struct DASHLocalTests {
         #expect(text.contains(#"sourceURL="\#(data)""#) && text.contains(#"initialization="\#(data)""#), "\(text)")
         #expect(names.files.map(\.url?.path) == ["/title/1.m4s", "/title/2.m4s"])
     }
+
+    @Test("What one URL leads to is one file, also if a number behind # tells its segments apart")
+    func fragments() throws {
+        let lab = try DASHLab(
+            period: """
+                <AdaptationSet mimeType="video/mp4"><SegmentTemplate media="all.mp4#$Number$" duration="1"/>\
+                <Representation id="a" bandwidth="1"/></AdaptationSet>
+                """)
+        var names = LocalNames(of: lab.manifest.references)
+        let text = String(decoding: lab.manifest.local(&names), as: UTF8.self)
+        #expect(names.files.map(\.name) == ["1.mp4"] && text.contains(#"media="1.mp4""#), "\(text)")
+    }
 }
