@@ -68,7 +68,6 @@ private final class Silence<Value: Sendable>: Sendable {
     private struct State {
         var outcome: Result<Value, any Error>?
         var waiter: CheckedContinuation<Value, any Error>?
-        var isOver = false
     }
 
     private let state = Locked(State())
@@ -76,8 +75,7 @@ private final class Silence<Value: Sendable>: Sendable {
     /// Ends the wait; false if it has ended before.
     private func end(_ outcome: Result<Value, any Error>) -> Bool {
         let (isFirst, waiter) = state.withLock { state in
-            guard !state.isOver else { return (false, nil as CheckedContinuation<Value, any Error>?) }
-            state.isOver = true
+            guard state.outcome == nil else { return (false, nil as CheckedContinuation<Value, any Error>?) }
             state.outcome = outcome
             return (true, state.waiter)
         }
