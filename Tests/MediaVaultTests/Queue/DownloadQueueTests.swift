@@ -10,6 +10,17 @@ import VaultTestSupport
 struct DownloadQueueTests {
     private let length: Int64 = 300_000
 
+    /// Returns an origin whose answers stop at a byte until a gate opens.
+    private func held(by gate: Gate, at position: Int64) async throws -> VaultFixture {
+        let fixture = try await VaultFixture(ScriptedResource(length: length))
+        fixture.origin.answer { [resource = fixture.resource] request in
+            var answer = resource.answer(to: request)
+            answer.insert(.hold(gate), at: position)
+            return answer
+        }
+        return fixture
+    }
+
     private func order(_ fixture: VaultFixture, _ name: String) -> (reference: MediaReference, options: DownloadOptions)
     {
         (MediaReference(fixture.origin.url("/\(name)")), DownloadOptions())
@@ -46,12 +57,7 @@ struct DownloadQueueTests {
     @Test("A download that is interrupted by the end of its vault continues where it stopped")
     func interrupted() async throws {
         let gate = Gate()
-        let fixture = try await VaultFixture(ScriptedResource(length: length))
-        fixture.origin.answer { [resource = fixture.resource] request in
-            var answer = resource.answer(to: request)
-            answer.insert(.hold(gate), at: 200_000)
-            return answer
-        }
+        let fixture = try await held(by: gate, at: 200_000)
         let first = try await fixture.open()
         first.downloads.start()
         try await first.downloads.add([order(fixture, "a")])
@@ -93,12 +99,7 @@ struct DownloadQueueTests {
     @Test("Pausing stops a download, resuming continues it, and cancelling keeps what arrived")
     func acts() async throws {
         let gate = Gate()
-        let fixture = try await VaultFixture(ScriptedResource(length: length))
-        fixture.origin.answer { [resource = fixture.resource] request in
-            var answer = resource.answer(to: request)
-            answer.insert(.hold(gate), at: 100_000)
-            return answer
-        }
+        let fixture = try await held(by: gate, at: 100_000)
         let vault = try await fixture.open()
         vault.downloads.start()
         let title = try #require(try await vault.downloads.add([order(fixture, "a")]).first?.title)
@@ -145,12 +146,7 @@ struct DownloadQueueTests {
     @Test("The destruction of a vault ends its downloads")
     func destroyed() async throws {
         let gate = Gate()
-        let fixture = try await VaultFixture(ScriptedResource(length: length))
-        fixture.origin.answer { [resource = fixture.resource] request in
-            var answer = resource.answer(to: request)
-            answer.insert(.hold(gate), at: 100_000)
-            return answer
-        }
+        let fixture = try await held(by: gate, at: 100_000)
         let vault = try await fixture.open()
         vault.downloads.start()
         try await vault.downloads.add([order(fixture, "a")])
@@ -271,12 +267,7 @@ struct DownloadQueueTests {
     @Test("What drips gives its place to what waits, says why, and continues behind it from where it stopped")
     func givesWay() async throws {
         let gate = Gate()
-        let fixture = try await VaultFixture(ScriptedResource(length: length))
-        fixture.origin.answer { [resource = fixture.resource] request in
-            var answer = resource.answer(to: request)
-            answer.insert(.hold(gate), at: 100_000)
-            return answer
-        }
+        let fixture = try await held(by: gate, at: 100_000)
         let quick = try ScriptedOrigin(fixture.resource)
         let clock = TestClock()
         var options = VaultOptions(mode: .online)
@@ -317,12 +308,7 @@ struct DownloadQueueTests {
     @Test("Settings are in force at once: a lower bound stops a download, which waits again")
     func settings() async throws {
         let gate = Gate()
-        let fixture = try await VaultFixture(ScriptedResource(length: length))
-        fixture.origin.answer { [resource = fixture.resource] request in
-            var answer = resource.answer(to: request)
-            answer.insert(.hold(gate), at: 100_000)
-            return answer
-        }
+        let fixture = try await held(by: gate, at: 100_000)
         let vault = try await fixture.open()
         vault.downloads.start()
         try await vault.downloads.add(["a", "b", "c"].map { order(fixture, $0) })
