@@ -211,6 +211,10 @@ struct Fetch {
         let known = loader.known
         let verdict = try ResponseCheck.judge(
             head, asked: asked, known: known.map { KnownRepresentation(validators: $0.validators, length: $0.length) })
+        loader.change { state in
+            state.fetches[id]?.statedEnd = verdict.content.end
+            return Effects()
+        }
         if case .current(.whole) = verdict, try await loader.isFromNodeWithWeakTag(head, asked: asked) {
             throw AskAgain()
         }
@@ -359,6 +363,17 @@ struct Fetch {
             }
         } else if present < end {
             throw OriginFailure(.interrupted, "the answer ended early")
+        }
+    }
+}
+
+extension ResponseContent {
+    /// One past the last byte that follows the head; nil if that does not state it.
+    fileprivate var end: Int64? {
+        switch self {
+        case .partial(let range, _): range.upperBound
+        case .whole(let length): length
+        case .unsatisfiable: nil
         }
     }
 }

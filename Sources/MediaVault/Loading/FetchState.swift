@@ -40,8 +40,6 @@ struct FetchState {
     private(set) var start: Int64
     /// One past the last byte wanted; `Int64.max` if the end is unknown. Another fetch may shorten it.
     var end: Int64
-    /// The end before another fetch shortened it.
-    private var uncutEnd: Int64?
     private(set) var phase = Phase.requesting
     /// Whether it is extended to whole blocks, so that held ranges begin and end at block boundaries.
     var isExtendedToBlocks = false
@@ -67,7 +65,9 @@ struct FetchState {
     var rewoundAt: Int64?
     /// The offset that the fastest reader has reached.
     var demand: Int64
-    /// One past the last byte that the head of the answer states; nil if it states none.
+    /// The offset that the slowest reader has reached, if nothing else brings that reader's bytes; else `Int64.max`.
+    var slowest = Int64.max
+    /// One past the last byte that the head of the answer states; nil before it comes, or if it states none.
     var statedEnd: Int64?
     /// Whether the body did not end where the head of the answer states: then nobody knows which bytes are right.
     var hasWrongEnd = false
@@ -99,6 +99,8 @@ struct FetchState {
 
     static let leastWindow: Int64 = 64 << 10
     private static let mostWindow: Int64 = 1 << 20
+    /// How far behind the fastest reader bytes are kept for one whose bytes nothing else brings.
+    static let mostBehind: Int64 = 4 << 20
     /// The window is at most one part in this many of the bytes that readers have taken: sockets buffer megabytes
     /// before a player's pace shows.
     private static let windowShare: Int64 = 32
@@ -187,20 +189,14 @@ struct FetchState {
     /// When they go on, they read sealed bytes from the segment, and the window is small again.
     mutating func rest() {
         window = Self.leastWindow
-        recent.drop(before: isStoring && demand >= unstoredTo ? sealedTo : demand)
+        recent.drop(before: min(isStoring && demand >= unstoredTo ? sealedTo : demand, neededFrom))
     }
 
-    /// Leaves what follows to another fetch.
-    mutating func stop(before offset: Int64) {
-        uncutEnd = uncutEnd ?? end
-        end = offset
-    }
+    /// Goes on to the end of its answer, because no other fetch may bring what follows.
+    mutating func goOn() { end = answerEnd }
 
-    /// Goes on to its own end, because no other fetch may bring what follows.
-    mutating func goOn() {
-        end = uncutEnd ?? end
-        uncutEnd = nil
-    }
+    /// One past the last byte that its answer brings; `Int64.max` if the head does not state it.
+    var answerEnd: Int64 { statedEnd ?? .max }
 
     /// Restarts at byte 0, for an origin that sends from there whatever was requested.
     mutating func restartAtZero(end: Int64) {
@@ -234,8 +230,11 @@ struct FetchState {
     /// Frees bytes that are sealed and that the fastest reader has had.
     mutating func trim() {
         let unsealed = isStoring ? sealedTo : present
-        recent.drop(before: min(demand, unsealed))
+        recent.drop(before: min(demand, unsealed, neededFrom))
     }
+
+    /// The first byte that is kept for the slowest reader.
+    private var neededFrom: Int64 { max(slowest, demand - Self.mostBehind) }
 }
 
 /// The bytes that a fetch received last, in chunks as they arrived.

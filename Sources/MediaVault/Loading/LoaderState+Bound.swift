@@ -36,7 +36,14 @@ extension LoaderState {
             }
         guard hasBytes, !isSource || connection == nil || connection != self.connection else {
             self.connection = connection
-            return (.fill, effects)
+            // Others took the place of what it does not bring when they asked; it alone may bring that now.
+            fetches[id]?.goOn()
+            let awaiting = readers.filter { $0.value.fetch == id }.keys
+            for reader in awaiting {
+                detach(reader, from: id)
+                effects.wake(readers[reader]?.signal.raise())
+            }
+            return (awaiting.isEmpty || isAwaited(id) ? .fill : .nobodys, effects)
         }
         let waiting = readers.filter { $0.value.fetch == id && !$0.value.hasBegun }.sorted { $0.key < $1.key }
         guard !waiting.isEmpty else { return (isAwaited(id) ? .none : .nobodys, effects) }
@@ -57,6 +64,17 @@ extension LoaderState {
         return (.apart, effects)
     }
 
+    /// Whether nothing else brings what a transfer has brought: what other connections bring may be of another version,
+    /// and it is not stored.
+    func isOnlySource(_ fetch: FetchState) -> Bool { fetch.isSeparate || isBound && !fetch.isStoring }
+
+    /// Returns where the slowest reader of a transfer is that its bytes are still there for.
+    func slowest(of fetch: FetchState, besides position: Int64) -> Int64 {
+        readers.values.reduce(position) { slowest, reader in
+            reader.fetch == fetch.id && reader.position >= fetch.recent.start ? min(slowest, reader.position) : slowest
+        }
+    }
+
     private func isAwaited(_ id: FetchState.ID) -> Bool { readers.values.contains { $0.fetch == id } }
 
     /// How a range of a bound representation is opened.
@@ -73,12 +91,18 @@ extension LoaderState {
     ///
     /// If part of a range is held, the rest must not come from another connection.
     func boundStep(for wanted: ByteRange) -> BoundStep {
-        var coming = present
-        for fetch in fetches.values where fetch.isActive && !fetch.isSeparate {
-            coming.insert(contentsOf: fetch.remaining)
-        }
-        guard isBound, !coming.overlaps(with: wanted).isEmpty else { return .share }
-        guard !coming.gaps(in: wanted.clamped(to: 0..<(information?.length ?? .max))).isEmpty else { return .share }
+        let wanted = wanted.clamped(to: 0..<(information?.length ?? .max))
+        guard isBound, let missing = present.gaps(in: wanted).first?.lowerBound else { return .share }
+        // What an answer is that has not come yet, nobody knows.
+        let coming = fetches.values.filter { $0.phase == .receiving && !$0.isSeparate }
+        let there = coming.reduce(into: present) { $0.insert(contentsOf: $1.remaining) }
+        guard !there.overlaps(with: wanted).isEmpty else { return .share }
+        // After held bytes only a transfer that is near is waited for.
+        let supportsRanges = information?.supportsRanges ?? false
+        let isAwaited =
+            missing == wanted.lowerBound
+            || coming.contains { $0.near(supportsRanges: supportsRanges).contains(missing) }
+        guard !isAwaited || !there.gaps(in: wanted).isEmpty else { return .share }
         // Also by those whose answers have not begun, as in `share`.
         let isRead = readers.values.contains { !$0.isSeparate && $0.edition == edition }
         return isRead ? .apart : .begin

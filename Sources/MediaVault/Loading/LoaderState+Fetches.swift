@@ -34,7 +34,7 @@ extension LoaderState {
         for (id, fetch) in fetches
         where !isBound && !isSeparate && fetch.isActive && !fetch.isSeparate && fetch.remaining.contains(gap.lowerBound)
         {
-            fetches[id]?.stop(before: gap.lowerBound)
+            fetches[id]?.end = gap.lowerBound
         }
         fetches[lastID] = FetchState(id: lastID, range: gap, now: now)
         let mayStore = canStore && refusal == nil && mode.stores

@@ -142,8 +142,11 @@ extension LoaderState {
 
     mutating func demand(_ position: Int64, of id: FetchState.ID) -> Effects {
         var effects = Effects()
-        guard var fetch = fetches[id], position > fetch.demand else { return effects }
-        fetch.demand = position
+        guard var fetch = fetches[id] else { return effects }
+        let slowest = isOnlySource(fetch) ? slowest(of: fetch, besides: position) : .max
+        guard position > fetch.demand || slowest != fetch.slowest else { return effects }
+        fetch.demand = max(fetch.demand, position)
+        fetch.slowest = slowest
         fetch.trim()
         if fetch.mayReceive { effects.wake(fetch.receiverSignal.raise()) }
         fetches[id] = fetch

@@ -96,22 +96,89 @@ struct LoaderStateTests {
     func ownFromItsFirstByte() {
         var (state, _, _) = reading()
         state.isBound = true
-        let short = state.addReader(5_000_000..<5_100_000)
+        let short = state.addReader(5_000_000..<5_200_000)
         guard case (.fetch(let own), _) = state.step(short, now: start) else {
             Issue.record("premise: nothing brings its bytes")
             return
         }
-        let later = state.addReader(5_060_000..<5_100_000)
+        let later = state.addReader(5_100_000..<5_200_000)
         _ = state.step(later, now: start)
         #expect(state.readers[later]?.fetch == own, "premise: both wait for one answer")
         #expect(state.share(of: own, from: 2).0 == .apart)
-        _ = state.accept(own, end: 5_100_000, fromZero: false)
-        _ = state.received([UInt8](repeating: 7, count: 80_000), by: own, now: start)
-        guard case (.take(let bytes), _) = state.step(short, now: start) else {
+        _ = state.accept(own, end: 5_200_000, fromZero: false)
+        while state.mayReceive(own, now: start) == true {
+            _ = state.received([UInt8](repeating: 7, count: 16 << 10), by: own, now: start)
+        }
+        #expect(state.fetches[own].map { $0.present - $0.start } == FetchState.leastWindow, "it waits for its reader")
+        _ = state.tick(now: start + FetchState.stallTime)
+        guard case (.take, _) = state.step(short, now: start) else {
             Issue.record("its first byte is gone")
             return
         }
-        #expect(bytes.count == 80_000)
+    }
+
+    @Test("A reader whose transfer ends at another's first byte gets one of its own before it has begun")
+    func notCutAtAnother() {
+        let length: Int64 = 10_000_000
+        for end in [5_000_000, length] {
+            var state = LoaderState(mode: .online)
+            _ = state.learn(
+                ContentInformation(length: length, type: nil, validators: Validators(), supportsRanges: true))
+            state.isBound = true
+            let ahead = state.addReader(5_000_000..<length)
+            _ = state.step(ahead, now: start)
+            #expect(state.boundStep(for: 5_000_000..<length) == .share, "nobody knows what its answer will be")
+            let whole = state.addReader(0..<length)
+            guard case (.fetch(let first), _) = state.step(whole, now: start) else {
+                Issue.record("premise: its first bytes are not coming")
+                return
+            }
+            #expect(state.fetches[first]?.end == 5_000_000, "premise")
+            state.fetches[first]?.statedEnd = end
+            let isEnough = end == length
+            #expect(state.share(of: first, from: 1).0 == (isEnough ? .fill : .nobodys), "\(end) bytes come")
+            #expect(state.fetches[first]?.end == end)
+            #expect(state.readers[whole]?.isSeparate == !isEnough)
+            #expect(state.readers[whole]?.fetch == (isEnough ? first : nil))
+        }
+    }
+
+    @Test("A reader that begins with held bytes shares a transfer only if that is near their end")
+    func heldBeforeFarTransfer() {
+        var (state, _, fetch) = reading()
+        state.isBound = true
+        _ = state.received([UInt8](repeating: 7, count: 50_000), by: fetch, now: start)
+        #expect(state.boundStep(for: 10_000..<10_000_000) == .share)
+        // Bytes that came before on the same connection.
+        let island = state.addFetch(5_000_000..<5_050_000, now: start)
+        _ = state.accept(island, end: 5_050_000, fromZero: false)
+        _ = state.received([UInt8](repeating: 7, count: 50_000), by: island, now: start)
+        #expect(state.boundStep(for: 5_000_000..<5_050_000) == .share)
+        #expect(state.boundStep(for: 5_000_000..<10_000_000) == .apart, "the other is far, and would not be waited for")
+    }
+
+    @Test("Unstored bytes that one connection alone may bring are kept for a slower reader, up to a bound")
+    func keptForSlower() {
+        var (state, slow, fetch) = reading()
+        let fast = state.addReader(0..<10_000_000)
+        _ = state.step(fast, now: start)
+        state.isBound = true
+        state.fetches[fetch]?.destination = .readers
+        func receive(_ bytes: Int64) {
+            _ = state.received([UInt8](repeating: 7, count: Int(bytes)), by: fetch, now: start)
+            _ = state.advance(fast, to: state.fetches[fetch]?.present ?? 0)
+        }
+        receive(50_000)
+        _ = state.advance(slow, to: 10_000)
+        receive(FetchState.mostBehind - 50_000)
+        #expect(state.fetches[fetch]?.recent.start == 0)
+        _ = state.advance(slow, to: 50_000)
+        #expect(state.fetches[fetch]?.recent.start == 50_000, "what all have had is dropped")
+        receive(FetchState.mostBehind)
+        #expect(state.fetches[fetch]?.recent.start == FetchState.mostBehind)
+        receive(50_000)
+        #expect(state.fetches[fetch].map { $0.recent.start == $0.present } == true, "that one is too far behind")
+        #expect(state.mayReceive(fetch, now: start) == true, "and holds back nobody")
     }
 
     @Test("A transfer goes on for a reader behind it when another leaves that has had enough of it")
