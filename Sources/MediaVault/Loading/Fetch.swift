@@ -108,17 +108,20 @@ struct Fetch {
     private func acceptedAnswer() async throws
         -> (request: OriginRequest, response: any OriginResponse, body: PeekableBody)?
     {
-        var asksForWhole = false
+        var (asksForWhole, isConditional) = (false, true)
         while true {
             let time = loader.store.now()
-            let makeRequest = { [asksForWhole] url in self.makeRequest(to: url, forWhole: asksForWhole) }
+            let makeRequest = { [asksForWhole, isConditional] url in
+                self.makeRequest(to: url, forWhole: asksForWhole, isConditional: isConditional)
+            }
             guard let (request, response) = try await loader.ask(for: makeRequest) else { return nil }
             let body = PeekableBody(response)
             do {
                 try await accept(response.head, body, asked: request, at: time)
                 return (request, response, body)
-            } catch is AskAgain {
+            } catch let again as AskAgain {
                 response.cancel()
+                isConditional = again.isConditional
             } catch let failure as OriginFailure
                 where failure.kind == .invalidResponse && [206, 416].contains(response.head.status) && !asksForWhole
             {
@@ -134,7 +137,10 @@ struct Fetch {
     }
 
     /// Thrown to repeat a request whose condition no longer applies, as the answer depends on that condition.
-    private struct AskAgain: Error {}
+    private struct AskAgain: Error {
+        /// Whether there is another condition.
+        var isConditional = true
+    }
 
     private func take(_ bytes: [UInt8]) {
         loader.change { state in
@@ -145,15 +151,15 @@ struct Fetch {
         }
     }
 
-    private func makeRequest(to url: MediaURL, forWhole isForWhole: Bool) -> OriginRequest? {
+    private func makeRequest(to url: MediaURL, forWhole isForWhole: Bool, isConditional: Bool) -> OriginRequest? {
         let known = loader.known
         return loader.look { state in
             guard let fetch = state.fetches[id], fetch.isActive else { return nil }
             guard !isForWhole else { return OriginRequest(url: url) }
             let isCut = fetch.end < state.information?.length ?? .max
-            return OriginRequest(
-                url: url, first: fetch.start, end: isCut ? fetch.end : nil,
-                ifRange: known?.validators.ifRange)
+            // Bytes that are apart may be of any version.
+            let condition = isConditional && !fetch.isSeparate ? known?.validators.ifRange : nil
+            return OriginRequest(url: url, first: fetch.start, end: isCut ? fetch.end : nil, ifRange: condition)
         }
     }
 
@@ -227,7 +233,9 @@ struct Fetch {
                 throw OriginFailure(.invalidResponse, "it sent a web page or an error in place of media")
             }
         }
-        if case .changed(let content) = verdict, try await loader.isFromOtherNode(head, content) {
+        // A range that was asked for without a condition follows a whole that was not from another node.
+        let isDecided = asked.first != nil && asked.ifRange == nil && known?.validators.ifRange != nil
+        if case .changed(let content) = verdict, !isDecided, try await loader.isFromOtherNode(head, content) {
             if case .whole = content, asked.ifRange != nil { throw AskAgain() }
             return try await takeIn(loader.heard(head), body, asked: asked, at: time)
         }
@@ -255,6 +263,10 @@ struct Fetch {
             throw VaultError(.changed, "\(loader.url) has changed at its origin")
         case (.changed, _):
             if case .whole = verdict.content, asked.ifRange != nil {
+                // The whole would have to come from its first byte on up to the one that is waited for.
+                if known?.supportsRanges == true, asked.first ?? 0 > FetchState.reach, isAwaited {
+                    throw AskAgain(isConditional: false)
+                }
                 // The whole was sent because the representation changed, which says nothing about range support.
                 information.supportsRanges = head.fields["Accept-Ranges"]?.isEqualIgnoringCase("bytes") ?? false
             }
@@ -290,7 +302,13 @@ struct Fetch {
         try await loader.begin(
             information, Freshness(head.fields, asked: time), from: url, keeping: id,
             connection: head.connectionOfVersion)
+        guard isAwaited else { throw CancellationError() }
         return content
+    }
+
+    /// Whether another representation is of use: readers that have begun with the one before cannot go on with it.
+    private var isAwaited: Bool {
+        loader.look { state in state.readers.values.contains { $0.fetch == id && !$0.hasBegun } }
     }
 
     /// Records where more bytes of the representation come from, before any reader gets one of them.

@@ -77,7 +77,7 @@ extension LoaderState {
 
     private func isAwaited(_ id: FetchState.ID) -> Bool { readers.values.contains { $0.fetch == id } }
 
-    /// How a range of a bound representation is opened.
+    /// How a range is opened.
     enum BoundStep {
         /// Like any other range.
         case share
@@ -89,10 +89,12 @@ extension LoaderState {
 
     /// Returns how to open a range.
     ///
-    /// If part of a range is held, the rest must not come from another connection.
-    func boundStep(for wanted: ByteRange) -> BoundStep {
+    /// If part of a range is held, the rest must not come from another connection. While the title is being written, all
+    /// of it must come with one answer, because the next one may be of another version.
+    func boundStep(for wanted: ByteRange, isBeingWritten: Bool = false) -> BoundStep {
         let wanted = wanted.clamped(to: 0..<(information?.length ?? .max))
-        guard isBound, let missing = present.gaps(in: wanted).first?.lowerBound else { return .share }
+        guard isBound || isBeingWritten, let missing = present.gaps(in: wanted).first?.lowerBound else { return .share }
+        guard !isBeingWritten else { return .apart }
         // What an answer is that has not come yet, nobody knows.
         let coming = fetches.values.filter { $0.phase == .receiving && !$0.isSeparate }
         let there = coming.reduce(into: present) { $0.insert(contentsOf: $1.remaining) }
@@ -144,11 +146,17 @@ extension LoaderState {
         var effects = Effects()
         guard let id = reader.fetch, let fetch = fetches[id] else {
             if let failure { return (.failed(failure), effects) }
-            guard !reader.hasBegun else { return (.failed(Self.brokenOff), effects) }
+            guard !reader.hasBegun else { return (.failed(brokenOff), effects) }
             guard mode.allowsRequests else { return (.hole(at: reader.position, isDamage: false), effects) }
             let fetch = addFetch(reader.position..<reader.end, now: now, isSeparate: true)
             effects.merge(attach(&reader, to: fetch))
             return (.fetch(fetch), effects)
+        }
+        guard reader.position >= fetch.recent.start else {
+            // Others of a version that has ended had bytes too long before it.
+            reader.fetch = nil
+            effects.merge(release(id, leaving: reader))
+            return (.changed, effects)
         }
         if let bytes = fetch.recent.bytes(from: reader.position, limit: reader.end) {
             reader.source = .unstored
@@ -156,14 +164,18 @@ extension LoaderState {
             effects.merge(demand(reader.position, of: id))
             return (.take(bytes), effects)
         }
-        guard fetch.isActive else { return (.failed(failure ?? Self.brokenOff), effects) }
+        guard fetch.isActive else { return (.failed(failure ?? brokenOff), effects) }
         effects.merge(demand(reader.position, of: id))
         fetches[id]?.noteWaiting(at: reader.position)
         return (.wait, effects)
     }
 
-    private static let brokenOff = FetchFailure.origin(
-        OriginFailure(.interrupted, "no validator shows whether the content is unchanged"))
+    private var brokenOff: FetchFailure {
+        let cause =
+            isBound
+            ? "no validator shows whether the content is unchanged" : "the content changes while it is being read"
+        return .origin(OriginFailure(.interrupted, cause))
+    }
 
     /// Ends fetches that went on only for a reader that has left.
     mutating func releaseUnneeded() -> Effects {

@@ -212,7 +212,9 @@ extension LoaderState {
         defer { fetches[id] = fetch }
         fetch.sealerSignal.lower()
         fetch.waitsForOther = false
-        guard fetch.isStoring else { return (fetch.hasEnded ? .finish : .wait, effects) }
+        guard fetch.isStoring else {
+            return (fetch.hasEnded ? .finish : fetch.takeFlush() ? .close : .wait, effects)
+        }
         if fetch.takenTo < fetch.present {
             // An origin without range support sends held bytes again; they are skipped.
             if let (_, run) = map.segment(at: fetch.takenTo) {
@@ -261,8 +263,8 @@ extension LoaderState {
     /// Records that blocks of a segment are sealed and can be opened.
     mutating func sealed(_ segment: SegmentDescription, by id: FetchState.ID) -> Effects {
         var effects = Effects()
-        // An abandoned fetch writes for a representation that is no longer read.
-        guard var fetch = fetches[id] else { return effects }
+        // An abandoned fetch writes for a representation that is no longer read, and so did one that its readers keep.
+        guard var fetch = fetches[id], !fetch.isSeparate else { return effects }
         map.put(segment)
         fetch.segments.insert(segment.id)
         fetch.sealedTo = max(fetch.sealedTo, segment.range.upperBound)

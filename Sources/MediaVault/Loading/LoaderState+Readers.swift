@@ -90,12 +90,17 @@ extension LoaderState {
     ///
     /// This is not the requested range if the origin does not support ranges.
     ///
-    /// - Parameter isWhole: whether the client asked for everything, without a range.
-    mutating func place(_ id: ReaderState.ID, _ range: ByteRange, isWhole: Bool = false) {
+    /// - Parameters:
+    ///   - edition: the number of the representation that the range is of.
+    ///   - isWhole: whether the client asked for everything, without a range.
+    /// - Returns: false if another representation has begun meanwhile.
+    mutating func place(_ id: ReaderState.ID, _ range: ByteRange, of edition: Int, isWhole: Bool) -> Bool {
+        guard edition == self.edition else { return false }
         let end = min(range.upperBound, information?.length ?? .max)
         readers[id]?.isWhole = isWhole
         readers[id]?.position = range.lowerBound
         readers[id]?.end = end
+        return true
     }
 
     /// Records that a reader has had the bytes up to `position`.

@@ -39,6 +39,8 @@ struct LoaderState {
     var connection: UInt64?
     /// Whether the origin's entity tags identify versions.
     var entityTags = EntityTagReliability()
+    /// How often the representation has changed at its origin lately.
+    var changes = ChangeHistory()
     /// Whether the origin says that it never ends, as that of a web radio does.
     var isEndless = false
     /// Whether the resource is kept and served whatever becomes of it at its origin.
@@ -122,7 +124,11 @@ struct LoaderState {
         let isFirst = self.information == nil && map.covered.isEmpty
         self.information = information
         map = SegmentMap()
-        if !isFirst { edition += 1 }
+        if !isFirst {
+            effects.merge(keepTransfers(except: keeping))
+            edition += 1
+            if let keeping { follow(keeping) }
+        }
         effects.merge(discard(fetches.keys.filter { $0 != keeping && fetches[$0]?.isSeparate != true }))
         for id in readers.keys {
             setEnd(of: id)

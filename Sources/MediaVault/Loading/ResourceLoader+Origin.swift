@@ -87,7 +87,8 @@ extension ResourceLoader {
         let freshness = self.freshness(freshness, of: information)
         let begin = { [self] (refusal: VaultError?) in
             change { state in
-                state.begin(
+                state.noteChange(to: information, now: .now)
+                return state.begin(
                     information, freshness, keeping: fetch, isBound: isBound(information, state.entityTags, at: url),
                     connection: connection, refused: refusal)
             }

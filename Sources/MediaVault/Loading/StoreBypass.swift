@@ -15,7 +15,7 @@ extension LoaderState {
 
     /// Returns why bytes for this reader are passed on unstored; nil if they are stored.
     func bypass(_ id: ReaderState.ID) -> BypassReason? {
-        if readers[id]?.isSeparate == true { return .unverifiable }
+        if readers[id]?.isSeparate == true { return isBound ? .unverifiable : .changing }
         guard let fetch = readers[id]?.fetch, let isStoring = fetches[fetch]?.isStoring, !isStoring else { return nil }
         return bypass
     }
@@ -160,6 +160,8 @@ public enum BypassReason: String, Sendable {
     case store
     /// The origin sends no validator, and other readers are reading what came on another connection.
     case unverifiable = "no-validator"
+    /// The origin changes it again and again, as it does a recording that grows.
+    case changing
     /// The mode is ``VaultMode/noStore``.
     case mode = "no-store"
     /// It is a manifest that may change at any moment.

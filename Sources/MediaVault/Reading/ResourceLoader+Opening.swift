@@ -47,10 +47,11 @@ extension ResourceLoader {
         let isCut = try await isCutOff(wanted)
         guard look({ $0.edition == edition }) else { return nil }
         let isExpected = !isDownload && contact.hasAnsweredLately(now: .now)
-        guard let id = addReader(wanted, isCut: isCut, isExpected: isExpected) else { return nil }
+        guard let id = addReader(wanted, isCut: isCut, isExpected: isExpected, isDownload) else { return nil }
         do {
             if try await reachFirstByte(id, wanted.lowerBound, isCut, isDownload),
-                let opening = try finish(id, requested, present, inquiry, isCut: isCut)
+                let opening = try finish(
+                    id, requested, look({ $0.edition }) == edition ? present : ByteRanges(), inquiry, isCut: isCut)
             {
                 return opening
             }
@@ -67,11 +68,12 @@ extension ResourceLoader {
     /// - Parameter isExpected: whether the origin answered recently, so that the reader waits a little while
     ///   connections to it fail.
     /// - Returns: nil if another representation has to begin for it, because those that read this one have left.
-    private func addReader(_ wanted: ByteRange, isCut: Bool, isExpected: Bool) -> ReaderState.ID? {
+    private func addReader(_ wanted: ByteRange, isCut: Bool, isExpected: Bool, _ isDownload: Bool) -> ReaderState.ID? {
         let url = addresses.current.url
         return change { [self] state in
             state.isBound = isBound(state.information, state.entityTags, at: url)
-            let step = isCut ? .share : state.boundStep(for: wanted)
+            let isBeingWritten = !isDownload && state.changes.isBeingWritten(now: .now)
+            let step = isCut ? .share : state.boundStep(for: wanted, isBeingWritten: isBeingWritten)
             guard step != .begin else { return (nil, Effects()) }
             let id = step == .apart ? state.addSeparateReader(wanted) : state.addReader(wanted)
             return (id, isExpected ? state.expect(id) : Effects())
@@ -196,14 +198,16 @@ extension ResourceLoader {
         _ id: ReaderState.ID, _ requested: RequestedRange, _ present: ByteRanges, _ inquiry: RevalidationOutcome,
         isCut: Bool
     ) throws -> Opening? {
-        guard let information = look({ $0.information }), let entityTag = record.entityTag else { return nil }
+        let (known, edition) = look { ($0.information, $0.edition) }
+        guard let information = known, let entityTag = record.entityTag else { return nil }
         let isWhole = answersWhole(requested, information)
         // The first answer decides: if it has no range, the reader begins at byte 0.
         let range = isWhole ? information.length.map { 0..<$0 } : try resolve(requested, information)
         let promised = range ?? 0..<Int64.max
         // The origin supports ranges after all, but the reader began at byte 0: it must be opened again.
         guard isWhole || look({ $0.readers[id]?.position == promised.lowerBound }) else { return nil }
-        change { ($0.place(id, promised, isWhole: requested == .whole), Effects()) }
+        let isPlaced = change { ($0.place(id, promised, of: edition, isWhole: requested == .whole), Effects()) }
+        guard isPlaced else { return nil }
         var given = range
         if isCut, requested != .whole, let wanted = range {
             let run = look { $0.present.run(at: wanted.lowerBound) }

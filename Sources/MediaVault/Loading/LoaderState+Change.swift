@@ -1,0 +1,90 @@
+import VaultModel
+
+// What becomes of readers and transfers when the origin has changed a representation.
+extension LoaderState {
+    /// Records that another representation begins, if its validators or its length show that it is another version.
+    mutating func noteChange(to information: ContentInformation, now: ContinuousClock.Instant) {
+        guard let known = self.information,
+            known.length != information.length || !known.validators.agree(with: information.validators)
+        else { return }
+        changes.note(now: now)
+    }
+
+    /// Leaves readers on the transfers that they began with, if those bring all that they still want.
+    ///
+    /// They get one version to its end, apart from the representation that begins; nothing more of it is stored. The
+    /// other readers are left without a transfer.
+    ///
+    /// - Parameter keeping: the fetch whose answer begins that representation.
+    mutating func keepTransfers(except keeping: FetchState.ID?) -> Effects {
+        var effects = Effects()
+        for id in fetches.keys where id != keeping {
+            guard var fetch = fetches[id], !fetch.isSeparate else { continue }
+            let positions = readers.values.filter { isServed($0, by: fetch) }.map(\.position)
+            guard let slowest = positions.min(), let fastest = positions.max() else { continue }
+            for (reader, state) in readers where state.fetch == id {
+                if isServed(state, by: fetch) {
+                    readers[reader]?.isSeparate = true
+                } else {
+                    readers[reader]?.fetch = nil
+                    effects.wake(readers[reader]?.signal.raise())
+                }
+            }
+            fetch.goOn()
+            fetch.destination = .ownReaders
+            (fetch.slowest, fetch.demand) = (slowest, fastest)
+            // What it was sealing is closed.
+            fetch.wantsFlush = true
+            effects.wake(fetch.sealerSignal.raise())
+            effects.wake(fetch.receiverSignal.raise())
+            fetches[id] = fetch
+        }
+        return effects
+    }
+
+    /// Whether a transfer alone brings everything that its reader still wants.
+    private func isServed(_ reader: ReaderState, by fetch: FetchState) -> Bool {
+        guard reader.fetch == fetch.id, reader.hasBegun, !reader.isFilling, reader.edition == edition,
+            fetch.phase == .receiving || fetch.hasEnded
+        else { return false }
+        // One that has come to where another took over brings no more.
+        let isRunning = fetch.isActive && fetch.present < fetch.end
+        return fetch.recent.start...fetch.present ~= reader.position
+            && reader.end <= (isRunning ? fetch.answerEnd : fetch.present)
+    }
+
+    /// Has those that waited for the answer that begins a representation read that one, if it brings all they want.
+    ///
+    /// The others are opened again.
+    mutating func follow(_ id: FetchState.ID) {
+        fetches[id]?.goOn()
+        guard let end = fetches[id]?.end, let information else { return }
+        let edition = edition
+        for (reader, state) in readers where state.fetch == id && !state.hasBegun && state.end <= end {
+            // An answer without ranges begins at byte 0.
+            guard information.supportsRanges || state.position == 0 else { continue }
+            readers[reader]?.edition = edition
+        }
+    }
+}
+
+/// How often a title has changed at its origin lately: a value.
+struct ChangeHistory {
+    private var last: ContinuousClock.Instant?
+    private var isRepeated = false
+
+    /// How soon after a change another one is expected.
+    static let interval: Duration = .seconds(60)
+
+    /// Records a change.
+    mutating func note(now: ContinuousClock.Instant) {
+        isRepeated = isRecent(now)
+        last = now
+    }
+
+    /// Whether the title is being written, such as a recording that grows: it changed twice within an ``interval``, and
+    /// may change again.
+    func isBeingWritten(now: ContinuousClock.Instant) -> Bool { isRepeated && isRecent(now) }
+
+    private func isRecent(_ now: ContinuousClock.Instant) -> Bool { last.map { now - $0 < Self.interval } ?? false }
+}
