@@ -113,6 +113,15 @@ package enum ResponseCheck {
         }
         if case .unsatisfiable = content { return true }
         return known.validators.agree(with: head.validators) || leavesOutDate(head, known: known, asked: asked)
+            || hasSettled(head, known: known)
+    }
+
+    /// Returns whether a response differs from the known representation only in that its date counts by now.
+    ///
+    /// That date does not show that both are one version: it was not yet old enough then.
+    private static func hasSettled(_ head: OriginHead, known: KnownRepresentation) -> Bool {
+        guard let date = known.unsettledDate, head.validators.lastModified == date else { return false }
+        return known.validators.agree(with: Validators(entityTag: head.validators.entityTag))
     }
 
     /// Returns whether a 206 may lack `Last-Modified` because `If-Range` was a date (RFC 9110 §15.3.7).
@@ -221,10 +230,13 @@ package struct KnownRepresentation: Hashable, Sendable {
     package var validators: Validators
     /// Its length, or nil if no response has stated it.
     package var length: Int64?
+    /// The `Last-Modified` that did not count, because it was of the second in which it was sent.
+    package var unsettledDate: String?
 
-    package init(validators: Validators, length: Int64?) {
+    package init(validators: Validators, length: Int64?, unsettledDate: String? = nil) {
         self.validators = validators
         self.length = length
+        self.unsettledDate = unsettledDate
     }
 }
 

@@ -240,6 +240,29 @@ struct ResponseCheckTests {
                 == .changed(.partial(0..<100, total: 1000)))
     }
 
+    @Test("A date that did not count, and by now does, is no change; it must be the same, and nothing else may differ")
+    func settledDate() throws {
+        let date = "Sun, 06 Nov 1994 08:49:37 GMT"
+        let weak = KnownRepresentation(
+            validators: Validators(entityTag: EntityTag("W/\"a\"")), length: 1000, unsettledDate: date)
+        let bare = KnownRepresentation(validators: Validators(), length: 1000, unsettledDate: date)
+        for (known, tag, then, length, isSame) in [
+            (bare, nil, date, 1000, true), (weak, "W/\"a\"", date, 1000, true), (weak, "W/\"b\"", date, 1000, false),
+            (bare, nil, date, 999, false), (bare, nil, "Sun, 06 Nov 1994 08:49:38 GMT", 1000, false),
+            (bare, "\"a\"", date, 1000, false),
+        ] as [(KnownRepresentation, String?, String, Int, Bool)] {
+            var fields = HeaderFields()
+            fields.append(name: "Content-Range", value: "bytes 0-99/\(length)")
+            fields.append(name: "Last-Modified", value: then)
+            fields.append(name: "Date", value: "Sun, 06 Nov 1994 08:50:00 GMT")
+            if let tag { fields.append(name: "ETag", value: tag) }
+            let verdict = try ResponseCheck.judge(
+                OriginHead(status: 206, fields: fields), asked: Self.asked(0, 100), known: known)
+            let content = ResponseContent.partial(0..<100, total: Int64(length))
+            #expect(verdict == (isSame ? .current(content) : .changed(content)), "\(tag ?? "no tag"), \(then)")
+        }
+    }
+
     @Test("Without validators on either side, only the length is compared")
     func unverifiable() throws {
         let bare = KnownRepresentation(validators: Validators(), length: 1000)

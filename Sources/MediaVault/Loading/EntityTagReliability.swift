@@ -49,6 +49,14 @@ extension ResourceLoader {
         return information
     }
 
+    /// ``known``, as an answer is compared with it.
+    var knownRepresentation: KnownRepresentation? {
+        known.map {
+            KnownRepresentation(
+                validators: $0.validators, length: $0.length, unsettledDate: look { $0.unsettledDate })
+        }
+    }
+
     /// Returns the head of an answer that has just come, with a date, and without an entity tag that is ignored.
     func heard(_ head: OriginHead) -> OriginHead {
         let dated = head.dated(store.now())

@@ -215,8 +215,7 @@ struct Fetch {
         _ head: OriginHead, _ body: PeekableBody, asked: OriginRequest, at time: Int64
     ) async throws -> ResponseContent {
         let known = loader.known
-        let verdict = try ResponseCheck.judge(
-            head, asked: asked, known: known.map { KnownRepresentation(validators: $0.validators, length: $0.length) })
+        let verdict = try ResponseCheck.judge(head, asked: asked, known: loader.knownRepresentation)
         loader.change { state in
             state.fetches[id]?.statedEnd = verdict.content.end
             return Effects()
@@ -301,7 +300,7 @@ struct Fetch {
         }
         try await loader.begin(
             information, Freshness(head.fields, asked: time), from: url, keeping: id,
-            connection: head.connectionOfVersion)
+            connection: head.connectionOfVersion, unsettledDate: head.unsettledDate)
         guard isAwaited else { throw CancellationError() }
         return content
     }
@@ -397,6 +396,9 @@ extension ResponseContent {
 }
 
 extension OriginHead {
+    /// The `Last-Modified` field if it tells no versions apart yet.
+    fileprivate var unsettledDate: String? { validators.lastModified == nil ? fields["Last-Modified"] : nil }
+
     /// Whether it is that of a web radio, which has no end.
     var isEndless: Bool { fields.fields.contains { $0.name.lowercased().hasPrefix("icy-") } }
 }

@@ -39,6 +39,8 @@ struct LoaderState {
     var connection: UInt64?
     /// Whether the origin's entity tags identify versions.
     var entityTags = EntityTagReliability()
+    /// The `Last-Modified` of the answer that began the representation, if it was of the second in which it was sent.
+    var unsettledDate: String?
     /// How often the representation has changed at its origin lately.
     var changes = ChangeHistory()
     /// Whether the origin says that it never ends, as that of a web radio does.
@@ -108,9 +110,10 @@ struct LoaderState {
     ///   - refused: why the store does not accept it; then its bytes only pass through.
     mutating func begin(
         _ information: ContentInformation, _ freshness: Freshness? = nil, keeping: FetchState.ID?, isBound: Bool,
-        connection: UInt64? = nil, refused: VaultError? = nil
+        connection: UInt64? = nil, unsettledDate: String? = nil, refused: VaultError? = nil
     ) -> Effects {
         var effects = Effects()
+        self.unsettledDate = unsettledDate
         canStore = refused == nil && mode.stores
         (self.freshness, writtenFreshness) = (freshness, freshness)
         storeFailure = refused
@@ -144,7 +147,7 @@ struct LoaderState {
         information = nil
         freshness = nil
         map = SegmentMap()
-        connection = nil
+        (connection, unsettledDate) = (nil, nil)
         edition += 1
         effects.merge(discard(fetches.keys.filter { fetches[$0]?.isSeparate != true }))
         for id in readers.keys { effects.wake(readers[id]?.signal.raise()) }

@@ -54,9 +54,7 @@ extension ResourceLoader {
     /// no other answer waiting for them.
     func awaitBeginning(of body: PeekableBody, _ head: OriginHead, asked: OriginRequest) async throws {
         guard let known, mayLose(known),
-            let decision = try? ResponseCheck.judge(
-                heard(head), asked: asked,
-                known: KnownRepresentation(validators: known.validators, length: known.length)),
+            let decision = try? ResponseCheck.judge(heard(head), asked: asked, known: knownRepresentation),
             case .changed(.whole) = decision
         else { return }
         _ = try await body.peek(atLeast: MediaType.pageBeginningByteCount)

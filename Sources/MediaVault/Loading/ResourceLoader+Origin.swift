@@ -78,9 +78,10 @@ extension ResourceLoader {
     /// - Parameters:
     ///   - url: the URL that answered.
     ///   - connection: the connection that the answer came on, if its bytes are used.
+    ///   - unsettledDate: its `Last-Modified` if that tells no versions apart yet.
     func begin(
         _ information: ContentInformation, _ freshness: Freshness, from url: MediaURL, keeping fetch: FetchState.ID?,
-        connection: UInt64? = nil
+        connection: UInt64? = nil, unsettledDate: String? = nil
     ) async throws {
         let (record, names, source) = (record, names, addresses.current)
         let information = naming(url, in: information)
@@ -90,7 +91,7 @@ extension ResourceLoader {
                 state.noteChange(to: information, now: .now)
                 return state.begin(
                     information, freshness, keeping: fetch, isBound: isBound(information, state.entityTags, at: url),
-                    connection: connection, refused: refusal)
+                    connection: connection, unsettledDate: unsettledDate, refused: refusal)
             }
         }
         guard look({ $0.mode.stores }) else {
@@ -254,7 +255,7 @@ extension ResourceLoader {
                 // Another answer has brought news meanwhile.
                 return .changed
             }
-            let known = KnownRepresentation(validators: information.validators, length: information.length)
+            guard let known = knownRepresentation else { return .changed }
             var head = heard(response.head)
             // Some origins answer HEAD carelessly; GET decides.
             guard method == .head || !isMisplaced(head, inPlaceOf: information) else {

@@ -93,6 +93,26 @@ struct UnverifiableTests {
         #expect(try await fixture.stored(versions: [new.media]) == [0..<Self.length], "\(row.name)")
     }
 
+    @Test("A date that is old enough only at the next answer ends no reader, and what is held stays")
+    func settledDate() async throws {
+        let fixture = try await VaultFixture(old)
+        answer(fixture, with: old, [("Last-Modified", Self.now), ("Date", Self.now)])
+        let vault = try await fixture.open()
+        let title = try await vault.read(fixture.url)
+        var position: Int64 = 0
+        if let bytes = try await title.next() { position += Int64(bytes.count) }
+        answer(fixture, with: old, [("Last-Modified", Self.now), ("Date", "Sat, 28 Nov 2026 12:00:01 GMT")])
+        let beside = await fixture.receive(vault, .closed(first: 700_000, last: 700_009), versions: [old.media])
+        #expect(beside.bytes == 700_000..<700_010 && beside.error == nil)
+        while let bytes = try await title.next() {
+            #expect(old.media.matches(bytes, at: position))
+            position += Int64(bytes.count)
+        }
+        #expect(position == Self.length)
+        await vault.close()
+        #expect(try await fixture.stored(versions: [old.media]) == [0..<Self.length])
+    }
+
     @Test("A title with a date of its own second is played, and one transfer makes it whole", arguments: [1, 4])
     func freshDateWhole(connections: Int) async throws {
         let title = ScriptedResource(seed: 1, length: 20 << 20, entityTag: nil)
