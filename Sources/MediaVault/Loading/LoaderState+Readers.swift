@@ -93,9 +93,9 @@ extension LoaderState {
     /// - Parameters:
     ///   - edition: the number of the representation that the range is of.
     ///   - isWhole: whether the client asked for everything, without a range.
-    /// - Returns: false if another representation has begun meanwhile.
+    /// - Returns: false if another representation has begun meanwhile, even if the reader is apart from it.
     mutating func place(_ id: ReaderState.ID, _ range: ByteRange, of edition: Int, isWhole: Bool) -> Bool {
-        guard edition == self.edition else { return false }
+        guard edition == self.edition, readers[id]?.edition == edition else { return false }
         let end = min(range.upperBound, information?.length ?? .max)
         readers[id]?.isWhole = isWhole
         readers[id]?.position = range.lowerBound

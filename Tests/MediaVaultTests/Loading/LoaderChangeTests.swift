@@ -167,6 +167,18 @@ struct LoaderChangeTests {
         #expect(!state.removeReader(readers[1]).cancelled.isEmpty, "then nobody needs it")
     }
 
+    @Test("A reader is promised no range of a version that began after its answer, even if it is apart")
+    func promises() {
+        for isApart in [false, true] {
+            var (state, _, _) = reading(at: [60_000], received: 60_000)
+            let reader = isApart ? state.addSeparateReader(0..<length) : state.addReader(0..<length)
+            let isPromised = state.place(reader, 0..<length, of: state.edition, isWhole: false)
+            _ = state.begin(version(2, length: length + 1000), keeping: nil, isBound: false)
+            let isPromisedMore = state.place(reader, 0..<length + 1000, of: state.edition, isWhole: false)
+            #expect(isPromised && !isPromisedMore)
+        }
+    }
+
     @Test("A title that has changed twice in a minute counts as being written for a minute")
     func beingWritten() {
         var changes = ChangeHistory()
