@@ -77,7 +77,7 @@ extension LoaderState {
 
     private func isAwaited(_ id: FetchState.ID) -> Bool { readers.values.contains { $0.fetch == id } }
 
-    /// How a range is opened.
+    /// How a range of a bound representation is opened.
     enum BoundStep {
         /// Like any other range.
         case share
@@ -89,12 +89,10 @@ extension LoaderState {
 
     /// Returns how to open a range.
     ///
-    /// If part of a range is held, the rest must not come from another connection. While the title is being written, all
-    /// of it must come with one answer, because the next one may be of another version.
-    func boundStep(for wanted: ByteRange, isBeingWritten: Bool = false) -> BoundStep {
+    /// If part of a range is held, the rest must not come from another connection.
+    func boundStep(for wanted: ByteRange) -> BoundStep {
         let wanted = wanted.clamped(to: 0..<(information?.length ?? .max))
-        guard isBound || isBeingWritten, let missing = present.gaps(in: wanted).first?.lowerBound else { return .share }
-        guard !isBeingWritten else { return .apart }
+        guard isBound, let missing = present.gaps(in: wanted).first?.lowerBound else { return .share }
         // What an answer is that has not come yet, nobody knows.
         let coming = fetches.values.filter { $0.phase == .receiving && !$0.isSeparate }
         let there = coming.reduce(into: present) { $0.insert(contentsOf: $1.remaining) }

@@ -2,14 +2,6 @@ import VaultModel
 
 // What becomes of readers and transfers when the origin has changed a representation.
 extension LoaderState {
-    /// Records that another representation begins, if its validators or its length show that it is another version.
-    mutating func noteChange(to information: ContentInformation, now: ContinuousClock.Instant) {
-        guard let known = self.information,
-            known.length != information.length || !known.validators.agree(with: information.validators)
-        else { return }
-        changes.note(now: now)
-    }
-
     /// Leaves readers on the transfers that they began with, if those bring all that they still want.
     ///
     /// They get one version to its end, apart from the representation that begins; nothing more of it is stored. The
@@ -66,25 +58,4 @@ extension LoaderState {
             readers[reader]?.edition = edition
         }
     }
-}
-
-/// How often a title has changed at its origin lately: a value.
-struct ChangeHistory {
-    private var last: ContinuousClock.Instant?
-    private var isRepeated = false
-
-    /// How soon after a change another one is expected.
-    static let interval: Duration = .seconds(60)
-
-    /// Records a change.
-    mutating func note(now: ContinuousClock.Instant) {
-        isRepeated = isRecent(now)
-        last = now
-    }
-
-    /// Whether the title is being written, such as a recording that grows: it changed twice within an ``interval``, and
-    /// may change again.
-    func isBeingWritten(now: ContinuousClock.Instant) -> Bool { isRepeated && isRecent(now) }
-
-    private func isRecent(_ now: ContinuousClock.Instant) -> Bool { last.map { now - $0 < Self.interval } ?? false }
 }

@@ -41,8 +41,6 @@ struct LoaderState {
     var entityTags = EntityTagReliability()
     /// The `Last-Modified` of the answer that began the representation, if it was of the second in which it was sent.
     var unsettledDate: String?
-    /// How often the representation has changed at its origin lately.
-    var changes = ChangeHistory()
     /// Whether the origin says that it never ends, as that of a web radio does.
     var isEndless = false
     /// Whether the resource is kept and served whatever becomes of it at its origin.

@@ -88,8 +88,7 @@ extension ResourceLoader {
         let freshness = self.freshness(freshness, of: information)
         let begin = { [self] (refusal: VaultError?) in
             change { state in
-                state.noteChange(to: information, now: .now)
-                return state.begin(
+                state.begin(
                     information, freshness, keeping: fetch, isBound: isBound(information, state.entityTags, at: url),
                     connection: connection, unsettledDate: unsettledDate, refused: refusal)
             }

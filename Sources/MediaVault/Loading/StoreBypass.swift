@@ -160,7 +160,7 @@ public enum BypassReason: String, Sendable {
     case store
     /// The origin sends no validator, and other readers are reading what came on another connection.
     case unverifiable = "no-validator"
-    /// The origin changes it again and again, as it does a recording that grows.
+    /// The origin has changed it, and the reader gets the transfer that it began with to its end.
     case changing
     /// The mode is ``VaultMode/noStore``.
     case mode = "no-store"

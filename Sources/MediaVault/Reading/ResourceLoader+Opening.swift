@@ -47,7 +47,7 @@ extension ResourceLoader {
         let isCut = try await isCutOff(wanted)
         guard look({ $0.edition == edition }) else { return nil }
         let isExpected = !isDownload && contact.hasAnsweredLately(now: .now)
-        guard let id = addReader(wanted, isCut: isCut, isExpected: isExpected, isDownload) else { return nil }
+        guard let id = addReader(wanted, isCut: isCut, isExpected: isExpected) else { return nil }
         do {
             if try await reachFirstByte(id, wanted.lowerBound, isCut, isDownload),
                 let opening = try finish(
@@ -68,12 +68,11 @@ extension ResourceLoader {
     /// - Parameter isExpected: whether the origin answered recently, so that the reader waits a little while
     ///   connections to it fail.
     /// - Returns: nil if another representation has to begin for it, because those that read this one have left.
-    private func addReader(_ wanted: ByteRange, isCut: Bool, isExpected: Bool, _ isDownload: Bool) -> ReaderState.ID? {
+    private func addReader(_ wanted: ByteRange, isCut: Bool, isExpected: Bool) -> ReaderState.ID? {
         let url = addresses.current.url
         return change { [self] state in
             state.isBound = isBound(state.information, state.entityTags, at: url)
-            let isBeingWritten = !isDownload && state.changes.isBeingWritten(now: .now)
-            let step = isCut ? .share : state.boundStep(for: wanted, isBeingWritten: isBeingWritten)
+            let step = isCut ? .share : state.boundStep(for: wanted)
             guard step != .begin else { return (nil, Effects()) }
             let id = step == .apart ? state.addSeparateReader(wanted) : state.addReader(wanted)
             return (id, isExpected ? state.expect(id) : Effects())
