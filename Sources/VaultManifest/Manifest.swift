@@ -144,9 +144,9 @@ package enum Manifest: Sendable {
     ///   - names: names the files of the title, and records what has to be copied.
     ///   - traces: see ``withoutRemarks(_:)``.
     package func local(_ names: inout LocalNames, without traces: OriginTraces) -> [UInt8] {
-        switch withoutRemarks(traces) {
-        case .hls(let playlist): playlist.local(&names)
-        case .dash(let manifest): manifest.local(&names)
+        switch self {
+        case .hls(let playlist): playlist.withoutRemarks(traces).local(&names)
+        case .dash(let manifest): manifest.local(&names, without: traces)
         }
     }
 

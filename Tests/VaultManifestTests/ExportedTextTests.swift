@@ -57,6 +57,47 @@ struct ExportedTextTests {
     }
 
     @Test(
+        "The length of a segment stays as players read it, and its title goes",
+        arguments: [
+            (" 2.0,A film", " 2.0,"), ("\t2.0,A film", "\t2.0,"), ("+2.0,A film", "+2.0,"), ("20e-1,x", "20e-1,"),
+            ("2.0", "2.0"), (",x", ","), ("A film,x", ","), ("2 A film, x", "2,"),
+        ])
+    func lengths(written: String, copied: String) throws {
+        let list = "#EXTM3U\n#EXTINF:\(written)\na.ts\n#EXT-X-ENDLIST\n"
+        #expect(
+            try Self.copy(Array(list.utf8), .hls)?.text == "#EXTM3U\n#EXTINF:\(copied)\n1.ts\n#EXT-X-ENDLIST\n")
+    }
+
+    @Test(
+        "A name that is a place goes, however it is written",
+        arguments: ["https://cms.example/42", "https%3A%2F%2Fcms.example%2F42", "HTTPS%3a%2f%2fcms.example"])
+    func encoded(name: String) throws {
+        let list = """
+            #EXTM3U
+            #EXT-X-DATERANGE:ID="a",CLASS="\(name)",START-DATE="2026-01-01T00:00:00Z"
+            #EXT-X-KEY:METHOD=SAMPLE-AES,URI="skd://k",KEYFORMAT="\(name)"
+            #EXTINF:4,
+            a.ts
+            #EXT-X-ENDLIST
+            """
+        let text = try #require(try Self.copy(Array(list.utf8), .hls)?.text)
+        #expect(!text.lowercased().contains("cms"))
+        #expect(text.contains("KEYFORMAT="), "without it, the key would be an ordinary one")
+    }
+
+    @Test("An id that a template was filled with goes if it names a place, and the segments stay")
+    func ids() throws {
+        let mpd = """
+            <MPD mediaPresentationDuration="PT4S"><Period><AdaptationSet>\
+            <SegmentTemplate duration="2" media="$RepresentationID$-$Number$.m4s"/>\
+            <Representation id="origin.example/42"/><Representation id="a"/></AdaptationSet></Period></MPD>
+            """
+        let (text, names) = try #require(try Self.copy(Array(mpd.utf8), .dash))
+        #expect(!text.contains("origin.example") && text.contains(#"id="a""#))
+        #expect(names.files.compactMap(\.url?.path).contains("/title/origin.example/42-2.m4s"))
+    }
+
+    @Test(
         "An element that only its publisher understands, or that says where the MPD was, goes",
         arguments: [
             "<!-- made at https://cms.example/42 -->", "<Location>https://cms.example/a.mpd</Location>",

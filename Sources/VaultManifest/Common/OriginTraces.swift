@@ -8,8 +8,13 @@ package struct OriginTraces: Sendable {
     private let words: Set<[UInt8]>
     private let ports: Set<[UInt8]>
 
-    /// - Parameter urls: that of the manifest, that which it was redirected to, and that of the title it is a part of.
-    package init(_ urls: [MediaURL]) {
+    /// - Parameters:
+    ///   - urls: that of the manifest, that which it was redirected to, and that of the title it is a part of.
+    ///   - files: what the title has; only their hosts and ports, and few folders are looked for.
+    package init(_ urls: [MediaURL], files: Set<MediaURL> = []) {
+        let hosts = Set(
+            files.map { MediaURL(scheme: $0.scheme, host: $0.host, port: $0.port, path: "/", query: nil) })
+        let urls = urls + hosts + Set(files.lazy.map(\.folder)).prefix(Self.mostFolders)
         var texts: Set<[UInt8]> = []
         var words: Set<[UInt8]> = []
         var ports: Set<[UInt8]> = []
@@ -71,7 +76,12 @@ package struct OriginTraces: Sendable {
 
     /// Returns whether a text names a place: a URL, the origin, or a variable, which could stand for one.
     func isPlace(_ text: some RandomAccessCollection<UInt8>) -> Bool {
-        Self.marks.contains { Self.contains($0, in: text) } || isOfOrigin(text)
+        Self.hasMark(text) || text.contains(UInt8(ascii: "%")) && Self.hasMark(PercentEncoding.decoded(Array(text)))
+            || isOfOrigin(text)
+    }
+
+    private static func hasMark(_ text: some RandomAccessCollection<UInt8>) -> Bool {
+        marks.contains { contains($0, in: text) }
     }
 
     func isPlace(_ text: String) -> Bool { isPlace(Array(text.utf8)) }
@@ -101,6 +111,9 @@ package struct OriginTraces: Sendable {
         default: false
         }
     }
+
+    /// Each folder is looked for in each text.
+    private static let mostFolders = 100
 
     private static let marks = ["//", "\\\\", "{$"].map { Array($0.utf8) }
 

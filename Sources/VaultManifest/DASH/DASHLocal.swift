@@ -6,7 +6,7 @@ extension DASHManifest {
     ///
     /// Each Representation gets an element of its own that names its segments, so that what several had inherited names
     /// other files for each. Bases go.
-    func local(_ names: inout LocalNames) -> [UInt8] {
+    func local(_ names: inout LocalNames, without traces: OriginTraces? = nil) -> [UInt8] {
         let periods = root.elements("Period")
         let lengths = DASHWalk.periodLengths(
             periods, total: root["mediaPresentationDuration"].flatMap(DASHTime.nanoseconds))
@@ -18,6 +18,8 @@ extension DASHManifest {
             defer { number += 1 }
             return .element(Self.placed(period, at: base.below(period), [DASHLevel(period)], lengths[number], &names))
         }
+        // No template needs the ids of Representations any more.
+        if let traces { placed = DASHRemarks.removed(from: placed, traces) }
         return DASHManifest(placed, url: Self.nowhere, byteCount: byteCount).rewritten { _ in ManifestTarget.refusal }
     }
 

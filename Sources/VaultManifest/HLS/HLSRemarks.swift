@@ -58,9 +58,11 @@ struct HLSRemarks {
 
     private mutating func cut(_ range: Range<Int>) { if !range.isEmpty { edits.append(HLSEdit(range, .text(""))) } }
 
-    /// Leaves the length of a segment, and the comma behind it.
+    /// Leaves the length of a segment, as players read it, and the comma behind it.
     private mutating func cutTitle(_ value: Range<Int>) {
-        let end = bytes[value].firstIndex { !"0123456789.-".utf8.contains($0) } ?? value.upperBound
+        let start = bytes.trimmingBlanks(value).lowerBound
+        let length = start..<max(start, value.upperBound)
+        let end = bytes[length].firstIndex { !"0123456789.+-eE".utf8.contains($0) } ?? value.upperBound
         let comma = bytes[end..<value.upperBound].lastIndex(of: UInt8(ascii: ","))
         cut(end..<(comma ?? value.upperBound))
         if let comma { cut((comma + 1)..<value.upperBound) }
@@ -128,6 +130,8 @@ struct HLSRemarks {
                 return .becomes(String(decoding: value, as: UTF8.self))
             }
         }
+        // Without one, the key would be an ordinary one.
+        if name == "KEYFORMAT" { return .becomes("removed") }
         return Self.links.contains(name) ? .becomes(opaque(value ?? text)) : .goes
     }
 
