@@ -67,7 +67,7 @@ package struct SystemNeeds: Sendable {
                 "the system gives this process only \(Self.size(number)) of stack, but it needs "
                     + "\(Self.size(needed)); raise the limit (LimitSTACK= of a unit, ulimit -s)"
             case .threads:
-                "the system lets this process start only \(number) threads beside what its user or its unit runs, but it "
+                "the system lets this process use only \(number) threads beside what its user or its unit runs, but it "
                     + "needs \(needed); end some of that, or raise the limit (LimitNPROC= or TasksMax= of a unit, "
                     + "ulimit -u)"
             }

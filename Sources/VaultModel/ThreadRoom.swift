@@ -24,9 +24,15 @@ package struct ThreadRoom {
     // MARK: The user
 
     private func ofUser(_ limit: Int, _ wanted: Int) -> Int {
-        guard limit < .max, let own = text("/proc/self/status"), let user = Self.numbers(own, "Uid").first,
-            !isExempt(user, own)
-        else { return .max }
+        guard limit < .max, let own = text("/proc/self/status"), let user = Self.numbers(own, "Uid").first else {
+            return .max
+        }
+        guard let map = text("/proc/self/uid_map"), let outside = Self.outside(user, map), outside != 0 else {
+            return .max
+        }
+        // The system counts by user namespace: in another one, what else counts is not known.
+        guard map.split(whereSeparator: \.isWhitespace) == ["0", "0", "4294967295"] else { return limit }
+        guard !Self.mayPassLimits(own) else { return .max }
         if let all = threadsOfSystem, limit - all >= wanted { return limit - all }
         let used = processes().compactMap { text("/proc/\($0)/status") }.reduce(0) { sum, status in
             Self.numbers(status, "Uid").first == user ? sum + (Self.numbers(status, "Threads").first ?? 1) : sum
@@ -34,18 +40,22 @@ package struct ThreadRoom {
         return Self.room(limit, used)
     }
 
-    /// Whether the limit on threads of a user does not count: for root of the machine, and for who may pass over limits
-    /// there (`CAP_SYS_ADMIN` is bit 21, `CAP_SYS_RESOURCE` bit 24).
-    private func isExempt(_ user: Int, _ status: String) -> Bool {
-        // In any other user namespace, root is somebody else.
-        let isMachine = text("/proc/self/uid_map")?.split { $0.isWhitespace } == ["0", "0", "4294967295"]
-        let rights = Self.value(status, "CapEff").flatMap { UInt64($0, radix: 16) } ?? 0
-        return isMachine && (user == 0 || rights & (1 << 21 | 1 << 24) != 0)
+    /// Returns who a user is outside of the user namespace, by the lines of `uid_map`: first here, first outside, count.
+    private static func outside(_ user: Int, _ map: String) -> Int? {
+        map.split(separator: "\n").lazy.map { $0.split { $0.isWhitespace }.compactMap(count) }.compactMap { line in
+            line.count == 3 && user >= line[0] && user - line[0] < line[2] ? line[1] + user - line[0] : nil
+        }.first
+    }
+
+    /// Whether a process may pass over limits (`CAP_SYS_ADMIN` is bit 21, `CAP_SYS_RESOURCE` bit 24).
+    private static func mayPassLimits(_ status: String) -> Bool {
+        let rights = value(status, "CapEff").flatMap { UInt64($0, radix: 16) } ?? 0
+        return rights & (1 << 21 | 1 << 24) != 0
     }
 
     /// The number of all threads, of whomever; the fourth word is `running/all`.
     private var threadsOfSystem: Int? {
-        text("/proc/loadavg")?.split(separator: " ").dropFirst(3).first?.split(separator: "/").last.flatMap { Int($0) }
+        text("/proc/loadavg")?.split(separator: " ").dropFirst(3).first?.split(separator: "/").last.flatMap(Self.count)
     }
 
     // MARK: Control groups
@@ -75,7 +85,7 @@ package struct ThreadRoom {
     }
 
     private func number(_ path: String) -> Int? {
-        text(path).flatMap { Int($0.prefix { !$0.isWhitespace }) }
+        text(path).flatMap { Self.count($0.prefix { !$0.isWhitespace }) }
     }
 
     // MARK: What both have
@@ -89,6 +99,11 @@ package struct ThreadRoom {
     }
 
     private static func numbers(_ text: String, _ name: String) -> [Int] {
-        value(text, name)?.split { $0.isWhitespace }.compactMap { Int($0) } ?? []
+        value(text, name)?.split { $0.isWhitespace }.compactMap { count($0) } ?? []
+    }
+
+    /// Returns a number of users or threads, of which the system has at most 32 bits.
+    private static func count(_ text: Substring) -> Int? {
+        Int(text).flatMap { (0...Int(UInt32.max)).contains($0) ? $0 : nil }
     }
 }

@@ -49,17 +49,38 @@ struct ThreadRoomTests {
         #expect(Self.room(Self.files(), limit: 949) == 919)
     }
 
-    @Test("Root of the machine is not bound, nor is who may pass over limits there; root of a container is")
+    @Test("Root of the machine is not bound, nor is who may pass over limits there")
     func exempt() {
         #expect(Self.room(Self.files(user: 0), limit: 10) == .max)
         for rights in ["0000000000200000", "0000000001000000", "000001ffffffffff"] {
             #expect(Self.room(Self.files(rights: rights), limit: 10) == .max)
         }
         #expect(Self.room(Self.files(rights: "0000000000400000"), limit: 10) == 1)
-        let container = "         0     100000      65536\n"
-        for (user, room) in [(0, 10), (1000, 1)] {
-            let files = Self.files(user: user, rights: "000001ffffffffff", namespace: container)
-            #expect(Self.room(files, limit: 10) == room)
+    }
+
+    @Test("In another user namespace nobody is counted, because the system counts there what cannot be seen")
+    func namespaces() {
+        let rows: [(String, Int, Int)] = [
+            ("0 100000 65536\n", 0, 10), ("0 100000 65536\n", 1000, 10), ("1000 1000 1\n", 1000, 10),
+            ("1000 5 1\n0 0 1\n", 1000, 10), ("1000 5 1\n0 0 1\n", 0, .max), ("0 0 1\n", 0, .max),
+            ("", 65534, .max), ("0 100000 65536\n", 70_000, .max),
+        ]
+        for (namespace, user, room) in rows {
+            let files = Self.files(user: user, rights: "000001ffffffffff", namespace: namespace)
+            #expect(Self.room(files, limit: 10) == room, "\(user) in \(namespace)")
+        }
+    }
+
+    @Test("Numbers that no system has do not count")
+    func numbers() {
+        for number in ["-9223372036854775808", "-1", "9223372036854775807", "99999999999999999999"] {
+            var files = Self.files(groups: [
+                "/proc/self/cgroup": "0::/a\n", "/sys/fs/cgroup/a/pids.max": number,
+                "/sys/fs/cgroup/a/pids.current": number,
+            ])
+            files["/proc/loadavg"] = "0 0 0 1/\(number) 5"
+            files["/proc/9/status"] = "Uid:\t1000\nThreads:\t\(number)\n"
+            #expect(Self.room(files, limit: 100) == 69, "\(number)")
         }
     }
 
