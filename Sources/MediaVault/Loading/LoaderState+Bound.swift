@@ -93,6 +93,10 @@ extension LoaderState {
     func boundStep(for wanted: ByteRange) -> BoundStep {
         let wanted = wanted.clamped(to: 0..<(information?.length ?? .max))
         guard isBound, let missing = present.gaps(in: wanted).first?.lowerBound else { return .share }
+        // Also by those whose answers have not begun, as in `share`.
+        let isRead = readers.values.contains { !$0.isSeparate && $0.edition == edition }
+        // What is not stored is there only as long as others need it.
+        guard canStore && refusal == nil || !isRead else { return .apart }
         // What an answer is that has not come yet, nobody knows.
         let coming = fetches.values.filter { $0.phase == .receiving && !$0.isSeparate }
         let there = coming.reduce(into: present) { $0.insert(contentsOf: $1.remaining) }
@@ -103,8 +107,6 @@ extension LoaderState {
             missing == wanted.lowerBound
             || coming.contains { $0.near(supportsRanges: supportsRanges).contains(missing) }
         guard !isAwaited || !there.gaps(in: wanted).isEmpty else { return .share }
-        // Also by those whose answers have not begun, as in `share`.
-        let isRead = readers.values.contains { !$0.isSeparate && $0.edition == edition }
         return isRead ? .apart : .begin
     }
 
@@ -122,6 +124,15 @@ extension LoaderState {
         else { return }
         readers[id]?.isSeparate = true
         readers[id]?.fetch = nil
+    }
+
+    /// Gives all readers that wait for a transfer, but for the first, transfers of their own: nothing is stored, so that one
+    /// that falls behind the others could not go on.
+    mutating func leaveToOne(_ fetch: FetchState.ID) {
+        for id in readers.filter({ $0.value.fetch == fetch && !$0.value.hasBegun }).keys.sorted().dropFirst() {
+            readers[id]?.isSeparate = true
+            readers[id]?.fetch = nil
+        }
     }
 
     /// Ends the readers of a transfer of their own where its body ended, whose length was unknown.

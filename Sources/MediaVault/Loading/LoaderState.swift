@@ -136,6 +136,7 @@ struct LoaderState {
             if isBound, isFirst, let keeping { detach(id, from: keeping) }
             effects.wake(readers[id]?.signal.raise())
         }
+        if isBound, !canStore, let keeping { leaveToOne(keeping) }
         return effects
     }
 

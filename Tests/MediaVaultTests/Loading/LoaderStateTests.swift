@@ -181,6 +181,30 @@ struct LoaderStateTests {
         #expect(state.mayReceive(fetch, now: start) == true, "and holds back nobody")
     }
 
+    @Test("Where nothing is stored, readers of what cannot be told from another version have transfers of their own")
+    func ownWhereNothingIsStored() {
+        for mode in [VaultMode.noStore, .online] {
+            var state = LoaderState(mode: mode)
+            let readers = (0..<3).map { _ in state.addReader(0..<10_000_000) }
+            guard case (.fetch(let fetch), _) = state.step(readers[0], now: start) else {
+                Issue.record("premise: nothing brings its bytes")
+                return
+            }
+            for reader in readers.dropFirst() { _ = state.step(reader, now: start) }
+            #expect(readers.allSatisfy { state.readers[$0]?.fetch == fetch }, "premise: all wait for one answer")
+            let information = ContentInformation(
+                length: 10_000_000, type: nil, validators: Validators(), supportsRanges: true)
+            _ = state.begin(information, keeping: fetch, isBound: true, connection: 1)
+            let isShared = mode.stores
+            #expect(state.readers[readers[0]]?.fetch == fetch && state.readers[readers[0]]?.isSeparate == false)
+            #expect(readers.dropFirst().allSatisfy { (state.readers[$0]?.fetch == fetch) == isShared })
+            #expect(readers.dropFirst().allSatisfy { state.readers[$0]?.isSeparate == !isShared })
+            #expect(state.boundStep(for: 0..<10_000_000) == (isShared ? .share : .apart))
+            _ = state.storeFailed(fetch, segment: nil, VaultError(.storage, "full"))
+            #expect(state.boundStep(for: 0..<10_000_000) == .apart)
+        }
+    }
+
     @Test("A transfer goes on for a reader behind it when another leaves that has had enough of it")
     func readerBehind() throws {
         var (state, reader, fetch) = reading()
