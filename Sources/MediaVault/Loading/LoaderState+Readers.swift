@@ -16,6 +16,8 @@ extension LoaderState {
     mutating func removeReader(_ id: ReaderState.ID) -> Effects {
         var effects = Effects()
         guard var reader = readers.removeValue(forKey: id) else { return effects }
+        // That a date counts by now is no change for who reads it. Unread, the version begins again, with that date.
+        if readers.isEmpty { unsettledDate = nil }
         effects.wake(reader.signal.raise())
         keepTrace(of: reader)
         if let fetch = reader.fetch { effects.merge(release(fetch)) }

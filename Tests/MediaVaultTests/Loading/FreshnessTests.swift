@@ -37,6 +37,29 @@ struct FreshnessTests {
         await again.close()
     }
 
+    @Test("A version that is held since the second of its date begins again once it is stale and its date counts")
+    func settledDate() async throws {
+        let versions = [1, 2].map { ScriptedResource(seed: $0, length: 100_000, entityTag: nil) }
+        let fixture = try await FreshFixture(versions[0])
+        let answer = { (version: ScriptedResource, date: String) in
+            fixture.origin.answer { request in
+                var answer = version.answer(to: request)
+                answer.set("Last-Modified", "Tue, 14 Nov 2023 22:13:20 GMT")
+                answer.set("Date", date)
+                answer.set("Cache-Control", "max-age=60")
+                return answer
+            }
+        }
+        answer(versions[0], "Tue, 14 Nov 2023 22:13:20 GMT")
+        let vault = try await fixture.filled()
+        answer(versions[1], "Tue, 14 Nov 2023 22:14:20 GMT")
+        fixture.clock.advance(by: 60)
+        let later = await fixture.vault.receive(vault, versions: [versions[1].media])
+        #expect(later.bytes == 0..<100_000 && later.error == nil && later.wrongByte == nil)
+        await vault.close()
+        #expect(try await fixture.vault.stored(versions: [versions[1].media]) == [0..<100_000])
+    }
+
     @Test("Revalidation works with a date alone, and an answer with equal validators counts like a 304")
     func byDate() async throws {
         let date = "Sat, 21 Nov 2020 12:00:00 GMT"
