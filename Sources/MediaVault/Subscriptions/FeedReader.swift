@@ -101,20 +101,25 @@ struct FeedReader: Sendable {
 
     /// Reads the pages behind the first one, as far as they are wanted. One that cannot be read ends that.
     ///
-    /// A feed has its pages at its own origin. One that leads back, or names nothing new, is the end.
+    /// A feed has its pages at its own origin. One that leads back, and one that names nothing new, may come from a cache
+    /// or an origin in trouble, in the place of the page that was asked for: what that names is unknown.
     ///
     /// - Parameter limit: the most bytes of them all.
     private func readOn(_ answer: inout FeedAnswer, _ newest: Int?, upTo limit: Int) async throws {
         let (first, end) = (answer.reach.base, ContinuousClock.now + Self.totalTime)
         var left = limit
+        var number = 1
         var seen: Set = [first]
         var known = Set(answer.feed.entries.map(\.url))
         defer { answer.feed.complete() }
-        while let url = answer.feed.next, newest.map({ answer.feed.entries.count < $0 }) ?? true,
-            seen.insert(url).inserted
-        {
+        while let url = answer.feed.next, newest.map({ known.count < $0 }) ?? true {
+            guard seen.insert(url).inserted else {
+                answer.failure = answer.failure ?? Self.doubt(of: number, "leads back to one before it")
+                return
+            }
+            number += 1
             do {
-                guard seen.count <= Self.maxPages, ContinuousClock.now < end else {
+                guard number <= Self.maxPages, ContinuousClock.now < end else {
                     throw Self.unusable("there are too many; take the newest titles alone")
                 }
                 guard url.origin == first.origin else {
@@ -126,13 +131,15 @@ struct FeedReader: Sendable {
                     throw Self.unusable("it leads to another origin; ask the publisher")
                 }
                 seen.insert(page.location)
-                let isNew = try answer.feed.append(page.feed, to: &known)
-                answer.feed.next = isNew ? page.feed.next : nil
+                if try !answer.feed.append(page.feed, to: &known) {
+                    answer.failure = answer.failure ?? Self.doubt(of: number, "names nothing new")
+                }
+                answer.feed.next = page.feed.next
             } catch {
                 let tooMany = (error as? FeedError).map { Self.unusable("\($0); take the newest titles alone") }
                 guard var failure = tooMany ?? error as? VaultError else { throw error }
                 // What the origin asks for is kept with it.
-                failure.message = "page \(seen.count) of the feed was not read: \(failure.message)"
+                failure.message = "page \(number) of the feed was not read: \(failure.message)"
                 answer.failure = failure
                 return
             }
@@ -140,6 +147,10 @@ struct FeedReader: Sendable {
     }
 
     private static func unusable(_ cause: String) -> VaultError { VaultError(.invalidResponse, cause) }
+
+    private static func doubt(of number: Int, _ cause: String) -> VaultError {
+        unusable("page \(number) of the feed \(cause); if that stays so, ask the publisher")
+    }
 
     /// One document of a feed.
     private struct Page {

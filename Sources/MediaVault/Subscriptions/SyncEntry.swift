@@ -31,7 +31,7 @@ package struct FeedAnswer: Sendable {
     /// Where it went for good; nil if it is still there.
     let movedTo: MediaURL?
     let reach: TitleReach
-    /// Why not all of its pages were read; nil if they were, as far as they are wanted.
+    /// Why it may name more than was read; nil if all was read that is wanted.
     var failure: VaultError?
 }
 
@@ -57,7 +57,7 @@ package struct SyncReport: Sendable {
     package var waiting = 0
     /// How many entries of the list cannot be used; then nothing is removed.
     package var unusable = 0
-    /// Why not all pages of the feed were read; then nothing is removed. Nil if they were.
+    /// Why the feed may name more than was read; then nothing is removed. Nil if it does not.
     package var pageFailure: VaultError?
     /// What of the feed was read although it is not as it should be, in a few words each: `3 bare &`.
     package var repairs: [String] = []

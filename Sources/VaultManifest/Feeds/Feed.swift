@@ -10,6 +10,8 @@ package struct Feed: Hashable, Sendable {
     package var entries: [FeedEntry] = []
     /// What names a file, but only of a type that is no media.
     package var passedOver: [FeedEntry] = []
+    /// How many entries have no media file: most are texts to read.
+    var texts = 0
     /// How many entries name a file that cannot be fetched.
     package var unusable = 0
     /// How many entries share the publisher's name for them with others, so that they have none.
@@ -51,6 +53,7 @@ package struct Feed: Hashable, Sendable {
         let guid = entry.guid?.trimmingSpace().nonEmpty
         let media = entry.files.filter(\.isMedia)
         guard !media.isEmpty else {
+            texts += 1
             if passedOver.count < Self.maxEntries, let url = entry.files.lazy.compactMap({ $0.url(at: base) }).first {
                 passedOver.append(FeedEntry(url: url, guid: guid))
             }
@@ -73,7 +76,8 @@ package struct Feed: Hashable, Sendable {
     /// Adds the entries of its next page. Call ``complete()`` after the last one.
     ///
     /// - Parameter known: what the pages before name, to which this page is added.
-    /// - Returns: whether it names anything new.
+    /// - Returns: whether it is a page of its own: it names anything new, or has texts alone. One that is empty, or
+    ///   names only what is known, may stand in the place of another.
     /// - Throws: ``FeedError/tooManyEntries``.
     package mutating func append(_ page: Feed, to known: inout Set<MediaURL>) throws(FeedError) -> Bool {
         guard entries.count + unusable + page.entries.count + page.unusable <= Self.maxEntries else {
@@ -86,7 +90,8 @@ package struct Feed: Hashable, Sendable {
         unusable += page.unusable
         sharedNames += page.sharedNames
         repairs.add(page.repairs)
-        return known.count > count || page.unusable > 0
+        let hasTextsAlone = page.entries.isEmpty && page.texts > 0
+        return known.count > count || page.unusable > 0 || hasTextsAlone
     }
 
     /// Decides what only the whole feed shows: the picture of entries without one, and which names tell entries apart.

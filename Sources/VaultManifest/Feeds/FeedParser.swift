@@ -54,7 +54,10 @@ private enum MarkupFeed {
                 guard count <= Feed.maxStated else { throw FeedError.tooManyEntries }
                 let stated = StatedEntry(entry)
                 // A base is worked out once, and only where something is relative to it.
-                guard !stated.files.isEmpty else { continue }
+                guard !stated.files.isEmpty else {
+                    feed.texts += 1
+                    continue
+                }
                 let bases = tree.bases
                 if bases != around.bases {
                     around = (bases, bases.reduce(base) { FeedReference.base($1, at: $0) })

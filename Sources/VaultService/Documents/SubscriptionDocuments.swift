@@ -190,8 +190,8 @@ package struct SyncDocument: Codable, Sendable {
     /// How many titles that the list no longer names are removed once everything that it names is whole.
     package var waiting: Int
     /// How many entries of the list cannot be used; then nothing is removed.
-    package let unusable: Int
-    /// Why not all pages of the feed were read; then nothing is removed. Null if they were.
+    package var unusable: Int
+    /// Why the feed may name more than was read; then nothing is removed. Null if it does not.
     @OrNull package var problem: String?
     /// What of the feed was read although it is not as it should be, in a few words each.
     package var repairs: [String]

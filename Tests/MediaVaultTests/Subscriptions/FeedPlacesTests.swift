@@ -4,7 +4,7 @@ import VaultModel
 
 @testable import MediaVault
 
-/// Feeds that move, end, come in pages, or ask for patience.
+/// Feeds that move, end, or ask for patience.
 @Suite("Where feeds are", .timeLimit(.minutes(5)))
 struct FeedPlacesTests {
     private let lab: FeedLab
@@ -169,82 +169,6 @@ struct FeedPlacesTests {
         #expect(SyncSchedule.due([busy], at: ran + 7100).isEmpty)
         #expect(SyncSchedule.due([busy], at: ran + 7300).count == 1)
         #expect(SyncSchedule.next(after: 0, interval: 300, failures: 1, chance: 0) == 300)
-        await vault.close()
-    }
-
-    // MARK: Pages
-
-    @Test("A feed in pages is read to its end, or as far as a number of titles needs", arguments: [false, true])
-    func pages(areArchives: Bool) async throws {
-        let vault = try await lab.fixture.open()
-        let link = { (place: String) in
-            areArchives
-                ? "<link rel='prev-archive' href='\(place)'/><link rel='next' type='text/html' href='/x'/>"
-                : FeedLab.next(place)
-        }
-        lab.places.set("/feed", FeedLab.rss(["a", "b"], link("/2")))
-        lab.places.set("/2", FeedLab.rss(["c", "b"], link("/3")))
-        lab.places.set("/3", FeedLab.rss(["d"]))
-        #expect(try await lab.sync(vault, newest: 2).fetch.count == 2)
-        #expect(lab.asked("/2") == 0)
-        #expect(try await lab.sync(vault, newest: 3).fetch.map(\.entry.reference.url.path) == ["/c.mp4"])
-        #expect(lab.asked("/3") == 0)
-        #expect(try await lab.sync(vault).fetch.map(\.entry.reference.url.path) == ["/d.mp4"])
-        #expect(try await lab.held(vault) == ["/a.mp4", "/b.mp4", "/c.mp4", "/d.mp4"])
-        await vault.close()
-    }
-
-    @Test("Pages of JSON Feed are read, too")
-    func jsonPages() async throws {
-        let vault = try await lab.fixture.open()
-        let page = { (name: String, more: String) in
-            #"{"items": [{"id": "\#(name)", "attachments": [{"url": "/\#(name).mp4"}]}]\#(more)}"#
-        }
-        lab.places.set("/feed", page("a", #", "next_url": "/2""#))
-        lab.places.set("/2", page("b", ""))
-        #expect(try await lab.sync(vault).fetch.count == 2)
-        await vault.close()
-    }
-
-    @Test(
-        "If a page cannot be read, what the others name is fetched, nothing is removed, and the run says so",
-        arguments: ["404", "text", "cut", "elsewhere", "away"])
-    func failingPage(kind: String) async throws {
-        let vault = try await lab.fixture.open()
-        lab.places.set("/feed", FeedLab.rss(["a"], FeedLab.next("/2")))
-        lab.places.set("/2", FeedLab.rss(["b"]))
-        try await lab.sync(vault)
-        let other = try ScriptedOrigin { _ in ScriptedAnswer(200, fields: ["Content-Length": "0"]) }
-        defer { other.stop() }
-        switch kind {
-        case "404": lab.places.set("/2", status: 404)
-        case "text": lab.places.set("/2", "busy")
-        case "cut": lab.places.set("/2", String(FeedLab.rss(["b"]).dropLast(20)))
-        case "away": lab.places.set("/2", status: 302, ["Location": other.url("/2").absoluteString])
-        default: break
-        }
-        let place = kind == "elsewhere" ? other.url("/2").absoluteString : "/2"
-        lab.places.set("/feed", FeedLab.rss(["c"], FeedLab.next(place)))
-        let report = try await lab.sync(vault)
-        #expect(report.pageFailure != nil && report.fetch.count == 1 && report.removals.isEmpty && report.waiting == 0)
-        #expect(try await lab.held(vault) == ["/a.mp4", "/b.mp4", "/c.mp4"])
-        #expect(try await lab.subscription(vault).failure != nil)
-        #expect(other.exchanges.isEmpty)
-        lab.places.set("/feed", FeedLab.rss(["c"], FeedLab.next("/2")))
-        lab.places.set("/2", FeedLab.rss(["b"]))
-        #expect(try await lab.sync(vault).removals.count == 1, "it was still the subscription's")
-        await vault.close()
-    }
-
-    @Test("Pages that lead back, or name nothing new, end", arguments: ["/feed", "/2", "/3"])
-    func loops(last: String) async throws {
-        let vault = try await lab.fixture.open()
-        lab.places.set("/feed", FeedLab.rss(["a"], FeedLab.next("/2")))
-        lab.places.set("/2", FeedLab.rss(["b"], FeedLab.next(last)))
-        lab.places.set("/3", FeedLab.rss(["a"], FeedLab.next("/4")))
-        lab.places.set("/4", FeedLab.rss(["z"]))
-        let report = try await lab.sync(vault)
-        #expect(report.fetch.count == 2 && report.pageFailure == nil && lab.asked("/2") == 1 && lab.asked("/4") == 0)
         await vault.close()
     }
 }

@@ -108,6 +108,11 @@ struct FeedListTests {
         #expect(isNew)
         isNew = try feed.append(page(#""ftp://a.example/""#), to: &known)
         #expect(isNew && feed.unusable == 1)
+        isNew = try feed.append(page(""), to: &known)
+        #expect(!isNew, "it is empty")
+        let text = #"{"version": "https://jsonfeed.org/version/1", "items": [{"id": "t", "content_text": "x"}]}"#
+        isNew = try feed.append(Self.feed(text), to: &known)
+        #expect(isNew, "it has texts alone")
         feed.complete()
         #expect(feed.entries.map(\.guid) == [nil, "b", nil, "c", "b", "c", nil] && feed.sharedNames == 3)
     }
