@@ -123,7 +123,9 @@ package enum FeedFile {
     ) throws -> (entries: [SyncEntry], unusable: Int, repairs: [String]) {
         do throws(FeedError) {
             let feed = try Feed(bytes, at: nil)
-            let entries = feed.newest(newest).map { SyncEntry(MediaReference($0.url), name: $0.title) }
+            var known: Set<MediaURL> = []
+            let each = (newest == nil ? feed.entries : feed.newestFirst()).filter { known.insert($0.url).inserted }
+            let entries = each.prefix(newest ?? .max).map { SyncEntry(MediaReference($0.url), name: $0.title) }
             return (entries, feed.unusable, feed.repairs.texts)
         } catch {
             throw VaultError(

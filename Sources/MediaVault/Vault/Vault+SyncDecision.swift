@@ -15,11 +15,12 @@ extension Vault {
         let former = subscription.movedTo
         var pageFailure: VaultError?
         switch list {
-        case .given(let given, let count): (entries, unusable) = (Array(given.prefix(newest ?? .max)), count)
+        case .given(let given, let count): (entries, unusable) = (given, count)
         case .feed(let answer):
             let place = subscription.choices.usesContentIDs ? loaders.environment.names.feedPlace(answer.url) : nil
             let entry = { SyncEntry($0, reach: answer.reach, namedWithin: place) }
-            (entries, passedOver) = (answer.feed.newest(newest).map(entry), answer.feed.passedOver.map(entry))
+            entries = (newest == nil ? answer.feed.entries : answer.feed.newestFirst()).map(entry)
+            passedOver = answer.feed.passedOver.map(entry)
             (unusable, repairs) = (answer.feed.unusable, answer.feed.repairs)
             if place != nil { repairs.count(.sharedName, answer.feed.sharedNames) }
             (pageFailure, subscription.movedTo) = (answer.failure, answer.movedTo?.absoluteString)
@@ -34,12 +35,13 @@ extension Vault {
         }
         var wanted: [(title: TitleID, entry: SyncEntry)] = []
         var known: Set<TitleID> = []
-        for entry in entries {
-            guard let title = try await usableTitle(of: entry) else {
-                unusable += 1
-                continue
-            }
-            if known.insert(title).inserted { wanted.append((title, entry)) }
+        // A title counts once, however often it stands there.
+        var left = newest ?? .max
+        for entry in entries where left > 0 {
+            let title = try await usableTitle(of: entry)
+            if let title, !known.insert(title).inserted { continue }
+            left -= 1
+            if let title { wanted.append((title, entry)) } else { unusable += 1 }
         }
         // What it once named as media is not gone because its type is another now.
         for entry in passedOver {

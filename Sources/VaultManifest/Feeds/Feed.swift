@@ -32,18 +32,15 @@ package struct Feed: Hashable, Sendable {
     /// The most bytes of one in JSON: its parser takes many times as much memory.
     package static let maxJSONBytes = 4 << 20
 
-    /// Returns the newest entries, if all have a date; else the first ones.
-    ///
-    /// - Parameter count: how many; nil for all.
-    package func newest(_ count: Int?) -> [FeedEntry] {
-        guard let count else { return entries }
-        guard entries.allSatisfy({ $0.date != nil }) else { return Array(entries.prefix(count)) }
+    /// Returns the entries, the newest first if all have a date; else in the order of the feed.
+    package func newestFirst() -> [FeedEntry] {
+        guard entries.allSatisfy({ $0.date != nil }) else { return entries }
         // Entries of one time keep their order.
         let sorted = entries.enumerated().sorted { one, other in
             let (newer, older) = (one.element.date ?? 0, other.element.date ?? 0)
             return newer == older ? one.offset < other.offset : newer > older
         }
-        return sorted.prefix(count).map(\.element)
+        return sorted.map(\.element)
     }
 
     /// Adds what an entry states. One without a file is a text to read, and is left out.

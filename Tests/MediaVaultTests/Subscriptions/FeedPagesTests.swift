@@ -118,6 +118,43 @@ struct FeedPagesTests {
         await vault.close()
     }
 
+    @Test("A title that stands on two pages, or twice on one, counts once among the newest")
+    func twice() async throws {
+        let vault = try await lab.fixture.open()
+        lab.places.set("/feed", FeedLab.rss(["a", "b"], FeedLab.next("/2")))
+        lab.places.set("/2", FeedLab.rss(["c", "d"]))
+        #expect(try await lab.sync(vault, newest: 4).fetch.count == 4)
+        lab.places.set("/feed", FeedLab.rss(["a", "a", "b"], FeedLab.next("/2")))
+        lab.places.set("/2", FeedLab.rss(["b", "c", "d"]))
+        let report = try await lab.sync(vault, newest: 4)
+        #expect(report.unchanged == 4 && report.removals.isEmpty)
+        lab.places.set("/feed", FeedLab.rss(["a", "a", "a"], FeedLab.next("/2")))
+        #expect(try await lab.sync(vault, newest: 2).unchanged == 2)
+        await vault.close()
+    }
+
+    @Test("Titles of one URL with ids of their own count each")
+    func ownIDs() async throws {
+        let vault = try await lab.fixture.open()
+        let items = ["1", "2", "3"].map { "<item><guid>\($0)</guid><enclosure url='/latest.mp4'/></item>" }
+        lab.places.set("/feed", FeedLab.rss([], items.joined()))
+        #expect(try await lab.sync(vault, newest: 2, contentIDs: true).fetch.count == 2)
+        await vault.close()
+    }
+
+    @Test("A title that stands twice in a list that is given counts once among the newest, as in a file")
+    func twiceGiven() async throws {
+        let vault = try await lab.fixture.open()
+        var choices = Subscription.Choices()
+        choices.newest = 2
+        let given = ["a", "a", "b", "c"].map { SyncEntry(MediaReference(lab.fixture.origin.url("/\($0).mp4"))) }
+        let report = try await vault.sync(.list("mine"), choices, .given(given, unusable: 0))
+        #expect(report.fetch.map(\.entry.reference.url.path) == ["/a.mp4", "/b.mp4"])
+        let file = #"["https://a.example/a", "https://a.example/a", "https://a.example/b"]"#
+        #expect(try FeedFile.read(Array(file.utf8), newest: 2).entries.map(\.reference.url.path) == ["/a", "/b"])
+        await vault.close()
+    }
+
     @Test("A page behind a redirect is one page")
     func redirectedPage() async throws {
         let vault = try await lab.fixture.open()

@@ -197,6 +197,6 @@ struct FeedMarkupTests {
         let text = String(repeating: "Lorem ipsum dolor sit amet. ", count: 60)
         let item = "<item><title>A</title><description>\(text)</description><enclosure url='/1'/></item>"
         let feed = try Self.feed("<rss><channel>\(String(repeating: item, count: 10_001))</channel></rss>")
-        #expect(feed.entries.count == 10_001 && feed.newest(5).count == 5)
+        #expect(feed.entries.count == 10_001)
     }
 }
