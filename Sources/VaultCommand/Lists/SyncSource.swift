@@ -111,9 +111,16 @@ struct SyncRun: Sendable {
         outcome.status = records.first { $0.status != .done }?.status ?? Self.status(outcome.document)
         if outcome.status == .done, report.waiting > 0 {
             // What takes their place is there now. Nothing else may have changed in the list meanwhile, or it stays.
-            let second = SyncDocument(try await local.run(order))
-            (outcome.document.removed, outcome.document.waiting) = (second.removed, second.waiting)
-            outcome.status = Self.status(second)
+            do {
+                let second = SyncDocument(try await local.run(order))
+                (outcome.document.removed, outcome.document.waiting) = (second.removed, second.waiting)
+                (outcome.document.unusable, outcome.document.problem) = (second.unusable, second.problem)
+                outcome.document.repairs = second.repairs
+                outcome.status = Self.status(second)
+            } catch let error as VaultError where error.code != .closed {
+                try Task.checkCancellation()
+                (outcome.document.problem, outcome.status) = (error.text, ExitStatus(error.code))
+            }
         }
         return outcome
     }
