@@ -59,6 +59,8 @@ package struct SyncReport: Sendable {
     package var unusable = 0
     /// Why the feed may name more than was read; then nothing is removed. Nil if it does not.
     package var pageFailure: VaultError?
+    /// Why not everything was done; nil if it was.
+    var failure: VaultError? { pageFailure ?? removals.lazy.compactMap(\.error).first }
     /// What of the feed was read although it is not as it should be, in a few words each: `3 bare &`.
     package var repairs: [String] = []
     /// Whether the feed has moved for good since the run before.

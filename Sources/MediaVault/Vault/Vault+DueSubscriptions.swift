@@ -46,7 +46,7 @@ extension Vault {
         for subscription in SyncSchedule.due(known, at: store.now()) where !Task.isCancelled {
             do {
                 let report = try await sync(subscription.shortID, queues: true)
-                tell(report.subscription, report.removals.lazy.compactMap(\.error).first)
+                tell(report.subscription, report.failure)
             } catch let error as VaultError {
                 tell(subscription, error)
             } catch {

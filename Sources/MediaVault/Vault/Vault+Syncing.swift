@@ -85,7 +85,7 @@ extension Vault {
             subscription.brought = plan.subscription.brought.union(
                 report.removals.filter { $0.error != nil }.map(\.title))
             subscription.isGone = false
-            schedule(&subscription, after: report.pageFailure ?? report.removals.lazy.compactMap(\.error).first)
+            schedule(&subscription, after: report.failure)
             try await write(subscription)
             report.subscription = subscription
             return report

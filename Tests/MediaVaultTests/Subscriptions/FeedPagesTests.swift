@@ -165,4 +165,17 @@ struct FeedPagesTests {
         #expect(try await lab.sync(vault).pageFailure?.message.hasPrefix("page 3 of the feed was not read") == true)
         await vault.close()
     }
+
+    @Test("A run on a schedule tells that a page was not read")
+    func scheduled() async throws {
+        let vault = try await lab.fixture.open()
+        lab.places.set("/feed", FeedLab.rss(["a"], FeedLab.next("/2")))
+        lab.places.set("/2", status: 404)
+        _ = try await vault.subscribe(.feed(lab.url("/feed")), FeedLab.choices(every: 600))
+        let told = Locked<[String?]>([])
+        await vault.runDueSubscriptions { _, error in told.withLock { $0.append(error?.message) } }
+        let messages = told.withLock(\.self)
+        #expect(messages.count == 1 && messages.first??.hasPrefix("page 2 of the feed") == true)
+        await vault.close()
+    }
 }
