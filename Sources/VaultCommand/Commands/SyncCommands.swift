@@ -172,10 +172,7 @@ struct SyncAddCommand: AsyncParsableCommand {
         }
         let text = json ? try JSONText.of(document.0) : Terminal.printable("\(document.0.id)  \(document.0.name)")
         try await StandardOutput.shared.write(text + "\n")
-        await Terminal.shared.say(
-            untried
-                ? "it was not tried"
-                : document.0.titles == 0 ? "it was not read again" : "it names \(Count.of(document.0.titles, "title"))")
+        for sentence in SyncText.added(document.0, isUntried: untried) { await Terminal.shared.say(sentence) }
         if !document.1 {
             await Terminal.shared.say("no service is running; the next one will follow it (mediavault serve)")
         }

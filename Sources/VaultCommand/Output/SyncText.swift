@@ -32,6 +32,14 @@ enum SyncText {
             + "\(Terminal.printable(ShownURL.of(document.subscription.name))): \(counts.joined(separator: ", "))\n"
     }
 
+    /// Returns what is said when a subscription was added.
+    static func added(_ subscription: SubscriptionDocument, isUntried: Bool) -> [String] {
+        let moved = subscription.movedTo.map { "it has moved to \(Terminal.printable($0))" }
+        let read =
+            subscription.titles == 0 ? "it was not read again" : "it names \(Count.of(subscription.titles, "title"))"
+        return [moved, isUntried ? "it was not tried" : read].compactMap(\.self)
+    }
+
     /// Returns the table of subscriptions; a sentence if there is none.
     static func table(_ subscriptions: [SubscriptionDocument], now: Int64) -> String {
         guard !subscriptions.isEmpty else { return "no subscriptions\n" }
@@ -41,8 +49,11 @@ enum SyncText {
                 subscription.every.map { Quantity.text($0, in: Quantity.times) } ?? "by hand",
                 subscription.lastRun.map { AgeText.text(seconds: max(0, now - $0.seconds)) } ?? "never",
                 next(subscription, now),
-                subscription.problem.map { labelled(subscription.name, $0) }
-                    ?? Terminal.printable(ShownURL.of(subscription.name)),
+                [
+                    subscription.problem.map { labelled(subscription.name, $0) }
+                        ?? Terminal.printable(ShownURL.of(subscription.name)),
+                    subscription.movedTo.map { "moved to \(Terminal.printable($0))" },
+                ].compactMap(\.self).joined(separator: "; "),
             ]
         }
         return TextTable.text([["ID", "TITLES", "EVERY", "RAN", "NEXT", "NAME"]] + rows)

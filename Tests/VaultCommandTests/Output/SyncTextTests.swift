@@ -42,4 +42,17 @@ struct SyncTextTests {
         #expect(found.contains("moved to http://b.example/\n"))
         #expect(try !text(Self.document(to: place)).contains("moved to"))
     }
+
+    @Test("Where a feed has moved to is said when it is added, and in the table, also beside what failed")
+    func movedSubscription() throws {
+        var subscription = try Self.document(to: #""http://b.example/""#).subscription
+        let added = SyncText.added(subscription, isUntried: false)
+        #expect(added == ["it has moved to http://b.example/", "it names 1 title"])
+        #expect(SyncText.table([subscription], now: 0).hasSuffix("  Show; moved to http://b.example/\n"))
+        subscription.problem = "busy"
+        #expect(SyncText.table([subscription], now: 0).hasSuffix("  Show: busy; moved to http://b.example/\n"))
+        subscription = try Self.document().subscription
+        #expect(SyncText.added(subscription, isUntried: true) == ["it was not tried"])
+        #expect(SyncText.table([subscription], now: 0).hasSuffix("  Show\n"))
+    }
 }
