@@ -25,7 +25,7 @@ enum SyncText {
         let failed = (document.fetched + document.removed).count { $0.problem != nil }
         if failed > 0 { counts.append("\(failed) failed") }
         if !document.repairs.isEmpty { text += "read with repairs: \(document.repairs.joined(separator: ", "))\n" }
-        if document.moved, let place = document.subscription.movedTo {
+        if document.moved == true, let place = document.subscription.movedTo {
             text += "moved to \(Terminal.printable(place))\n"
         }
         return text

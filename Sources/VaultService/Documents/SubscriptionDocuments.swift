@@ -178,8 +178,8 @@ package struct SyncDocument: Codable, Sendable {
     }
 
     package let subscription: SubscriptionDocument
-    /// Whether the feed has moved for good since the run before.
-    package let moved: Bool
+    /// Whether the feed has moved for good since the run before; nil from a service that does not say so yet.
+    package let moved: Bool?
     /// The titles that are fetched: a service has them in its download queue.
     package var fetched: [Item]
     package var removed: [Item]

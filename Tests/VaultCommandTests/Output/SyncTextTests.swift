@@ -55,4 +55,11 @@ struct SyncTextTests {
         #expect(SyncText.added(subscription, isUntried: true) == ["it was not tried"])
         #expect(SyncText.table([subscription], now: 0).hasSuffix("  Show\n"))
     }
+
+    @Test("An answer of an earlier service, which does not say whether a feed has moved, is read")
+    func earlierService() throws {
+        let text = try JSONText.of(Self.document()).replacing(#""moved":false,"#, with: "")
+        let document = try JSONDecoder().decode(SyncDocument.self, from: Data(text.utf8))
+        #expect(document.moved == nil && document.unchanged == 2)
+    }
 }
