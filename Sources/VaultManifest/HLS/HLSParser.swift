@@ -147,7 +147,10 @@ struct HLSParser {
         // A player may know a variable that the vault does not, so the reference could lead anywhere.
         let uri = try variables.expanded(bytes[span], &budget).flatMap { HLSLines.isMended($0) ? nil : $0 }
         let role = role ?? (uri.map(ManifestDetection.isNamed) ?? false ? .playlist : .segment)
-        switch uri.map({ ManifestTarget($0, role, &resolver) }) ?? .refused {
+        var target = uri.map { ManifestTarget($0, role, &resolver) } ?? .refused
+        // What stays must say by itself that nothing is requested.
+        if role == .segment, case .inert = target, uri != bytes[span] { target = .refused }
+        switch target {
         case .url(let url):
             try budget.spend(on: url)
             work += url.path.utf8.count

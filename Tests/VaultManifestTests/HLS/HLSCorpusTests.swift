@@ -39,6 +39,12 @@ struct HLSCorpusTests {
         #expect(found == expected)
     }
 
+    @Test("A segment that only a variable makes the name of a key leads nowhere", arguments: ["skd://x", "data:,x"])
+    func variableKey(value: String) throws {
+        let list = "#EXTM3U\n#EXT-X-DEFINE:NAME=\"b\",VALUE=\"\(value)\"\n#EXTINF:6,\n{$b}/1.ts\n#EXT-X-ENDLIST\n"
+        #expect(try Self.leaks(parse(Array(list.utf8))) == [])
+    }
+
     @Test("Whatever a playlist contains, a player finds nothing but links of the vault in it")
     func fuzz() throws {
         let run = FuzzRun("HLS fuzzing", rounds: 3000)
