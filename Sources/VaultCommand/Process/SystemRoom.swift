@@ -11,8 +11,15 @@ enum SystemRoom {
     ///
     /// It is done before anything else, because even the first thread cannot be started if a descriptor is missing.
     ///
-    /// - Throws: ``VaultError`` if a limit is lower than what no command can do without.
+    /// - Throws: ``VaultError`` if something is missing, or a limit lower than what no command can do without.
     static func prepare() throws(VaultError) {
+        #if os(Linux)
+        // Dispatch counts there which of its threads run, and ends the process where it cannot.
+        guard FileManager.default.isReadableFile(atPath: "/proc/self/task") else {
+            throw VaultError(
+                .storage, "/proc is not mounted, and this command needs it to run; mount it (mount -t proc proc /proc)")
+        }
+        #endif
         SystemLimit.files.raise(to: DescriptorShares.wanted)
         let needs = SystemNeeds(
             processors: ProcessInfo.processInfo.activeProcessorCount, stack: SystemLimit.stack.current)
