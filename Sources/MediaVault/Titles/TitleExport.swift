@@ -92,12 +92,12 @@ struct TitleExport {
         let planned = 1 + plan.playlists.count + plan.parts.count
         guard absent.count <= planned - record.resources || absent.isEmpty else { throw title.reference.notHeld }
         var names = LocalNames(of: plan.resources.subtracting(absent))
-        let places = [title.reference.url, held.base]
-        let main = offered.local(&names, without: OriginTraces(places, files: plan.resources))
+        let places = [title.reference.url, held.base] + OriginTraces.places(of: plan.resources)
+        let main = offered.local(&names, without: OriginTraces(places))
         var content = Content(texts: [(record.kind == .hls ? "index.m3u8" : "manifest.mpd", main)])
         for (url, list) in lists {
             guard let name = names.name(of: url, .playlist) else { continue }
-            let traces = OriginTraces(places + [url, list.base], files: plan.resources)
+            let traces = OriginTraces(places + [url, list.base])
             content.texts.append((name, list.manifest.local(&names, without: traces)))
         }
         let written = Set(content.texts.map(\.name))

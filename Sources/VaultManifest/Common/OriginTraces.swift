@@ -8,13 +8,9 @@ package struct OriginTraces: Sendable {
     private let words: Set<[UInt8]>
     private let ports: Set<[UInt8]>
 
-    /// - Parameters:
-    ///   - urls: that of the manifest, that which it was redirected to, and that of the title it is a part of.
-    ///   - files: what the title has; only their hosts and ports, and few folders are looked for.
-    package init(_ urls: [MediaURL], files: Set<MediaURL> = []) {
-        let hosts = Set(
-            files.map { MediaURL(scheme: $0.scheme, host: $0.host, port: $0.port, path: "/", query: nil) })
-        let urls = urls + hosts + Set(files.lazy.map(\.folder)).prefix(Self.mostFolders)
+    /// - Parameter urls: that of the manifest, that which it was redirected to, that of the title it is a part of, and the
+    ///   ``places(of:)`` of what the title has.
+    package init(_ urls: [MediaURL]) {
         var texts: Set<[UInt8]> = []
         var words: Set<[UInt8]> = []
         var ports: Set<[UInt8]> = []
@@ -47,6 +43,13 @@ package struct OriginTraces: Sendable {
             }
         }
         (self.texts, self.words, self.ports) = (Needles(texts), words, ports)
+    }
+
+    /// Returns where files come from: each host and port, and few folders, as each of these is looked for in each text.
+    package static func places(of files: Set<MediaURL>) -> [MediaURL] {
+        let hosts = Set(
+            files.map { MediaURL(scheme: $0.scheme, host: $0.host, port: $0.port, path: "/", query: nil) })
+        return Array(hosts) + Set(files.lazy.map(\.folder)).prefix(100)
     }
 
     /// Returns the path of a URL up to its last slash, as it stands, with its escapes decoded, and escaped.
@@ -111,9 +114,6 @@ package struct OriginTraces: Sendable {
         default: false
         }
     }
-
-    /// Each folder is looked for in each text.
-    private static let mostFolders = 100
 
     private static let marks = ["//", "\\\\", "{$"].map { Array($0.utf8) }
 
