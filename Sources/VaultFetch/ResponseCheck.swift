@@ -206,6 +206,15 @@ package enum ResponseContent: Hashable, Sendable {
         case .partial(_, let length), .whole(let length), .unsatisfiable(let length): length
         }
     }
+
+    /// One past the last byte that follows the head; nil if the head does not state it.
+    package var end: Int64? {
+        switch self {
+        case .partial(let range, _): range.upperBound
+        case .whole(let length): length
+        case .unsatisfiable: nil
+        }
+    }
 }
 
 /// The representation that a response belongs to, and its content.

@@ -53,8 +53,7 @@ extension ResourceLoader {
     var knownRepresentation: KnownRepresentation? {
         known.map {
             KnownRepresentation(
-                validators: $0.validators, length: $0.length,
-                unsettledDate: look { $0.unsettledDate })
+                validators: $0.validators, length: $0.length, unsettledDate: look { $0.unsettledDate })
         }
     }
 

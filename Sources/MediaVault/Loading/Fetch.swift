@@ -384,17 +384,6 @@ struct Fetch {
     }
 }
 
-extension ResponseContent {
-    /// One past the last byte that follows the head; nil if that does not state it.
-    fileprivate var end: Int64? {
-        switch self {
-        case .partial(let range, _): range.upperBound
-        case .whole(let length): length
-        case .unsatisfiable: nil
-        }
-    }
-}
-
 extension OriginHead {
     /// The `Last-Modified` field if it tells no versions apart yet.
     fileprivate var unsettledDate: String? { validators.lastModified == nil ? fields["Last-Modified"] : nil }

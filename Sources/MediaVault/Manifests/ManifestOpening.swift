@@ -57,7 +57,8 @@ struct ManifestOpening: Sendable {
         guard let (kind, bytes) = try await content(of: reader) else { return nil }
         let manifest: Manifest
         do {
-            manifest = try await parse(bytes, kind, reader.information, digest(of: bytes))
+            let digest = scope.variables.isEmpty ? try await digest(of: bytes) : nil
+            manifest = try await parse(bytes, kind, reader.information, digest)
         } catch {
             reader.cancel()
             guard reader.source != .fetched, !isLastTry else {

@@ -126,7 +126,7 @@ package enum FeedFile {
         do throws(FeedError) {
             let feed = try Feed(bytes, at: nil)
             var known: Set<MediaURL> = []
-            let each = (newest == nil ? feed.entries : feed.newestFirst()).filter { known.insert($0.url).inserted }
+            let each = feed.entries(underLimit: newest).filter { known.insert($0.url).inserted }
             let entries = each.prefix(newest ?? .max).map { SyncEntry(MediaReference($0.url), name: $0.title) }
             return (entries, feed.unusable, feed.repairs.texts)
         } catch {

@@ -19,7 +19,7 @@ extension Vault {
         case .feed(let answer):
             let place = subscription.choices.usesContentIDs ? loaders.environment.names.feedPlace(answer.url) : nil
             let entry = { SyncEntry($0, reach: answer.reach, namedWithin: place) }
-            entries = (newest == nil ? answer.feed.entries : answer.feed.newestFirst()).map(entry)
+            entries = answer.feed.entries(underLimit: newest).map(entry)
             passedOver = answer.feed.passedOver.map(entry)
             (unusable, repairs) = (answer.feed.unusable, answer.feed.repairs)
             if place != nil { repairs.count(.sharedName, answer.feed.sharedNames) }

@@ -32,9 +32,10 @@ package struct Feed: Hashable, Sendable {
     /// The most bytes of one in JSON: its parser takes many times as much memory.
     package static let maxJSONBytes = 4 << 20
 
-    /// Returns the entries, the newest first if all have a date; else in the order of the feed.
-    package func newestFirst() -> [FeedEntry] {
-        guard entries.allSatisfy({ $0.date != nil }) else { return entries }
+    /// Returns the entries in the order in which a limit takes them: the newest first, if all have a date. Without a limit
+    /// they stand as in the feed.
+    package func entries(underLimit newest: Int?) -> [FeedEntry] {
+        guard newest != nil, entries.allSatisfy({ $0.date != nil }) else { return entries }
         // Entries of one time keep their order.
         let sorted = entries.enumerated().sorted { one, other in
             let (newer, older) = (one.element.date ?? 0, other.element.date ?? 0)

@@ -61,8 +61,8 @@ struct HLSRemarks {
     /// Leaves the length of a segment, as players read it, and the comma behind it.
     private mutating func cutTitle(_ value: Range<Int>) {
         let start = bytes.trimmingBlanks(value).lowerBound
-        let length = start..<max(start, value.upperBound)
-        let end = bytes[length].firstIndex { !"0123456789.+-eE".utf8.contains($0) } ?? value.upperBound
+        let length = bytes[start..<value.upperBound].prefix { "0123456789.+-eE".utf8.contains($0) }
+        let end = length.endIndex
         let comma = bytes[end..<value.upperBound].lastIndex(of: UInt8(ascii: ","))
         cut(end..<(comma ?? value.upperBound))
         if let comma { cut((comma + 1)..<value.upperBound) }

@@ -37,6 +37,17 @@ struct LoaderChangeTests {
         return (state, readers, fetch)
     }
 
+    /// Returns a state with readers that wait for the answer to one request.
+    private func asking(_ ranges: ByteRange...) throws -> (LoaderState, [ReaderState.ID], FetchState.ID) {
+        var state = LoaderState(mode: .online)
+        _ = state.learn(version(1))
+        let readers = ranges.map { state.addReader($0) }
+        for reader in readers { _ = state.step(reader, now: start) }
+        let fetch = try #require(state.readers[readers[0]]?.fetch, "premise: it must ask")
+        #expect(readers.allSatisfy { state.readers[$0]?.fetch == fetch }, "premise")
+        return (state, readers, fetch)
+    }
+
     @Test("A reader that has begun gets what its transfer brings, to its end, and nothing of that is stored any more")
     func keepsTransfer() throws {
         var (state, readers, fetch) = reading(at: [30_000], received: 60_000)
@@ -80,51 +91,30 @@ struct LoaderChangeTests {
     }
 
     @Test("Those that waited for the answer which shows the change read it, if it brings all that they want")
-    func follows() {
+    func follows() throws {
         for (first, supportsRanges) in [(5_000_000, true), (0, false)] as [(Int64, Bool)] {
-            var state = LoaderState(mode: .online)
-            _ = state.learn(version(1))
-            let some = state.addReader(first..<5_100_000)
-            let rest = state.addReader(first..<length)
-            guard case (.fetch(let asking), _) = state.step(some, now: start) else {
-                Issue.record("premise: it must ask")
-                return
-            }
-            _ = state.step(rest, now: start)
-            #expect(state.readers[rest]?.fetch == asking, "premise")
+            var (state, readers, fetch) = try asking(first..<5_100_000, first..<length)
             var newer = version(2, length: 20_000_000)
             newer.supportsRanges = supportsRanges
-            state.fetches[asking]?.statedEnd = 5_100_000
-            _ = state.begin(newer, keeping: asking, isBound: false)
-            #expect(state.readers[some]?.edition == state.edition, "its first byte is the first of the answer")
-            #expect(state.readers[rest]?.edition != state.edition)
+            state.fetches[fetch]?.statedEnd = 5_100_000
+            _ = state.begin(newer, keeping: fetch, isBound: false)
+            #expect(state.readers[readers[0]]?.edition == state.edition, "its first byte is the first of the answer")
+            #expect(state.readers[readers[1]]?.edition != state.edition)
         }
-        var state = LoaderState(mode: .online)
-        _ = state.learn(version(1))
-        let reader = state.addReader(5_000_000..<length)
-        guard case (.fetch(let asking), _) = state.step(reader, now: start) else {
-            Issue.record("premise: it must ask")
-            return
-        }
+        var (state, readers, fetch) = try asking(5_000_000..<length)
         var newer = version(2)
         newer.supportsRanges = false
-        _ = state.begin(newer, keeping: asking, isBound: false)
-        #expect(state.readers[reader]?.edition != state.edition, "an answer without ranges begins at byte 0")
+        _ = state.begin(newer, keeping: fetch, isBound: false)
+        #expect(state.readers[readers[0]]?.edition != state.edition, "an answer without ranges begins at byte 0")
     }
 
     @Test("What follows in a title that has grown comes with the same answer")
-    func grown() {
-        var state = LoaderState(mode: .online)
-        _ = state.learn(version(1))
-        let reader = state.addReader(5_000_000..<length)
-        guard case (.fetch(let asking), _) = state.step(reader, now: start) else {
-            Issue.record("premise: it must ask")
-            return
-        }
-        state.fetches[asking]?.statedEnd = 20_000_000
-        _ = state.begin(version(2, length: 20_000_000), keeping: asking, isBound: false)
-        _ = state.accept(asking, end: 20_000_000, fromZero: false)
-        #expect(state.fetches[asking]?.end == 20_000_000 && state.readers[reader]?.edition == state.edition)
+    func grown() throws {
+        var (state, readers, fetch) = try asking(5_000_000..<length)
+        state.fetches[fetch]?.statedEnd = 20_000_000
+        _ = state.begin(version(2, length: 20_000_000), keeping: fetch, isBound: false)
+        _ = state.accept(fetch, end: 20_000_000, fromZero: false)
+        #expect(state.fetches[fetch]?.end == 20_000_000 && state.readers[readers[0]]?.edition == state.edition)
     }
 
     @Test("A reader is not left on a transfer whose answer does not bring all that it wants")

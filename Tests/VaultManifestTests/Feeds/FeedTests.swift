@@ -290,9 +290,9 @@ struct FeedTests {
     func newest() throws {
         let entry = { (path: String, date: Int64?) in FeedEntry(url: try MediaURL("https://a/\(path)"), date: date) }
         let dated = Feed(entries: [try entry("1", 10), try entry("2", 30), try entry("3", 30), try entry("4", 20)])
-        #expect(dated.newestFirst().map(\.url.path) == ["/2", "/3", "/4", "/1"])
+        #expect(dated.entries(underLimit: 4).map(\.url.path) == ["/2", "/3", "/4", "/1"])
         let undated = Feed(entries: [try entry("1", 10), try entry("2", nil), try entry("3", 30)])
-        #expect(undated.newestFirst().map(\.url.path) == ["/1", "/2", "/3"])
+        #expect(undated.entries(underLimit: 4).map(\.url.path) == ["/1", "/2", "/3"])
     }
 
     @Test("A file is a feed if it is XML or one value of JSON, and a list of titles if not")
