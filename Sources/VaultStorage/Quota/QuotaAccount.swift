@@ -55,7 +55,9 @@ final class QuotaAccount: Sendable {
 
     func settle(_ id: SegmentID, size: Int64) { ledger.withLock { $0.settle(id, size: size) } }
 
-    func add(_ size: Int64) { ledger.withLock { $0.add(size) } }
+    func correct(_ id: SegmentID, from counted: Int64, to size: Int64) {
+        ledger.withLock { $0.correct(id, from: counted, to: size) }
+    }
 
     func track(_ segments: [SegmentDescription]) {
         ledger.withLock { ledger in
@@ -171,8 +173,12 @@ struct QuotaLedger {
         if let counted = tracked.removeValue(forKey: id) { take(size - counted) }
     }
 
-    /// Counts a file that existed but was not counted.
-    mutating func add(_ size: Int64) { take(size) }
+    /// Counts a file, which stays, with another size.
+    ///
+    /// - Parameter counted: the size with which it counts, used if it is not tracked; 0 if it does not count.
+    mutating func correct(_ id: SegmentID, from counted: Int64, to size: Int64) {
+        take(size - (tracked.removeValue(forKey: id) ?? counted))
+    }
 
     /// Tracks a file that counts with this size, such as one that is about to be removed.
     mutating func track(_ id: SegmentID, size: Int64) {

@@ -106,8 +106,7 @@ extension VaultStore {
         let counted = try index.fileBytes(of: segment.id)
         guard try index.adopt(segment, badBlocks: badBlocks, now: now()) else { return false }
         // Under a wrong row it was counted with another size.
-        quota.account.remove(segment.id, size: counted)
-        quota.account.add(segment.diskSize)
+        quota.account.correct(segment.id, from: counted, to: segment.diskSize)
         return true
     }
 

@@ -30,8 +30,24 @@ struct QuotaLedgerTests {
         #expect(ledger.remove(segment, size: 450) == 450)
         ledger.settle(segment, size: 450)
         #expect(ledger.used == 400, "a removed file must not count again")
-        ledger.add(7)
-        #expect(ledger.used == 407)
+    }
+
+    @Test("A file that was counted with a wrong size counts with the right one at once, even if a reader has it open")
+    func corrected() throws {
+        var ledger = ledger(StorageLimits(), used: 500)
+        let (segment, tracked) = (try id(), try id())
+        ledger.pin(segment)
+        ledger.correct(segment, from: 300, to: 400)
+        #expect(ledger.used == 600)
+        ledger.unpin(segment)
+        #expect(ledger.used == 600)
+        #expect(ledger.remove(segment, size: 400) == 400)
+        #expect(ledger.used == 200)
+        ledger.track(tracked, size: 50)
+        ledger.correct(tracked, from: 0, to: 60)
+        #expect(ledger.used == 210)
+        ledger.correct(try id(), from: 0, to: 7)
+        #expect(ledger.used == 217)
     }
 
     @Test("A deleted file counts until no reader has it open")
