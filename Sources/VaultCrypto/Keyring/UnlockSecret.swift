@@ -108,6 +108,13 @@ package enum Argon2id {
             salt.count == Self.saltByteCount && Self.opsBounds.contains(opsLimit) && Self.memBounds.contains(memLimit)
         }
 
+        /// Returns a fresh salt with the least possible cost.
+        package static func least() throws -> Cost {
+            Cost(
+                salt: try SecureRandom.bytes(saltByteCount, "salt"), opsLimit: opsBounds.lowerBound,
+                memLimit: memBounds.lowerBound)
+        }
+
         /// Returns a fresh salt with libsodium's "interactive" cost: 2 passes over 64 MiB, a tenth of a second.
         package static func interactive() throws -> Cost {
             Cost(salt: try SecureRandom.bytes(saltByteCount, "salt"), opsLimit: 2, memLimit: 64 << 20)

@@ -28,7 +28,7 @@ struct KeyringRestoreTests {
     private func backedUp(_ body: (Vault) async throws -> Void = { _ in }) async throws {
         let vault = try await fixture.open()
         _ = try await fixture.read(vault)
-        try await vault.keys.backUp(to: backup, for: NewSlot(drawer))
+        try await vault.keys.backUp(to: backup, for: NewSlot(drawer, strength: .least))
         try await body(vault)
         await vault.close()
     }
@@ -54,7 +54,7 @@ struct KeyringRestoreTests {
     func rotatedBehindCount() async throws {
         let vault = try await fixture.open()
         var counts = 0
-        try await vault.keys.orders.backUp(to: backup, for: NewSlot(drawer)) { order in
+        try await vault.keys.orders.backUp(to: backup, for: NewSlot(drawer, strength: .least)) { order in
             try await vault.keys.carryOut(order)
             counts += 1
             if counts == 1 { _ = try await vault.keys.rotate() }
@@ -70,7 +70,7 @@ struct KeyringRestoreTests {
     func made() async throws {
         try await backedUp { vault in
             let taken = await #expect(throws: VaultError.self) {
-                try await vault.keys.backUp(to: backup, for: NewSlot(drawer))
+                try await vault.keys.backUp(to: backup, for: NewSlot(drawer, strength: .least))
             }
             #expect(taken?.code == .invalidArgument)
             let revision = try await vault.keys.summary().revision
@@ -134,7 +134,7 @@ struct KeyringRestoreTests {
         let other = try await VaultFixture(ScriptedResource(length: 1))
         let theirs = try await other.open()
         try FileManager.default.removeItem(atPath: backup)
-        try await theirs.keys.backUp(to: backup, for: NewSlot(drawer))
+        try await theirs.keys.backUp(to: backup, for: NewSlot(drawer, strength: .least))
         await theirs.close()
         #expect(try await refusal(force: true).code == .foreignKeyring)
         try Data("{}".utf8).write(to: URL(filePath: backup))
@@ -161,7 +161,7 @@ struct KeyringRestoreTests {
         let vault = try await fixture.open()
         _ = try await vault.keys.rotate()
         _ = try await fixture.read(vault)
-        try await vault.keys.backUp(to: backup, for: NewSlot(drawer))
+        try await vault.keys.backUp(to: backup, for: NewSlot(drawer, strength: .least))
         _ = try await vault.keys.retire(1)
         await vault.close()
         let error = try await refusal()
@@ -206,7 +206,7 @@ struct KeyringRestoreTests {
     @Test("A backup whose keys were all replaced is refused, even with force")
     func useless() async throws {
         let vault = try await fixture.open()
-        try await vault.keys.backUp(to: backup, for: NewSlot(drawer))
+        try await vault.keys.backUp(to: backup, for: NewSlot(drawer, strength: .least))
         _ = try await vault.keys.rotate()
         for try await _ in vault.keys.rewrap() {}
         _ = try await vault.keys.retire(1)
@@ -346,7 +346,7 @@ struct KeyringRestoreTests {
         options.fileSystem = disk
         let vault = try await Vault.open(fixture.place, unlock: fixture.unlock, options: options)
         try await vault.keys.replaceSlot(with: NewSlot(.keyFile(path: folder.path + "/new")))
-        try await vault.keys.backUp(to: second, for: NewSlot(drawer))
+        try await vault.keys.backUp(to: second, for: NewSlot(drawer, strength: .least))
         await vault.close()
         _ = try KeyAdministration.restore(fixture.place, from: backup, drawer, nil, false, disk)
         let last = try #require(FileManager.default.contents(atPath: keyring))

@@ -72,7 +72,7 @@ struct SlotTests {
     func forgotten() async throws {
         let vault = try await filled()
         let typed = try passphrase("pass")
-        try await vault.keys.addSlot(NewSlot(typed))
+        try await vault.keys.addSlot(NewSlot(typed, strength: .least))
         await vault.close()
         let opened = try await Vault.open(fixture.place, unlock: typed, options: VaultOptions(access: .reader))
         typed.forget()

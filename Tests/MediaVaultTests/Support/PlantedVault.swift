@@ -93,7 +93,7 @@ final class PlantedVault: Sendable {
             let reader = try await vault.read(title, range: range)
             while try await reader.next() != nil {}
         }
-        try await vault.keys.backUp(to: backup, for: NewSlot(Self.passphrase))
+        try await vault.keys.backUp(to: backup, for: NewSlot(Self.passphrase, strength: .least))
         await vault.close()
     }
 

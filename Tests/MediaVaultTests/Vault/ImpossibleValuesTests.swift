@@ -38,7 +38,8 @@ struct ImpossibleValuesTests {
         Act("verify --repair") { _, vault in for try await _ in vault.verify(VerifyOptions(repairs: true)) {} },
         Act("catalog backup") { _, vault in try vault.store.backUpCatalog() },
         Act("keys backup") { planted, vault in
-            try await vault.keys.backUp(to: planted.backup + ".again", for: NewSlot(PlantedVault.passphrase))
+            try await vault.keys.backUp(
+                to: planted.backup + ".again", for: NewSlot(PlantedVault.passphrase, strength: .least))
         },
         Act("keys rotate") { _, vault in _ = try await vault.keys.rotate() },
         Act("keys rewrap") { _, vault in for try await _ in vault.keys.rewrap() {} },
@@ -101,13 +102,10 @@ struct ImpossibleValuesTests {
 
     @Test("No operation ends the process, and other titles still play", arguments: PlantedVault.Column.all)
     func everyAct(column: PlantedVault.Column) async throws {
-        // Deriving a key from a passphrase takes most of a second, so only the first value is tried with that.
-        var changing = Self.changing
         try await forValues(of: column, enough: 4) { planted, vault, value in
             await vault.close()
             try await perform(Self.looking, .reader, on: planted, column, value)
-            try await perform(changing, .owner, on: planted, column, value)
-            changing.removeAll { $0.name == "keys backup" }
+            try await perform(Self.changing, .owner, on: planted, column, value)
         }
     }
 
