@@ -108,12 +108,10 @@ struct Fetch {
     private func acceptedAnswer() async throws
         -> (request: OriginRequest, response: any OriginResponse, body: PeekableBody)?
     {
-        var (asksForWhole, isConditional) = (false, true)
+        var what = Asked.rangeUnlessChanged
         while true {
             let time = loader.store.now()
-            let makeRequest = { [asksForWhole, isConditional] url in
-                self.makeRequest(to: url, forWhole: asksForWhole, isConditional: isConditional)
-            }
+            let makeRequest = { [what] url in self.makeRequest(to: url, for: what) }
             guard let (request, response) = try await loader.ask(for: makeRequest) else { return nil }
             let body = PeekableBody(response)
             do {
@@ -121,14 +119,14 @@ struct Fetch {
                 return (request, response, body)
             } catch let again as AskAgain {
                 response.cancel()
-                isConditional = again.isConditional
+                if what != .whole { what = again.what }
             } catch let failure as OriginFailure
-                where failure.kind == .invalidResponse && [206, 416].contains(response.head.status) && !asksForWhole
+                where failure.kind == .invalidResponse && [206, 416].contains(response.head.status) && what != .whole
             {
                 // Some origins answer ranges carelessly, and send the whole right.
                 loader.originErrors.count(failure)
                 response.cancel()
-                asksForWhole = true
+                what = .whole
             } catch {
                 response.cancel()
                 throw error
@@ -138,8 +136,16 @@ struct Fetch {
 
     /// Thrown to repeat a request whose condition no longer applies, as the answer depends on that condition.
     private struct AskAgain: Error {
-        /// Whether there is another condition.
-        var isConditional = true
+        var what = Asked.rangeUnlessChanged
+    }
+
+    /// What a request asks for.
+    private enum Asked {
+        /// The wanted range, if the representation is the known one.
+        case rangeUnlessChanged
+        /// The wanted range, of whatever representation.
+        case range
+        case whole
     }
 
     private func take(_ bytes: [UInt8]) {
@@ -151,14 +157,14 @@ struct Fetch {
         }
     }
 
-    private func makeRequest(to url: MediaURL, forWhole isForWhole: Bool, isConditional: Bool) -> OriginRequest? {
+    private func makeRequest(to url: MediaURL, for what: Asked) -> OriginRequest? {
         let known = loader.known
         return loader.look { state in
             guard let fetch = state.fetches[id], fetch.isActive else { return nil }
-            guard !isForWhole else { return OriginRequest(url: url) }
+            guard what != .whole else { return OriginRequest(url: url) }
             let isCut = fetch.end < state.information?.length ?? .max
             // Bytes that are apart may be of any version.
-            let condition = isConditional && !fetch.isSeparate ? known?.validators.ifRange : nil
+            let condition = what == .rangeUnlessChanged && !fetch.isSeparate ? known?.validators.ifRange : nil
             return OriginRequest(url: url, first: fetch.start, end: isCut ? fetch.end : nil, ifRange: condition)
         }
     }
@@ -264,7 +270,7 @@ struct Fetch {
             if case .whole = verdict.content, asked.ifRange != nil {
                 // The whole would have to come from its first byte on up to the one that is waited for.
                 if known?.supportsRanges == true, asked.first ?? 0 > FetchState.reach, isAwaited {
-                    throw AskAgain(isConditional: false)
+                    throw AskAgain(what: .range)
                 }
                 // The whole was sent because the representation changed, which says nothing about range support.
                 information.supportsRanges = head.fields["Accept-Ranges"]?.isEqualIgnoringCase("bytes") ?? false
