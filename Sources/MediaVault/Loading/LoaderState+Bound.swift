@@ -48,7 +48,11 @@ extension LoaderState {
         let waiting = readers.filter { $0.value.fetch == id && !$0.value.hasBegun }.sorted { $0.key < $1.key }
         guard !waiting.isEmpty else { return (isAwaited(id) ? .none : .nobodys, effects) }
         // Also those whose answers have not begun: they would have to begin again, and might never come to an end.
-        guard reading.contains(where: { $0.hasBegun || $0.fetch != id }) else { return (.begin, effects) }
+        guard reading.contains(where: { $0.hasBegun || $0.fetch != id }) else {
+            // At once: the store takes its time, and who comes meanwhile must not read what ends.
+            effects.merge(forget(keeping: id))
+            return (.begin, effects)
+        }
         // A range extended to whole blocks begins before the awaited bytes and contains them all.
         let owner = waiting.first { fetch.start <= $0.value.position && $0.value.end <= fetch.end }?.key
         for (reader, _) in waiting {
@@ -98,8 +102,7 @@ extension LoaderState {
         // What is not stored is there only as long as others need it.
         guard canStore && refusal == nil || !isRead else { return .apart }
         // What an answer is that has not come yet, nobody knows.
-        let coming = fetches.values.filter { $0.phase == .receiving && !$0.isSeparate }
-        let there = coming.reduce(into: present) { $0.insert(contentsOf: $1.remaining) }
+        let coming = coming, there = presentOrComing
         guard !there.overlaps(with: wanted).isEmpty else { return .share }
         // After held bytes only a transfer that is near is waited for.
         let supportsRanges = information?.supportsRanges ?? false
@@ -110,6 +113,12 @@ extension LoaderState {
         return isRead ? .apart : .begin
     }
 
+    /// The transfers whose answers have begun, but for those that are apart.
+    private var coming: [FetchState] { fetches.values.filter { $0.phase == .receiving && !$0.isSeparate } }
+
+    /// The bytes that are present, and those that come with answers that have begun.
+    var presentOrComing: ByteRanges { coming.reduce(into: present) { $0.insert(contentsOf: $1.remaining) } }
+
     /// Adds a reader with a transfer of its own.
     mutating func addSeparateReader(_ range: ByteRange) -> ReaderState.ID {
         let id = addReader(range)
@@ -117,10 +126,10 @@ extension LoaderState {
         return id
     }
 
-    /// Gives a reader a transfer of its own if the one that it waits for will not bring all that it wants.
+    /// Gives a reader a transfer of its own if the one that it waits for, or would find, will not bring all that it wants.
     mutating func detach(_ id: ReaderState.ID, from fetch: FetchState.ID) {
-        guard let reader = readers[id], reader.fetch == fetch, !reader.hasBegun, let end = fetches[fetch]?.end,
-            reader.end > end
+        guard let reader = readers[id], reader.fetch ?? fetch == fetch, !reader.hasBegun, !reader.isSeparate,
+            reader.edition == edition, let end = fetches[fetch]?.end, reader.end > end
         else { return }
         readers[id]?.isSeparate = true
         readers[id]?.fetch = nil

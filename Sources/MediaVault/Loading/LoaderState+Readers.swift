@@ -95,10 +95,16 @@ extension LoaderState {
     /// - Parameters:
     ///   - edition: the number of the representation that the range is of.
     ///   - isWhole: whether the client asked for everything, without a range.
-    /// - Returns: false if another representation has begun meanwhile, even if the reader is apart from it.
-    mutating func place(_ id: ReaderState.ID, _ range: ByteRange, of edition: Int, isWhole: Bool) -> Bool {
-        guard edition == self.edition, readers[id]?.edition == edition else { return false }
-        let end = min(range.upperBound, information?.length ?? .max)
+    ///   - isCut: whether the reader ends where the present bytes do.
+    /// - Returns: false if another representation has begun meanwhile, even if the reader is apart from it; and if
+    ///   something would be missing that no other transfer may bring.
+    mutating func place(
+        _ id: ReaderState.ID, _ range: ByteRange, of edition: Int, isWhole: Bool, isCut: Bool = false
+    ) -> Bool {
+        guard edition == self.edition, let reader = readers[id], reader.edition == edition else { return false }
+        let end = max(range.lowerBound, min(range.upperBound, information?.length ?? .max))
+        guard !isBound || isCut || reader.isSeparate || presentOrComing.gaps(in: range.lowerBound..<end).isEmpty
+        else { return false }
         readers[id]?.isWhole = isWhole
         readers[id]?.position = range.lowerBound
         readers[id]?.end = end

@@ -141,15 +141,20 @@ struct LoaderState {
     }
 
     /// Forgets the representation, so that the next answer begins a new one.
-    mutating func forget() -> Effects {
+    ///
+    /// - Parameter keeping: the fetch whose answer that is, if it is there. Readers that wait for it go on waiting.
+    mutating func forget(keeping: FetchState.ID? = nil) -> Effects {
         var effects = Effects()
         information = nil
         freshness = nil
         map = SegmentMap()
         (connection, unsettledDate) = (nil, nil)
         edition += 1
-        effects.merge(discard(fetches.keys.filter { fetches[$0]?.isSeparate != true }))
-        for id in readers.keys { effects.wake(readers[id]?.signal.raise()) }
+        effects.merge(discard(fetches.keys.filter { $0 != keeping && fetches[$0]?.isSeparate != true }))
+        for id in readers.keys {
+            if let keeping, readers[id]?.fetch == keeping { readers[id]?.edition = edition }
+            effects.wake(readers[id]?.signal.raise())
+        }
         return effects
     }
 

@@ -205,7 +205,9 @@ extension ResourceLoader {
         let promised = range ?? 0..<Int64.max
         // The origin supports ranges after all, but the reader began at byte 0: it must be opened again.
         guard isWhole || look({ $0.readers[id]?.position == promised.lowerBound }) else { return nil }
-        let isPlaced = change { ($0.place(id, promised, of: edition, isWhole: requested == .whole), Effects()) }
+        let isPlaced = change {
+            ($0.place(id, promised, of: edition, isWhole: requested == .whole, isCut: isCut), Effects())
+        }
         guard isPlaced else { return nil }
         var given = range
         if isCut, requested != .whole, let wanted = range {

@@ -16,7 +16,7 @@ struct SharedTransferTests {
             ContentInformation(
                 length: 8_000_000, type: nil, validators: Validators(entityTag: EntityTag(strong: "1")),
                 supportsRanges: false))
-        let held = Interleaving.segment(1, 0..<4_000_000)
+        let held = ModelSealer.segment(1, 0..<4_000_000)
         state.map.put(held)
         let reader = state.addReader(4_000_000..<8_000_000)
         guard case (.fetch(let fetch), _) = state.step(reader, now: start) else {
@@ -56,7 +56,7 @@ struct SharedTransferTests {
         }
         _ = state.accept(fetch, end: 8_000_000, fromZero: true)
         _ = state.received([UInt8](repeating: 1, count: 64 << 10), by: fetch, now: start)
-        _ = state.sealed(Interleaving.segment(1, 0..<65_536), by: fetch)
+        _ = state.sealed(ModelSealer.segment(1, 0..<65_536), by: fetch)
         _ = state.advance(leaving, to: 65_536)
         let behind = state.addReader(0..<8_000_000)
         guard case (.open, _) = state.step(behind, now: start) else {
@@ -94,9 +94,7 @@ private struct Interleaving {
         var isReceiving = true
         var isCancelled = false
         var isSealing = true
-        /// The segment being written, and the number of bytes in its incomplete block.
-        var writing: SegmentDescription?
-        var filling: Int64 = 0
+        var sealer = ModelSealer()
     }
 
     private enum Actor: Hashable {
@@ -113,7 +111,6 @@ private struct Interleaving {
         }
     }
 
-    private static let block: Int64 = 32 << 10
     private let start = ContinuousClock.now
     private var random: SeededGenerator
     private var state = LoaderState(mode: .online)
@@ -138,17 +135,7 @@ private struct Interleaving {
         _ = state.learn(information)
         // Without range support, held bytes are sent again and skipped.
         guard Bool.random(using: &random) else { return }
-        state.map.put(Self.segment(.max, 0..<Int64.random(in: 1...length, using: &random)))
-    }
-
-    static func segment(_ number: UInt16, _ range: ByteRange) -> SegmentDescription {
-        let bytes = [UInt8(number >> 8), UInt8(number & 255)] + [UInt8](repeating: 1, count: SegmentKind.byteCount - 2)
-        guard let id = SegmentID(bytes: bytes),
-            let representation = RepresentationID(bytes: [UInt8](repeating: 1, count: RepresentationKind.byteCount))
-        else { preconditionFailure("the ids have their size") }
-        return SegmentDescription(
-            id: id, representation: representation, keyNumber: 1, blockSize: Int(block), start: range.lowerBound,
-            length: range.length)
+        state.map.put(ModelSealer.segment(.max, 0..<Int64.random(in: 1...length, using: &random)))
     }
 
     private var information: ContentInformation {
@@ -320,33 +307,17 @@ private struct Interleaving {
     }
 
     private mutating func write(_ count: Int64, at offset: Int64, by id: FetchState.ID) {
-        guard var transfer = transfers[id] else { return }
-        if transfer.writing.map({ $0.range.upperBound + transfer.filling }) != offset {
-            close(id)
-            lastSegment += 1
-            transfer.writing = Self.segment(lastSegment, offset..<offset)
-            transfer.filling = 0
-        }
-        transfer.filling += count
-        let whole = transfer.filling - transfer.filling % Self.block
-        transfer.writing?.length += whole
-        transfer.filling -= whole
-        transfers[id] = transfer
-        if let segment = transfer.writing { apply(state.sealed(segment, by: id)) }
+        let segments = transfers[id]?.sealer.write(count, at: offset, after: &lastSegment) ?? []
+        for segment in segments { apply(state.sealed(segment, by: id)) }
     }
 
     private mutating func close(_ id: FetchState.ID) {
-        guard var segment = transfers[id]?.writing else { return }
-        segment.length += transfers[id]?.filling ?? 0
-        transfers[id]?.writing = nil
-        transfers[id]?.filling = 0
-        apply(state.sealed(segment, by: id))
+        if let segment = transfers[id]?.sealer.close() { apply(state.sealed(segment, by: id)) }
     }
 
     private mutating func fail(_ id: FetchState.ID) {
-        let lost = transfers[id]?.writing?.id
-        transfers[id]?.writing = nil
-        transfers[id]?.filling = 0
+        let lost = transfers[id]?.sealer.writing?.id
+        transfers[id]?.sealer.giveUp()
         if Bool.random(using: &random) {
             let (isRewound, effects) = state.rewind(id, lost: lost)
             apply(effects)
