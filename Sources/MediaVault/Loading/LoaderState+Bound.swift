@@ -128,8 +128,9 @@ extension LoaderState {
 
     /// Gives a reader a transfer of its own if the one that it waits for, or would find, will not bring all that it wants.
     mutating func detach(_ id: ReaderState.ID, from fetch: FetchState.ID) {
-        guard let reader = readers[id], reader.fetch ?? fetch == fetch, !reader.hasBegun, !reader.isSeparate,
-            reader.edition == edition, let end = fetches[fetch]?.end, reader.end > end
+        guard let reader = readers[id], !reader.hasBegun, !reader.isSeparate, reader.edition == edition,
+            let end = fetches[fetch]?.end, reader.end > end,
+            reader.fetch == fetch || reader.fetch == nil && reader.position < end
         else { return }
         readers[id]?.isSeparate = true
         readers[id]?.fetch = nil

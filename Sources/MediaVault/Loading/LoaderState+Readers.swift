@@ -105,6 +105,10 @@ extension LoaderState {
         let end = max(range.lowerBound, min(range.upperBound, information?.length ?? .max))
         guard !isBound || isCut || reader.isSeparate || presentOrComing.gaps(in: range.lowerBound..<end).isEmpty
         else { return false }
+        if range.lowerBound < reader.position, let fetch = reader.fetch.flatMap({ fetches[$0] }), isOnlySource(fetch) {
+            // What the transfer has brought before the byte that was waited for is wanted as well.
+            fetches[fetch.id]?.demand = range.lowerBound
+        }
         readers[id]?.isWhole = isWhole
         readers[id]?.position = range.lowerBound
         readers[id]?.end = end

@@ -96,6 +96,8 @@ struct LoaderState {
     ///   - representation: what the index still holds of the representation; nil if it has another one now.
     ///   - lost: a segment whose file is missing.
     mutating func reload(_ representation: StoredRepresentation?, without lost: SegmentID) -> Effects {
+        // What was forgotten meanwhile stays so.
+        guard information != nil else { return Effects() }
         if let representation { load(representation) } else { map = SegmentMap() }
         map.remove(lost, isDamaged: false)
         return Effects()

@@ -8,231 +8,9 @@ import VaultModel
 struct LoaderStateTests {
     private let start = ContinuousClock.now
 
-    /// Returns a state that knows a representation of `length` bytes, with one reader of all of it, at byte 0.
-    private func reading(_ length: Int64 = 10_000_000) -> (LoaderState, ReaderState.ID, FetchState.ID) {
-        var state = LoaderState(mode: .online)
-        _ = state.learn(
-            ContentInformation(
-                length: length, type: nil, validators: Validators(entityTag: EntityTag(strong: "1")),
-                supportsRanges: true))
-        let reader = state.addReader(0..<length)
-        guard case (.fetch(let fetch), _) = state.step(reader, now: start) else {
-            Issue.record("a reader of a gap must start a fetch")
-            return (state, reader, 0)
-        }
-        _ = state.accept(fetch, end: length, fromZero: false)
-        return (state, reader, fetch)
-    }
-
-    @Test(
-        "A reader that comes with the first answer cuts its transfer off, unless that alone can fill the representation",
-        arguments: [true, false])
-    func firstAnswer(isBound: Bool) {
-        let length: Int64 = 10_000_000
-        let information = ContentInformation(
-            length: length, type: nil, validators: Validators(), supportsRanges: true)
-        var state = LoaderState(mode: .online)
-        let first = state.addReader(0..<Int64.max)
-        guard case (.fetch(let fetch), _) = state.step(first, now: start) else {
-            Issue.record("the first reader must ask")
-            return
-        }
-        _ = state.begin(information, keeping: fetch, isBound: isBound)
-        // Before the transfer is accepted, too.
-        let other = state.addReader(5_000_000..<length)
-        guard case (.fetch, _) = state.step(other, now: start) else {
-            Issue.record("premise: the other is too far away to wait")
-            return
-        }
-        _ = state.accept(fetch, end: length, fromZero: false, of: nil)
-        #expect(state.fetches[fetch]?.end == (isBound ? length : 5_000_000))
-    }
-
-    @Test("A reader of a bound representation gets all of its bytes from one transfer, or from one of its own")
-    func oneTransfer() {
-        let length: Int64 = 10_000_000
-        let information = ContentInformation(length: length, type: nil, validators: Validators(), supportsRanges: true)
-        var state = LoaderState(mode: .online)
-        let first = state.addReader(5_000_000..<length)
-        guard case (.fetch(let fetch), _) = state.step(first, now: start) else {
-            Issue.record("the first reader must ask")
-            return
-        }
-        _ = state.begin(information, keeping: fetch, isBound: true, connection: 1)
-        _ = state.accept(fetch, end: length, fromZero: false)
-        #expect(state.boundStep(for: 0..<length) == .apart, "a part of it comes from elsewhere, even if it has not yet")
-        #expect(state.boundStep(for: 6_000_000..<length) == .share && state.boundStep(for: 0..<1000) == .share)
-        // One that was opened before, and whose transfer would end where the other begins.
-        let whole = state.addReader(0..<length)
-        guard case (.fetch(let gap), _) = state.step(whole, now: start) else {
-            Issue.record("premise: its first bytes are not coming")
-            return
-        }
-        #expect(state.fetches[gap]?.end == 5_000_000, "premise")
-        let (share, _) = state.share(of: gap, from: 2)
-        #expect(share == .nobodys && state.readers[whole]?.isSeparate == true && state.readers[whole]?.fetch == nil)
-        guard case (.fetch(let own), _) = state.step(whole, now: start) else {
-            Issue.record("it must ask by itself")
-            return
-        }
-        #expect(state.fetches[own]?.isSeparate == true && state.fetches[own]?.end == length)
-        // What nobody waits for ends.
-        _ = state.receiverEnded(gap, nil, now: start, chance: 0)
-        _ = state.remove(gap)
-        // One that another transfer brings whole has that one alone.
-        let short = [state.addReader(1000..<2000), state.addReader(1000..<3000)]
-        guard case (.fetch(let part), _) = state.step(short[1], now: start) else {
-            Issue.record("premise: nothing brings its bytes")
-            return
-        }
-        _ = state.step(short[0], now: start)
-        #expect(state.readers[short[0]]?.fetch == part, "premise: both wait for one answer")
-        #expect(state.share(of: part, from: 3).0 == .apart)
-        #expect(short.map { state.readers[$0]?.isSeparate } == [true, true])
-        #expect(short.count { state.readers[$0]?.fetch == part } == 1, "bytes that one has had are dropped")
-    }
-
-    @Test("Of a transfer that is a reader's own, no byte is dropped that others would have passed over")
-    func ownFromItsFirstByte() {
-        var (state, _, _) = reading()
-        state.isBound = true
-        let short = state.addReader(5_000_000..<5_200_000)
-        guard case (.fetch(let own), _) = state.step(short, now: start) else {
-            Issue.record("premise: nothing brings its bytes")
-            return
-        }
-        let later = state.addReader(5_100_000..<5_200_000)
-        _ = state.step(later, now: start)
-        #expect(state.readers[later]?.fetch == own, "premise: both wait for one answer")
-        #expect(state.share(of: own, from: 2).0 == .apart)
-        _ = state.accept(own, end: 5_200_000, fromZero: false)
-        while state.mayReceive(own, now: start) == true {
-            _ = state.received([UInt8](repeating: 7, count: 16 << 10), by: own, now: start)
-        }
-        #expect(state.fetches[own].map { $0.present - $0.start } == FetchState.leastWindow, "it waits for its reader")
-        _ = state.tick(now: start + FetchState.stallTime)
-        guard case (.take, _) = state.step(short, now: start) else {
-            Issue.record("its first byte is gone")
-            return
-        }
-    }
-
-    @Test("A reader whose transfer ends at another's first byte gets one of its own before it has begun")
-    func notCutAtAnother() {
-        let length: Int64 = 10_000_000
-        for end in [5_000_000, length] {
-            var state = LoaderState(mode: .online)
-            _ = state.learn(
-                ContentInformation(length: length, type: nil, validators: Validators(), supportsRanges: true))
-            state.isBound = true
-            let ahead = state.addReader(5_000_000..<length)
-            _ = state.step(ahead, now: start)
-            #expect(state.boundStep(for: 5_000_000..<length) == .share, "nobody knows what its answer will be")
-            let whole = state.addReader(0..<length)
-            guard case (.fetch(let first), _) = state.step(whole, now: start) else {
-                Issue.record("premise: its first bytes are not coming")
-                return
-            }
-            #expect(state.fetches[first]?.end == 5_000_000, "premise")
-            state.fetches[first]?.statedEnd = end
-            let isEnough = end == length
-            #expect(state.share(of: first, from: 1).0 == (isEnough ? .fill : .nobodys), "\(end) bytes come")
-            #expect(state.fetches[first]?.end == end)
-            #expect(state.readers[whole]?.isSeparate == !isEnough)
-            #expect(state.readers[whole]?.fetch == (isEnough ? first : nil))
-        }
-    }
-
-    @Test("A reader that begins with held bytes shares a transfer only if that is near their end")
-    func heldBeforeFarTransfer() {
-        var (state, _, fetch) = reading()
-        state.isBound = true
-        _ = state.received([UInt8](repeating: 7, count: 50_000), by: fetch, now: start)
-        #expect(state.boundStep(for: 10_000..<10_000_000) == .share)
-        // Bytes that came before on the same connection.
-        let island = state.addFetch(5_000_000..<5_050_000, now: start)
-        _ = state.accept(island, end: 5_050_000, fromZero: false)
-        _ = state.received([UInt8](repeating: 7, count: 50_000), by: island, now: start)
-        #expect(state.boundStep(for: 5_000_000..<5_050_000) == .share)
-        #expect(state.boundStep(for: 5_000_000..<10_000_000) == .apart, "the other is far, and would not be waited for")
-    }
-
-    @Test("Unstored bytes that one connection alone may bring are kept for a slower reader, up to a bound")
-    func keptForSlower() {
-        var (state, slow, fetch) = reading()
-        let fast = state.addReader(0..<10_000_000)
-        _ = state.step(fast, now: start)
-        state.isBound = true
-        state.fetches[fetch]?.destination = .readers
-        func receive(_ bytes: Int64) {
-            _ = state.received([UInt8](repeating: 7, count: Int(bytes)), by: fetch, now: start)
-            _ = state.advance(fast, to: state.fetches[fetch]?.present ?? 0)
-        }
-        receive(50_000)
-        _ = state.advance(slow, to: 10_000)
-        receive(FetchState.mostBehind - 50_000)
-        #expect(state.fetches[fetch]?.recent.start == 0)
-        _ = state.advance(slow, to: 50_000)
-        #expect(state.fetches[fetch]?.recent.start == 50_000, "what all have had is dropped")
-        receive(FetchState.mostBehind)
-        #expect(state.fetches[fetch]?.recent.start == FetchState.mostBehind)
-        receive(50_000)
-        #expect(state.fetches[fetch].map { $0.recent.start == $0.present } == true, "that one is too far behind")
-        #expect(state.mayReceive(fetch, now: start) == true, "and holds back nobody")
-    }
-
-    @Test("Where nothing is stored, readers of what cannot be told from another version have transfers of their own")
-    func ownWhereNothingIsStored() {
-        for mode in [VaultMode.noStore, .online] {
-            var state = LoaderState(mode: mode)
-            let readers = (0..<3).map { _ in state.addReader(0..<10_000_000) }
-            guard case (.fetch(let fetch), _) = state.step(readers[0], now: start) else {
-                Issue.record("premise: nothing brings its bytes")
-                return
-            }
-            for reader in readers.dropFirst() { _ = state.step(reader, now: start) }
-            #expect(readers.allSatisfy { state.readers[$0]?.fetch == fetch }, "premise: all wait for one answer")
-            let information = ContentInformation(
-                length: 10_000_000, type: nil, validators: Validators(), supportsRanges: true)
-            _ = state.begin(information, keeping: fetch, isBound: true, connection: 1)
-            let isShared = mode.stores
-            #expect(state.readers[readers[0]]?.fetch == fetch && state.readers[readers[0]]?.isSeparate == false)
-            #expect(readers.dropFirst().allSatisfy { (state.readers[$0]?.fetch == fetch) == isShared })
-            #expect(readers.dropFirst().allSatisfy { state.readers[$0]?.isSeparate == !isShared })
-            #expect(state.boundStep(for: 0..<10_000_000) == (isShared ? .share : .apart))
-            _ = state.storeFailed(fetch, segment: nil, VaultError(.storage, "full"))
-            #expect(state.boundStep(for: 0..<10_000_000) == .apart)
-        }
-    }
-
-    @Test("A transfer goes on for a reader behind it when another leaves that has had enough of it")
-    func readerBehind() throws {
-        var (state, reader, fetch) = reading()
-        state.isBound = true
-        _ = state.received([UInt8](repeating: 7, count: 1000), by: fetch, now: start)
-        var leaving = try #require(state.readers[reader])
-        (leaving.position, leaving.end) = (10, 20)
-        let transfer = try #require(state.fetches[fetch])
-        #expect(state.isNeeded(transfer, leaving: leaving))
-        leaving.end = 2000
-        #expect(!state.isNeeded(transfer, leaving: leaving), "then it is the one that is counted")
-    }
-
-    @Test("A transfer that was cut off for another goes on to its end if it turns out that it alone can fill")
-    func goesOn() {
-        var (state, _, fetch) = reading()
-        let other = state.addReader(5_000_000..<10_000_000)
-        _ = state.step(other, now: start)
-        #expect(state.fetches[fetch]?.end == 5_000_000, "premise")
-        let information = ContentInformation(
-            length: 10_000_000, type: nil, validators: Validators(), supportsRanges: true)
-        _ = state.begin(information, keeping: fetch, isBound: true)
-        #expect(state.fetches[fetch]?.end == 10_000_000)
-    }
-
     @Test("A transfer runs at most one window ahead of its fastest reader")
     func window() {
-        var (state, reader, fetch) = reading()
+        var (state, reader, fetch) = LoaderState.reading(now: start)
         var received: Int64 = 0
         while state.mayReceive(fetch, now: start) == true {
             _ = state.received([UInt8](repeating: 7, count: 16 << 10), by: fetch, now: start)
@@ -246,7 +24,7 @@ struct LoaderStateTests {
 
     @Test("A reader that outruns its window gets a larger one, and loses it when it stops reading")
     func growingWindow() {
-        var (state, reader, fetch) = reading(100_000_000)
+        var (state, reader, fetch) = LoaderState.reading(100_000_000, now: start)
         var position: Int64 = 0
         func fill() {
             while state.mayReceive(fetch, now: start) == true {
@@ -275,7 +53,7 @@ struct LoaderStateTests {
 
     @Test("A transfer whose readers stopped reading ends after 30 s, and resumes when one of them reads on")
     func letGo() {
-        var (state, reader, fetch) = reading()
+        var (state, reader, fetch) = LoaderState.reading(now: start)
         while state.mayReceive(fetch, now: start) == true {
             _ = state.received([UInt8](repeating: 7, count: 64 << 10), by: fetch, now: start)
         }
@@ -294,7 +72,7 @@ struct LoaderStateTests {
 
     @Test("A fetch is cancelled when its last reader leaves, and not while another reader wants it")
     func leaving() {
-        var (state, reader, fetch) = reading()
+        var (state, reader, fetch) = LoaderState.reading(now: start)
         let other = state.addReader(0..<100_000)
         guard case (.wait, _) = state.step(other, now: start) else {
             Issue.record("the second reader must wait for the first reader's fetch")
@@ -306,7 +84,7 @@ struct LoaderStateTests {
 
     @Test("A reader far ahead starts its own fetch, and the fetch behind stops where the new one began")
     func cut() {
-        var (state, _, fetch) = reading()
+        var (state, _, fetch) = LoaderState.reading(now: start)
         let seek = state.addReader(9_000_000..<10_000_000)
         guard case (.fetch(let ahead), _) = state.step(seek, now: start) else {
             Issue.record("a seek must not wait for a transfer far behind it")
@@ -317,7 +95,7 @@ struct LoaderStateTests {
 
     @Test("Bytes that still arrive from a cancelled fetch are used up to the start of the next fetch")
     func lateBytes() {
-        var (state, reader, fetch) = reading()
+        var (state, reader, fetch) = LoaderState.reading(now: start)
         _ = state.received([UInt8](repeating: 1, count: 10_000), by: fetch, now: start)
         #expect(state.removeReader(reader).cancelled == [fetch])
         let next = state.addReader(15_000..<10_000_000)
@@ -331,7 +109,7 @@ struct LoaderStateTests {
 
     @Test("A failure reaches each reader that waited for the fetch, once")
     func failure() {
-        var (state, reader, fetch) = reading()
+        var (state, reader, fetch) = LoaderState.reading(now: start)
         guard case (.wait, _) = state.step(reader, now: start) else {
             Issue.record("the reader must wait for its fetch")
             return
@@ -349,7 +127,7 @@ struct LoaderStateTests {
 
     @Test("Bytes that are not stored stay in memory until their reader took them, and are not fetched twice")
     func leftOver() {
-        var (state, reader, fetch) = reading(20_000)
+        var (state, reader, fetch) = LoaderState.reading(20_000, now: start)
         _ = state.storeFailed(fetch, segment: nil, VaultError(.quotaExceeded, "no space"))
         #expect(state.bypass(reader) == .capacity)
         let (used, effects) = state.received([UInt8](repeating: 1, count: 20_000), by: fetch, now: start)
