@@ -301,6 +301,13 @@ extension VaultIndex {
     ///
     /// Their segments become pending deletions.
     package func dropFilling() throws { try write { db in try RepresentationRow.deleteFilling(db) } }
+
+    /// Corrects values of plain columns that are impossible, and on which no key depends.
+    ///
+    /// - Returns: the number of changes.
+    func correctPlainColumns() throws -> Int {
+        try write { db in try ResourceRow.correct(now: WallClock.now(), db) + RepresentationRow.correct(db) }
+    }
 }
 
 /// The opened data that is bound to a resource's id: its keys and its metadata.

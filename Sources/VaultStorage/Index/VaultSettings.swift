@@ -145,7 +145,7 @@ package struct VerificationRecord: Hashable, Sendable {
     package let isSound: Bool
 }
 
-// The state of a reseal.
+// The state of a reseal, and of a destruction.
 extension VaultSettings {
     /// The reseal that was begun and is not finished; nil if there is none.
     package var resealOrder: ResealOrder? {
@@ -160,5 +160,11 @@ extension VaultSettings {
             return run
         }
         set { members["resealRun"] = .integer(newValue) }
+    }
+
+    /// The number of resources deleted by attempts to destroy the vault; 0 if there was none.
+    var destroyedResources: Int64 {
+        get { (try? members.optionalInteger("destroyed")) ?? 0 }
+        set { members["destroyed"] = .integer(newValue) }
     }
 }

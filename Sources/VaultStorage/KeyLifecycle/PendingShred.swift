@@ -130,11 +130,3 @@ extension VaultSettings {
                 subject: shred.subject, isQuick: shred.isQuick && same.allSatisfy(\.isQuick), after: shred.after))
     }
 }
-
-extension VaultSettings {
-    /// The number of resources deleted by attempts to destroy the vault; 0 if there was none.
-    var destroyedResources: Int64 {
-        get { (try? members.optionalInteger("destroyed")) ?? 0 }
-        set { members["destroyed"] = .integer(newValue) }
-    }
-}

@@ -177,13 +177,6 @@ extension VaultIndex {
             }
         }
     }
-
-    /// Corrects values of plain columns that are impossible, and on which no key depends.
-    ///
-    /// - Returns: the number of changes.
-    func correctPlainColumns() throws -> Int {
-        try write { db in try ResourceRow.correct(now: WallClock.now(), db) + RepresentationRow.correct(db) }
-    }
 }
 
 // Records that do not open, of every kind.

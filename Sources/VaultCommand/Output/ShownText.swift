@@ -1,0 +1,47 @@
+import VaultModel
+
+/// What is printed of text that should be a URL: short, and without what may be a secret.
+enum ShownText {
+    /// The most characters that are shown.
+    static let most = 60
+
+    /// The request fields whose values are secrets.
+    private static let secretFields: Set = ["authorization", "cookie", "proxy-authorization", "set-cookie"]
+
+    static func of(_ text: String) -> String {
+        if let colon = text.firstIndex(of: ":"), secretFields.contains(text[..<colon].lowercased()) {
+            return text[...colon] + "…"
+        }
+        let mark = text.firstRange(of: "://")
+        let isScheme = mark.map { text[..<$0.lowerBound].utf8.allSatisfy(isSchemeCharacter) } ?? false
+        let scheme = isScheme ? mark.map { text[..<$0.upperBound] } ?? "" : ""
+        let shown = Terminal.printable(String(scheme.prefix(most)) + address(text.dropFirst(scheme.count)))
+        return shown.count <= most ? shown : String(shown.prefix(most - 1)) + "…"
+    }
+
+    /// Returns what is shown of a text without a scheme, such as a name: all of it unless it may hold a secret.
+    static func ofName(_ text: String) -> String {
+        guard !text.contains(where: { ":@?=".contains($0) }) else { return of(text) }
+        let shown = Terminal.printable(text)
+        return shown.count <= most ? shown : String(shown.prefix(most - 1)) + "…"
+    }
+
+    private static func isSchemeCharacter(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2B, 0x2D, 0x2E: true
+        default: false
+        }
+    }
+
+    /// Returns what follows the scheme, without the user name, the password, the query and further words.
+    private static func address(_ text: Substring) -> String {
+        let isEnd: (Character) -> Bool = { "?#".contains($0) || $0.isWhitespace }
+        let head = text.prefix { !isEnd($0) }
+        let cut = head.endIndex < text.endIndex ? "…" : ""
+        guard let at = head.lastIndex(of: "@") else {
+            // A password may have these characters, too.
+            return text.contains("@") ? "…" : head + cut
+        }
+        return "…" + head[at...].dropFirst() + cut
+    }
+}

@@ -1,0 +1,159 @@
+import Foundation
+import GRDB
+import VaultCrypto
+package import VaultModel
+
+// The generations that the index knows: additions are made in the keyring first, removals in the index first.
+extension VaultIndex {
+    /// Ensures that the index can record a change of the keyring, before anything depends on it.
+    ///
+    /// It writes the same pages, and lets the next write reuse their place in the log.
+    ///
+    /// - Throws: ``VaultError`` if they cannot be written.
+    func prepareForKeyring() throws {
+        try write { db in
+            // A trigger could keep a copy of what is to be destroyed.
+            try SchemaCheck.require(IndexSchema.first, optional: IndexSchema.later, db)
+            // There and back, because SQLite does not write a page that does not change.
+            try db.execute(
+                sql: """
+                    UPDATE vault SET keyringRevision = keyringRevision + 1;
+                    UPDATE vault SET keyringRevision = keyringRevision - 1;
+                    INSERT OR IGNORE INTO generation VALUES (0, 'active');
+                    DELETE FROM generation WHERE number = 0 \
+                    AND NOT EXISTS (SELECT 1 FROM resourceKey WHERE generation = 0);
+                    """)
+        }
+        try database.reuseLog()
+    }
+
+    /// Adds a generation that the keyring already has durably.
+    func addGeneration(_ number: Int) throws {
+        try write { db in try GenerationRow.insert(number, db) }
+    }
+
+    /// Marks generations as being retired, so that the next owner of the vault continues with it.
+    func beginRetiring(_ numbers: [Int]) throws {
+        try write { db in
+            for number in numbers {
+                try db.execute(sql: "UPDATE generation SET state = 'retiring' WHERE number = ?", arguments: [number])
+            }
+        }
+    }
+
+    /// Adds the generations that have no row, as ones that are being retired.
+    ///
+    /// Either their retirement was interrupted, or their rows were lost: then keys that only the backup has come back
+    /// under them, and are rewrapped before they are destroyed.
+    func restoreRetiring(_ numbers: [Int]) throws {
+        guard !numbers.isEmpty else { return }
+        try write { db in for number in numbers { try GenerationRow.insert(number, isRetiring: true, db) } }
+    }
+
+    /// Removes a generation: from now on no resource key can name it.
+    ///
+    /// - Throws: ``VaultError`` with code `inUse` if a resource key or a record names it.
+    func removeGeneration(_ number: Int) throws {
+        try write { db in
+            let keys = try Int.fetchOne(
+                db, sql: "SELECT count(*) FROM resourceKey WHERE generation = ?", arguments: [number])
+            let records = try SealedTable.allRecordCounts(db)[number] ?? 0
+            guard keys == 0, records == 0 else {
+                let needs = [
+                    keys == 0 ? nil : "wraps \(keys ?? 0) resource \(keys == 1 ? "key" : "keys")",
+                    records == 0 ? nil : "seals \(records) \(records == 1 ? "record" : "records")",
+                ]
+                throw VaultError(
+                    .inUse,
+                    keys == 0
+                        ? "generation \(number) still \(needs.compactMap(\.self).joined()) that cannot be opened; repair "
+                            + "the vault, then retire it again"
+                        : "generation \(number) still \(needs.compactMap(\.self).joined(separator: " and ")); rewrap, "
+                            + "then retire it again",
+                    hint: keys == 0 ? .repair : .rewrap)
+            }
+            try db.execute(sql: "DELETE FROM generation WHERE number = ?", arguments: [number])
+            // Receipts raise the revision too: a generation that the index has removed must not look new to it.
+            try VaultRow.record(revision: keyring.revision, db)
+        }
+    }
+
+    /// Returns the generations that wrap a resource key, in ascending order.
+    func wrappingGenerations() throws -> [Int] {
+        try read { db in
+            // Each step finds the next number in the index, past all keys of the one before.
+            let next = try db.cachedStatement(
+                sql: """
+                    SELECT min(generation) FROM resourceKey
+                    WHERE generation > ? AND generation <= \(PlainColumn.numbers.upperBound)
+                    """)
+            var numbers: [Int] = []
+            while let number = try Int.fetchOne(next, arguments: [numbers.last ?? 0]) { numbers.append(number) }
+            return numbers
+        }
+    }
+
+    /// Returns some of the resources that have a key wrapped by a generation.
+    package func resources(wrappedBy generation: Int, limit: Int) throws -> [ResourceID] {
+        try read { db in
+            try Data.fetchAll(
+                db, sql: "SELECT DISTINCT resource FROM resourceKey WHERE generation = ? ORDER BY resource LIMIT ?",
+                arguments: [generation, limit]
+            ).compactMap { ResourceID($0) }
+        }
+    }
+
+    /// Returns the generations that a resource key may name, in ascending order, and those that are being retired.
+    package func generations() throws -> (all: [Int], retiring: [Int]) {
+        // An impossible number is no generation's.
+        let rows = try read { db in try GenerationRow.fetchAll(db) }
+        return (rows.map(\.number), rows.filter(\.isRetiring).map(\.number))
+    }
+
+    /// Counts the use of each generation, a page of resources at a time; unused generations are left out.
+    package func generationUse() throws -> [Int: GenerationUsage] {
+        var counts: [Int: GenerationUsage] = [:]
+        try forEachPage { db, before, last in
+            // As the status counts titles: a part of one is none, unless it is a title with parts of its own, too.
+            let isTitle =
+                try PartRow.hasTable(db)
+                ? """
+                (NOT EXISTS (SELECT 1 FROM part WHERE part.resource = resourceKey.resource)
+                    OR EXISTS (SELECT 1 FROM part WHERE part.title = resourceKey.resource))
+                """ : "TRUE"
+            let rows = try Row.fetchAll(
+                db.cachedStatement(
+                    sql: """
+                        SELECT generation, count(DISTINCT resource) AS resources,
+                            count(DISTINCT CASE WHEN \(isTitle) THEN resource END) AS titles, total(
+                            (SELECT total(segment.length) FROM representation
+                                JOIN segment ON segment.representation = representation.id
+                                WHERE representation.resource = resourceKey.resource AND \(PlainColumn.isSegment)
+                                    AND segment.key = resourceKey.number)) AS bytes
+                        FROM resourceKey WHERE resource > ? AND resource <= ? AND \(PlainColumn.isResourceKey)
+                        GROUP BY generation
+                        """), arguments: [before, last])
+            for row in rows {
+                let generation: Int = try row.column("generation")
+                counts[generation, default: GenerationUsage()].resources += try row.column("resources") as Int
+                counts[generation, default: GenerationUsage()].titles += try row.column("titles") as Int
+                // Exact up to 2^53; a damaged row counts as nothing.
+                let bytes: Double = try row.column("bytes")
+                counts[generation, default: GenerationUsage()].bytes += Int64(exactly: bytes) ?? 0
+            }
+        }
+        return counts
+    }
+}
+
+/// The use of a generation: the keys that it wraps.
+package struct GenerationUsage: Hashable, Sendable {
+    /// The number of resources that have a key wrapped by it.
+    package var resources = 0
+    /// The number of these that are titles, and no parts of one.
+    package var titles = 0
+    /// Plaintext bytes that are sealed under those keys.
+    package var bytes: Int64 = 0
+
+    package init() {}
+}
