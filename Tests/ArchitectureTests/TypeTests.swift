@@ -1,0 +1,63 @@
+import Testing
+
+/// How large types are, and in how many files they stand.
+@Suite("Types")
+struct TypeTests {
+    private static let mostFunctions = 60
+    private static let mostFiles = 3
+
+    /// Those that are too large, and how large: the numbers may only become smaller.
+    private static let tooLarge: [String: Size] = [
+        "MediaVault.DownloadQueue": Size(54, in: 4),
+        "MediaVault.KeyAdministration": Size(44, in: 8),
+        "MediaVault.LoaderState": Size(77, in: 7),
+        "MediaVault.ResourceLoader": Size(105, in: 13),
+        "MediaVault.TokenIssuer": Size(30, in: 4),
+        "MediaVault.Vault": Size(157, in: 20),
+        "MediaVault.Viewers": Size(42, in: 5),
+        "VaultCrypto.Keyring": Size(37, in: 4),
+        "VaultManifest.DASHManifest": Size(19, in: 4),
+        "VaultManifest.MarkupElement": Size(13, in: 6),
+        "VaultService.APIResponder": Size(47, in: 9),
+        "VaultService.LocalVault": Size(66, in: 3),
+        "VaultService.RemoteVault": Size(63, in: 3),
+        "VaultStorage.ResourceMetadata": Size(6, in: 5),
+        "VaultStorage.VaultIndex": Size(196, in: 23),
+        "VaultStorage.VaultSettings": Size(15, in: 6),
+        "VaultStorage.VaultStore": Size(126, in: 19),
+    ]
+
+    private struct Size: Equatable {
+        var functions = 0
+        var files = 0
+
+        init(_ functions: Int = 0, in files: Int = 0) { (self.functions, self.files) = (functions, files) }
+    }
+
+    @Test("No type has more than 60 functions, nor more than 3 files, and those that do only shrink")
+    func sizes() {
+        var found: [String: Size] = [:]
+        for target in Sources.targets {
+            for (_, text) in Sources.texts[target] ?? [] {
+                for (type, members) in text.own.merging(text.added, uniquingKeysWith: Self.sum) {
+                    found["\(target).\(type)", default: Size()].functions += members.functions
+                    found["\(target).\(type)", default: Size()].files += 1
+                }
+            }
+        }
+        #expect(found.count > 500, "a parser that finds no types proves nothing")
+        let large = found.filter { $0.value.functions > Self.mostFunctions || $0.value.files > Self.mostFiles }
+        for (type, size) in large.sorted(by: { $0.key < $1.key }) where Self.tooLarge[type] != size {
+            let known = Self.tooLarge[type].map { "\($0.functions) in \($0.files)" } ?? "none"
+            let has = "\(type) has \(size.functions) functions in \(size.files) files, the list says \(known)"
+            Issue.record(
+                "\(has): if it has grown, give a part a type of its own; if it has shrunk, write the new numbers")
+        }
+        let gone = Self.tooLarge.keys.filter { large[$0] == nil }
+        #expect(gone.isEmpty, "these are small by now: take them off the list")
+    }
+
+    private static func sum(_ one: SwiftText.Members, _ other: SwiftText.Members) -> SwiftText.Members {
+        SwiftText.Members(names: one.names.union(other.names), functions: one.functions + other.functions)
+    }
+}
