@@ -143,6 +143,11 @@ struct FetchState {
     /// Whether more bytes will come.
     var isActive: Bool { phase == .requesting || phase == .receiving }
 
+    /// Whether its answer has begun, and has still to bring what a reader wants.
+    func brings(to reader: ReaderState) -> Bool {
+        phase == .receiving && !isSeparate && reader.position < end && reader.end > present
+    }
+
     /// Whether all bytes are there that the head of the answer states; only the end of the body is awaited.
     var awaitsEnd: Bool { phase == .receiving && statedEnd == present }
 

@@ -46,7 +46,7 @@ extension LoaderState {
         guard position < end else { return (.finished, effects) }
         if reader.isSeparate { return stepSeparate(&reader, after: failure, now) }
 
-        if let (fetch, bytes) = recentBytes(at: position, limit: end) {
+        if let (fetch, bytes) = recentBytes(at: position, limit: end, of: reader.fetch) {
             effects.merge(attach(&reader, to: fetch))
             reader.source = fetches[fetch]?.isStoring == false ? .unstored : .origin
             reader.takesTinyAnswer = fetches[fetch]?.requestedOfTinyAnswer != nil
@@ -74,8 +74,11 @@ extension LoaderState {
             reader.takesTinyAnswer = false
             return (.open(segment, run.clamped(to: range)), effects)
         case .inFlight:
-            guard let fetch = active.first(where: { $0.near(supportsRanges: supportsRanges).contains(position) })
-            else { return (.wait, effects) }
+            let near = active.filter { $0.near(supportsRanges: supportsRanges).contains(position) }
+            // Its own goes on: what the answer to another is, is not known before it has come.
+            guard let fetch = near.first(where: { $0.id == reader.fetch }) ?? near.first else {
+                return (.wait, effects)
+            }
             effects.merge(attach(&reader, to: fetch.id))
             fetches[fetch.id]?.noteWaiting(at: position)
             return (.wait, effects)
@@ -137,7 +140,15 @@ extension LoaderState {
         return effects
     }
 
-    func recentBytes(at position: Int64, limit: Int64) -> (FetchState.ID, ArraySlice<UInt8>)? {
+    /// Returns bytes that arrived lately, from a fetch if it has them, else from any.
+    private func recentBytes(
+        at position: Int64, limit: Int64, of first: FetchState.ID?
+    ) -> (FetchState.ID, ArraySlice<UInt8>)? {
+        if let fetch = first.flatMap({ fetches[$0] }), !fetch.isSeparate,
+            let bytes = fetch.recent.bytes(from: position, limit: limit)
+        {
+            return (fetch.id, bytes)
+        }
         for fetch in fetches.values where !fetch.isSeparate {
             if let bytes = fetch.recent.bytes(from: position, limit: limit) { return (fetch.id, bytes) }
         }
@@ -153,7 +164,9 @@ extension LoaderState {
         let old = reader.fetch
         reader.fetch = fetch
         if isDemanding { effects.merge(demand(reader.position, of: fetch)) }
-        if let old, old != fetch { effects.merge(release(old, leaving: reader)) }
+        // What a bound transfer has still to bring, no other may bring.
+        let goesOn = isBound && reader.hasBegun && old.flatMap { fetches[$0] }?.brings(to: reader) == true
+        if let old, old != fetch, !goesOn { effects.merge(release(old, leaving: reader)) }
         return effects
     }
 

@@ -241,4 +241,34 @@ struct BoundStateTests {
             _ = state.advance(reader, to: Int64(chunk * bytes.count + bytes.count))
         }
     }
+
+    @Test("A reader that comes while a representation begins shares its transfer only if that brings all it wants")
+    func newcomer() throws {
+        var state = LoaderState(mode: .online)
+        let first = state.addReader(0..<100_000)
+        _ = state.step(first, now: start)
+        let fetch = try #require(state.readers[first]?.fetch)
+        let (beyond, behind) = (state.addReader(50_000..<200_000), state.addReader(150_000..<200_000))
+        state.fetches[fetch]?.statedEnd = 100_000
+        let information = ContentInformation(
+            length: 1_000_000, type: nil, validators: Validators(), supportsRanges: true)
+        _ = state.begin(information, keeping: fetch, isBound: true, connection: 1)
+        #expect(state.readers[beyond]?.isSeparate == true && state.readers[first]?.isSeparate == false)
+        #expect(state.readers[behind]?.isSeparate == false, "its own transfer may fill, too")
+    }
+
+    @Test("A reader begins with no range of which something would be missing that no other connection may bring")
+    func incomplete() {
+        var (state, reader, fetch) = LoaderState.reading(now: start)
+        state.isBound = true
+        let begins = { (isCut: Bool) in
+            state.place(reader, 0..<10_000_000, of: state.edition, isWhole: true, isCut: isCut)
+        }
+        #expect(begins(false), "premise: its transfer brings everything")
+        state.fetches[fetch]?.end = 5_000_000
+        #expect(!begins(false))
+        #expect(begins(true), "it ends where the bytes do")
+        state.readers[reader]?.isSeparate = true
+        #expect(begins(false), "a transfer of its own goes on to its end")
+    }
 }

@@ -70,6 +70,10 @@ private struct BoundWorld {
         case sealer(FetchState.ID)
     }
 
+    private enum Kind: CaseIterable {
+        case client, request, receiver, sealer, none
+    }
+
     private let start = ContinuousClock.now
     private var random: SeededGenerator
     private var state = LoaderState(mode: .online)
@@ -82,6 +86,8 @@ private struct BoundWorld {
     /// The transfer whose representation the store begins; no other answer is processed meanwhile.
     private var beginning: FetchState.ID?
     private let length: Int64
+    /// The kind of actor that is slow.
+    private let slow: Kind
     private(set) var readsHeld = false
     private(set) var hasApart = false
     /// What happened last.
@@ -90,6 +96,7 @@ private struct BoundWorld {
     init(seed: UInt64) {
         random = SeededGenerator(seed: seed)
         length = .random(in: 1...2_500_000, using: &random)
+        slow = Kind.allCases.randomElement(using: &random) ?? .none
     }
 
     private var information: ContentInformation {
@@ -106,7 +113,7 @@ private struct BoundWorld {
                 clients[last] = Client(wanted: randomRange())
                 note("client \(last) wants \(clients[last]?.wanted ?? 0..<0)")
             }
-            guard let actor = runnable().randomElement(using: &random) else {
+            guard let actor = next() else {
                 if clients.isEmpty, last == all { return transfers.isEmpty ? nil : "a transfer never ends" }
                 if last < all { continue }
                 return "nobody goes on, and \(clients.count) clients wait"
@@ -134,6 +141,22 @@ private struct BoundWorld {
     private mutating func note(_ event: String) {
         if events.count == 40 { events.removeFirst() }
         events.append(event)
+    }
+
+    /// Returns an actor that can go on; one of the slow kind seldom, so that the others run far ahead of it.
+    private mutating func next() -> Actor? {
+        let actors = runnable()
+        let quick = actors.filter { kind(of: $0) != slow }
+        return (quick.isEmpty || Int.random(in: 0..<50, using: &random) == 0 ? actors : quick)
+            .randomElement(using: &random)
+    }
+
+    private func kind(of actor: Actor) -> Kind {
+        switch actor {
+        case .client: .client
+        case .receiver(let id): transfers[id]?.phase == .receiving ? .receiver : .request
+        case .sealer: .sealer
+        }
     }
 
     private func runnable() -> [Actor] {
