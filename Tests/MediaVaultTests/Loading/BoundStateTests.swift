@@ -271,4 +271,31 @@ struct BoundStateTests {
         state.readers[reader]?.isSeparate = true
         #expect(begins(false), "a transfer of its own goes on to its end")
     }
+
+    @Test("A reader that has taken all of its transfer goes on with it, not with one whose answer has not come")
+    func ownTransfer() throws {
+        // Which transfer is found first depends on their ids.
+        for number in 1...16 {
+            var state = LoaderState(mode: .online)
+            state.lastID = number
+            let information = ContentInformation(
+                length: 10_000_000, type: nil, validators: Validators(), supportsRanges: true)
+            _ = state.learn(information)
+            (state.isBound, state.connection) = (true, 1)
+            let reader = state.addReader(0..<10_000_000)
+            _ = state.step(reader, now: start)
+            let own = try #require(state.readers[reader]?.fetch)
+            _ = state.accept(own, end: 10_000_000, fromZero: false)
+            let first = 2 * FetchState.reach
+            let brief = state.addReader(first..<first + 10)
+            _ = state.step(brief, now: start)
+            let other = try #require(state.readers[brief]?.fetch)
+            try #require(other != own, "premise: it is far away")
+            _ = state.received([UInt8](repeating: 7, count: Int(first) + 20), by: own, now: start)
+            _ = state.advance(reader, to: first + 20)
+            _ = state.removeReader(brief)
+            _ = state.step(reader, now: start)
+            #expect(state.readers[reader]?.fetch == own && state.fetches[own]?.isActive == true)
+        }
+    }
 }
