@@ -235,7 +235,7 @@ struct LimitTests {
 
     @Test("Bytes served without waiting count as read in the hour of the vault's own clock")
     func accessTimes() async throws {
-        let fixture = try await FreshFixture(cacheControl: "max-age=100000", in: .disk)
+        let fixture = try await FreshFixture(cacheControl: "max-age=1000000", in: .disk)
         let vault = try await fixture.filled()
         let resource = try await vault.name(MediaReference(fixture.url))
         let range = RequestedRange.closed(first: 0, last: 999)
