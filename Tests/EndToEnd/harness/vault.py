@@ -1,5 +1,6 @@
 """The command, run as a user runs it, and its service."""
 
+import contextlib
 import json
 import os
 import signal
@@ -67,10 +68,13 @@ class Vault:
         return json.loads(self.result("info", url, "--json"))
 
     def segment_bytes(self):
-        """Returns the total size of all segment files."""
-        return sum(
-            os.path.getsize(os.path.join(parent, name))
-            for parent, _, names in os.walk(os.path.join(self.folder, "segments")) for name in names)
+        """Returns the total size of all segment files; one that goes meanwhile does not count."""
+        size = 0
+        for parent, _, names in os.walk(os.path.join(self.folder, "segments")):
+            for name in names:
+                with contextlib.suppress(FileNotFoundError):
+                    size += os.path.getsize(os.path.join(parent, name))
+        return size
 
     def serve(self, *options):
         """Starts the service and waits until it answers."""
