@@ -128,10 +128,10 @@ package enum Manifest: Sendable {
     /// not of its format, and no text that names a place.
     ///
     /// - Parameter traces: what would show where the manifest came from.
-    package func withoutRemarks(_ traces: OriginTraces) -> Manifest {
+    package func sanitized(_ traces: OriginTraces) -> Manifest {
         switch self {
-        case .hls(let playlist): .hls(playlist.withoutRemarks(traces))
-        case .dash(let manifest): .dash(manifest.withoutRemarks(traces))
+        case .hls(let playlist): .hls(playlist.sanitized(traces))
+        case .dash(let manifest): .dash(manifest.sanitized(traces))
         }
     }
 
@@ -142,10 +142,10 @@ package enum Manifest: Sendable {
     ///
     /// - Parameters:
     ///   - names: names the files of the title, and records what has to be copied.
-    ///   - traces: see ``withoutRemarks(_:)``.
+    ///   - traces: see ``sanitized(_:)``.
     package func local(_ names: inout LocalNames, without traces: OriginTraces) -> [UInt8] {
         switch self {
-        case .hls(let playlist): playlist.withoutRemarks(traces).local(&names)
+        case .hls(let playlist): playlist.sanitized(traces).local(&names)
         case .dash(let manifest): manifest.local(&names, without: traces)
         }
     }

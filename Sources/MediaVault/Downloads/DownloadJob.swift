@@ -185,14 +185,14 @@ final class DownloadJob: Sendable {
     }
 
     private func walk(_ lane: Lane) async throws {
-        var walk = GapCursor(loader, lane.reader, from: lane.piece.lowerBound)
+        var cursor = GapCursor(loader, lane.reader, from: lane.piece.lowerBound)
         var waitsForOrigin = false
         while true {
-            try await loader.playbackPriority.yieldToPlayers(at: loader.addresses.current.url.origin)
+            try await loader.playbackPriority.yieldToPlayers(at: loader.urls.current.url.origin)
             reportProgressIfDue()
-            if walk.position > Self.mostUnbounded { try requireEnd(hasCome: true) }
+            if cursor.position > Self.mostUnbounded { try requireEnd(hasCome: true) }
             if !waitsForOrigin { waitsForOrigin = beginWaitingForOrigin(lane) }
-            switch try await walk.next(noting: note) {
+            switch try await cursor.next(noting: note) {
             case .ended: return reportArrival()
             case .waited: break
             case .passed(let bytes, let isNew):

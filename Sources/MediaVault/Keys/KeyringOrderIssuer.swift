@@ -42,8 +42,8 @@ package struct KeyringOrderIssuer: Sendable {
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument` if the slot is not possible; any error of reading the
     ///   secret.
-    package func adding(_ way: NewSlot) async throws -> KeyringOrder {
-        try await pool.run { try Self.adding(way, to: file(), of: keyring, refusesUsedKey: true) }
+    package func adding(_ newSlot: NewSlot) async throws -> KeyringOrder {
+        try await pool.run { try Self.adding(newSlot, to: file(), of: keyring, refusesUsedKey: true) }
     }
 
     /// Creates an order to add a slot to a keyring, given the bytes of its file. Its key file is created last, once the
@@ -51,21 +51,21 @@ package struct KeyringOrderIssuer: Sendable {
     ///
     /// - Parameter refusesUsedKey: whether to refuse a key that opens a slot already. A restored keyring may keep one.
     static func adding(
-        _ way: NewSlot, to file: [UInt8], of keyring: Keyring, refusesUsedKey: Bool = false
+        _ newSlot: NewSlot, to file: [UInt8], of keyring: Keyring, refusesUsedKey: Bool = false
     ) throws -> KeyringOrder {
-        let needsKeyFile = way.needsKeyFile
-        let planned = try way.plannedSecret()
+        let needsKeyFile = newSlot.needsKeyFile
+        let planned = try newSlot.plannedSecret()
         if refusesUsedKey { try keyring.requireUnused(planned, in: file) }
-        let order = try adding(way, to: file, of: keyring, openedBy: planned)
-        return needsKeyFile ? try adding(way, to: file, of: keyring, openedBy: way.newSecret()) : order
+        let order = try adding(newSlot, to: file, of: keyring, openedBy: planned)
+        return needsKeyFile ? try adding(newSlot, to: file, of: keyring, openedBy: newSlot.newSecret()) : order
     }
 
     private static func adding(
-        _ way: NewSlot, to file: [UInt8], of keyring: Keyring, openedBy secret: borrowing UnlockSecret
+        _ newSlot: NewSlot, to file: [UInt8], of keyring: Keyring, openedBy secret: borrowing UnlockSecret
     ) throws -> KeyringOrder {
         try keyring.orderSlot(
-            in: file, label: way.label ?? way.unlock.method.rawValue, method: way.unlock.method, secret: secret,
-            cost: way.strength.cost())
+            in: file, label: newSlot.label ?? newSlot.unlock.method.rawValue, method: newSlot.unlock.method,
+            secret: secret, cost: newSlot.strength.cost())
     }
 
     /// Creates an order to replace a slot. Its key file is created last, once the order is known to be valid.
@@ -76,23 +76,23 @@ package struct KeyringOrderIssuer: Sendable {
     /// - Throws: as ``adding(_:)``; ``VaultError`` if that root key could not be created: `wrongKey` if a secret opens
     ///   no slot, `invalidArgument` if a slot would be locked out.
     package func replacing(
-        _ number: Int?, with way: NewSlot, then root: RootRotation? = nil
+        _ number: Int?, with newSlot: NewSlot, then root: RootRotation? = nil
     ) async throws -> KeyringOrder {
         try await pool.run {
-            let (file, number, needsKeyFile) = (try file(), Int64(number ?? unlockedSlot), way.needsKeyFile)
-            let planned = try way.plannedSecret()
-            let order = try replacing(number, in: file, with: way, openedBy: planned)
+            let (file, number, needsKeyFile) = (try file(), Int64(number ?? unlockedSlot), newSlot.needsKeyFile)
+            let planned = try newSlot.plannedSecret()
+            let order = try replacing(number, in: file, with: newSlot, openedBy: planned)
             try root?.check(after: order, in: file, of: keyring, new: SharedSecret(planned))
-            return needsKeyFile ? try replacing(number, in: file, with: way, openedBy: way.newSecret()) : order
+            return needsKeyFile ? try replacing(number, in: file, with: newSlot, openedBy: newSlot.newSecret()) : order
         }
     }
 
     private func replacing(
-        _ number: Int64, in file: [UInt8], with way: NewSlot, openedBy secret: borrowing UnlockSecret
+        _ number: Int64, in file: [UInt8], with newSlot: NewSlot, openedBy secret: borrowing UnlockSecret
     ) throws -> KeyringOrder {
         try keyring.orderReplacement(
-            of: number, in: file, label: way.label, method: way.unlock.method, secret: secret, cost: way.strength.cost()
-        )
+            of: number, in: file, label: newSlot.label, method: newSlot.unlock.method, secret: secret,
+            cost: newSlot.strength.cost())
     }
 
     /// Creates an order to remove a slot.
@@ -123,13 +123,13 @@ package struct KeyringOrderIssuer: Sendable {
     /// - Throws: ``VaultError`` with code `invalidArgument` if the slot is not for a passphrase, or the file exists;
     ///   any error of `count`.
     package func backUp(
-        to file: String, for way: NewSlot, counting count: (KeyringOrder) async throws -> Void
+        to file: String, for newSlot: NewSlot, counting count: (KeyringOrder) async throws -> Void
     ) async throws {
         var isWritten = false
         while !isWritten {
             let order = try await countingBackup(to: file)
             try await count(order)
-            isWritten = try await writeBackup(to: file, for: way, countedBy: order)
+            isWritten = try await writeBackup(to: file, for: newSlot, countedBy: order)
         }
     }
 
@@ -147,14 +147,14 @@ package struct KeyringOrderIssuer: Sendable {
 
     /// - Returns: false if the keyring has changed since it was counted: a generation added since counts no backup.
     private func writeBackup(
-        to file: String, for way: NewSlot, countedBy order: KeyringOrder
+        to file: String, for newSlot: NewSlot, countedBy order: KeyringOrder
     ) async throws -> Bool {
         try await pool.run {
             let current = try self.file()
             guard try keyring.document(of: current).revision == order.revision + 1 else { return false }
-            let secret = try way.unlock.secret()
+            let secret = try newSlot.unlock.secret()
             let bytes = try keyring.backup(
-                of: current, label: way.label ?? "backup", secret: secret, cost: way.strength.cost())
+                of: current, label: newSlot.label ?? "backup", secret: secret, cost: newSlot.strength.cost())
             try KeyringFile.writeNew(bytes, to: file, fileSystem: fileSystem)
             return true
         }

@@ -67,7 +67,7 @@ extension ResourceLoader {
     ///
     /// This is so if no validator distinguishes it from another version, and the operator has not declared the content
     /// of the origin's host immutable. That is said of each URL alone: another URL of the same title may have other bytes.
-    var isBound: Bool { isBound(at: addresses.current.url) }
+    var isBound: Bool { isBound(at: urls.current.url) }
 
     /// Whether the representation is filled from one connection alone, if more of it is requested from a URL.
     func isBound(at url: MediaURL) -> Bool { look { isBound($0.information, $0.entityTags, at: url) } }
@@ -107,7 +107,7 @@ extension ResourceLoader {
     ///
     /// The tag is weak if no validator distinguishes the representation from another version.
     func name(_ entityTag: EntityTag, of information: ContentInformation) -> EntityTag {
-        isBound(information, at: addresses.current.url, ignoresTags: ignoresTags)
+        isBound(information, at: urls.current.url, ignoresTags: ignoresTags)
             ? EntityTag(weak: entityTag.opaque) : entityTag
     }
 

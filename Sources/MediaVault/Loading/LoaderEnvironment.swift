@@ -11,8 +11,8 @@ struct LoaderEnvironment: Sendable {
     let playbackPriority: PlaybackPriority
     let mode: ModeInForce
     let principalFields = PrincipalFields()
-    let playedParts: PlayedParts
-    let manifestRoom = ManifestRoom()
+    let partOwners: PartOwners
+    let manifestSemaphore = ManifestSemaphore()
     let removed: RemovedTitles
     let imports = RunningImports()
     let originErrors = OriginErrors()
@@ -25,8 +25,8 @@ struct LoaderEnvironment: Sendable {
     ) {
         (self.store, self.origin, self.names, self.retry, self.pool) = (store, origin, names, retry, pool)
         (self.playbackPriority, self.mode) = (playbackPriority, mode)
-        playedParts = PlayedParts()
-        removed = RemovedTitles(playedParts)
+        partOwners = PartOwners()
+        removed = RemovedTitles(partOwners)
     }
 }
 

@@ -112,9 +112,9 @@ final class LoaderTable: Sendable {
             state.entries[id] = entry
             return entry.loader
         }
-        loader.addresses.give(environment.principalFields.completing(resource.reference))
+        loader.urls.give(environment.principalFields.completing(resource.reference))
         if resource.reference.isNamedByManifest {
-            let titles = environment.playedParts.titles(naming: resource.reference.url)
+            let titles = environment.partOwners.titles(naming: resource.reference.url)
             if !titles.isEmpty { loader.record.playedTitles.withLock { $0 = titles } }
         }
         return (loader, LoaderLease { [weak self, weak loader] in self?.release(id, loader) })

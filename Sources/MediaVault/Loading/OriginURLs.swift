@@ -5,56 +5,56 @@ final class OriginURLs: Sendable {
     /// A URL, the fields given for its origin or another, and the network addresses that it may lead to.
     typealias Source = (url: MediaURL, fields: OriginFields?, reach: NetworkReach)
 
-    private let addresses: Locked<OriginURLList>
+    private let list: Locked<OriginURLList>
     private let first: MediaURL
 
     init(_ reference: MediaReference) {
         first = reference.url
-        addresses = Locked(
+        list = Locked(
             OriginURLList(
                 reference.url, fields: OriginFields(reference.fields, for: reference.url), reach: reference.reach))
     }
 
     /// The URL to request next.
     var current: Source {
-        addresses.withLock { addresses in
-            let url = addresses.current ?? first
-            return (url, addresses.fields, addresses.reach(of: url))
+        list.withLock { list in
+            let url = list.current ?? first
+            return (url, list.fields, list.reach(of: url))
         }
     }
 
     /// Adds a URL that a caller gave.
     func give(_ reference: MediaReference) {
-        addresses.withLock {
+        list.withLock {
             $0.give(
                 reference.url, fields: OriginFields(reference.fields, for: reference.url), reach: reference.reach)
         }
     }
 
     /// Returns which network addresses a URL may lead to.
-    func reach(of url: MediaURL) -> NetworkReach { addresses.withLock { $0.reach(of: url) } }
+    func reach(of url: MediaURL) -> NetworkReach { list.withLock { $0.reach(of: url) } }
 
     /// Adds the URL that the index has.
     func recall(_ source: Source) {
-        addresses.withLock { $0.recall(source.url, fields: source.fields, reach: source.reach) }
+        list.withLock { $0.recall(source.url, fields: source.fields, reach: source.reach) }
     }
 
     /// Records that the origin refused a URL that was requested with these fields.
     ///
     /// - Returns: whether another URL, or the same with other fields, is left to request.
     func refuse(_ source: Source) -> Bool {
-        addresses.withLock { $0.refuse(source.url, sentWith: source.fields) }
+        list.withLock { $0.refuse(source.url, sentWith: source.fields) }
     }
 
     /// Whether a URL is left that was not refused.
-    var isLeft: Bool { addresses.withLock { $0.isLeft } }
+    var isLeft: Bool { list.withLock { $0.isLeft } }
 
     /// Records that the origin accepted a URL.
-    func grant(_ url: MediaURL) { addresses.withLock { $0.grant(url) } }
+    func grant(_ url: MediaURL) { list.withLock { $0.grant(url) } }
 
     /// Returns what to write to the index after the origin answered a URL; nil if it is up to date.
     func takeChange(of url: MediaURL) -> Source? {
-        addresses.withLock { $0.takeChange(of: url, now: .now) ? (url, $0.fields, $0.reach(of: url)) : nil }
+        list.withLock { $0.takeChange(of: url, now: .now) ? (url, $0.fields, $0.reach(of: url)) : nil }
     }
 }
 
@@ -67,14 +67,14 @@ extension MediaReference {
 ///
 /// Signed URLs expire and are renewed. The newest one is used, unless the origin refused it and another is left.
 struct OriginURLList {
-    private struct Address {
+    private struct Entry {
         let url: MediaURL
         let reach: NetworkReach
         var isRefused = false
     }
 
     /// The URLs, the oldest first.
-    private var addresses: [Address] = []
+    private var entries: [Entry] = []
     /// The request fields given last, and the origin that they were given for.
     private(set) var fields: OriginFields?
     /// What was last written to the index.
@@ -86,34 +86,34 @@ struct OriginURLList {
     static let pace: Duration = .seconds(60)
 
     init(_ url: MediaURL, fields: OriginFields? = nil, reach: NetworkReach = .anywhere) {
-        addresses = [Address(url: url, reach: reach)]
+        entries = [Entry(url: url, reach: reach)]
         self.fields = fields
     }
 
     /// The URL to request next: the newest that was not refused or, if all were, the newest.
-    var current: MediaURL? { (addresses.last { !$0.isRefused } ?? addresses.last)?.url }
+    var current: MediaURL? { (entries.last { !$0.isRefused } ?? entries.last)?.url }
 
     /// Adds a URL that a caller gave; fields that came with it replace earlier ones.
     mutating func give(_ url: MediaURL, fields: OriginFields?, reach: NetworkReach = .anywhere) {
         // Most requests name the newest URL again.
-        if let newest = addresses.last, newest.url == url, newest.reach == .anywhere || newest.reach == reach,
+        if let newest = entries.last, newest.url == url, newest.reach == .anywhere || newest.reach == reach,
             fields == nil || fields == self.fields
         {
             return
         }
-        let known = addresses.first { $0.url == url }
-        addresses.removeAll { $0.url == url }
+        let known = entries.first { $0.url == url }
+        entries.removeAll { $0.url == url }
         // A URL that the operator has named may lead anywhere, even if a manifest or a redirect names it again.
-        addresses.append(
-            Address(
+        entries.append(
+            Entry(
                 url: url, reach: known?.reach == .anywhere ? .anywhere : reach, isRefused: known?.isRefused ?? false))
         // Other fields make another request: what was refused before may be accepted.
         if let fields, fields != self.fields {
             self.fields = fields
-            for index in addresses.indices { addresses[index].isRefused = false }
+            for index in entries.indices { entries[index].isRefused = false }
         }
-        if addresses.count > Self.most {
-            addresses.remove(at: addresses.firstIndex { $0.isRefused } ?? addresses.startIndex)
+        if entries.count > Self.most {
+            entries.remove(at: entries.firstIndex { $0.isRefused } ?? entries.startIndex)
         }
     }
 
@@ -122,15 +122,15 @@ struct OriginURLList {
     /// It keeps its reach: a restart does not turn a URL from a manifest or a redirect into one that the operator
     /// named.
     mutating func recall(_ url: MediaURL, fields: OriginFields?, reach: NetworkReach = .anywhere) {
-        if !addresses.contains(where: { $0.url == url }) {
-            addresses.insert(Address(url: url, reach: reach), at: 0)
+        if !entries.contains(where: { $0.url == url }) {
+            entries.insert(Entry(url: url, reach: reach), at: 0)
         }
         self.fields = self.fields ?? fields
         told = (url, fields, reach, nil)
     }
 
     /// Returns which network addresses a URL may lead to.
-    func reach(of url: MediaURL) -> NetworkReach { addresses.first { $0.url == url }?.reach ?? .publicOnly }
+    func reach(of url: MediaURL) -> NetworkReach { entries.first { $0.url == url }?.reach ?? .publicOnly }
 
     /// Records that the origin refused a URL.
     ///
@@ -146,7 +146,7 @@ struct OriginURLList {
     }
 
     /// Whether a URL is left that was not refused.
-    var isLeft: Bool { addresses.contains { !$0.isRefused } }
+    var isLeft: Bool { entries.contains { !$0.isRefused } }
 
     /// Records that the origin accepted a URL.
     mutating func grant(_ url: MediaURL) { mark(url, isRefused: false) }
@@ -167,6 +167,6 @@ struct OriginURLList {
     }
 
     private mutating func mark(_ url: MediaURL, isRefused: Bool) {
-        for index in addresses.indices where addresses[index].url == url { addresses[index].isRefused = isRefused }
+        for index in entries.indices where entries[index].url == url { entries[index].isRefused = isRefused }
     }
 }

@@ -23,7 +23,7 @@ final class RemovedTitles: Sendable {
         var isUnwritten = false
     }
 
-    private let playedParts: PlayedParts
+    private let partOwners: PartOwners
     private let state = Locked(State())
     /// Held while the settings are written, so that an earlier state never follows a later one.
     private let writing = Locked(())
@@ -31,7 +31,7 @@ final class RemovedTitles: Sendable {
     /// For how many seconds links open nothing of a title that was removed.
     static let lifetime: Int64 = 60
 
-    init(_ playedParts: PlayedParts) { self.playedParts = playedParts }
+    init(_ partOwners: PartOwners) { self.partOwners = partOwners }
 
     /// Takes over what the settings have. Blocks.
     func load(from store: VaultStore) {
@@ -102,7 +102,7 @@ final class RemovedTitles: Sendable {
         if Self.isHidden(title, marks) || marks.contains(where: { $0.ids.contains(own) }) { return true }
         // A part that was never stored is known by the manifests that name it.
         guard resource.reference.isNamedByManifest else { return false }
-        let titles = playedParts.titles(naming: resource.reference.url)
+        let titles = partOwners.titles(naming: resource.reference.url)
         return !titles.isEmpty && titles.allSatisfy { title in marks.contains { $0.key == title } }
     }
 

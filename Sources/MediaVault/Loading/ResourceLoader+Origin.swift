@@ -13,7 +13,7 @@ extension ResourceLoader {
         for makeRequest: (MediaURL) -> OriginRequest?
     ) async throws -> (request: OriginRequest, response: any OriginResponse)? {
         while true {
-            let (url, fields, reach) = addresses.current
+            let (url, fields, reach) = urls.current
             guard var request = makeRequest(url) else { return nil }
             request.fields = fields?.sent(to: url) ?? HeaderFields()
             request.reach = reach
@@ -21,11 +21,11 @@ extension ResourceLoader {
             let response = try await origin.send(request)
             let status = response.head.status
             guard RefusedLink.statuses.contains(status) else {
-                addresses.grant(url)
+                urls.grant(url)
                 return (request, response)
             }
             let refused = (url, fields, reach)
-            if !addresses.refuse(refused), await !refresh(refused, status) {
+            if !urls.refuse(refused), await !refresh(refused, status) {
                 guard Task.isCancelled else { return (request, response) }
                 // A caller that left while the refresher worked was not refused.
                 response.cancel()
@@ -37,19 +37,19 @@ extension ResourceLoader {
 
     /// Finds a new link in place of one that the origin refused; returns whether there is one to try now.
     private func refresh(_ refused: OriginURLs.Source, _ status: Int) async -> Bool {
-        let (key, addresses) = (record.key, addresses)
+        let (key, urls) = (record.key, urls)
         guard let refresher,
             let link = RefusedLink(contentID: key.contentID, status: status, isPrivate: key.principal != nil)
         else { return false }
-        return await refreshes.refresh(link, by: refresher, isRenewed: { addresses.refuse(refused) }) { fresh in
-            addresses.give(try fresh.reference(for: link, isDerived: refused.reach == .publicOnly))
-            return addresses.isLeft
+        return await refreshes.refresh(link, by: refresher, isRenewed: { urls.refuse(refused) }) { fresh in
+            urls.give(try fresh.reference(for: link, isDerived: refused.reach == .publicOnly))
+            return urls.isLeft
         }
     }
 
     /// Records in the index which URL the origin answered with bytes, for the next run.
     func noteAnswer(from url: MediaURL) async {
-        guard look({ $0.mode.stores }), let source = addresses.takeChange(of: url) else { return }
+        guard look({ $0.mode.stores }), let source = urls.takeChange(of: url) else { return }
         let record = record
         // If the write fails, the URL will be given, or found out, again.
         try? await pool.run { try record.renew(source) }
@@ -59,7 +59,7 @@ extension ResourceLoader {
 extension ResourceLoader {
     /// Waits for a player's bytes; downloads yield to it meanwhile.
     func waitAsPlayer(_ reader: ReaderState.ID) async throws {
-        try await playbackPriority.waiting(at: addresses.current.url.origin) { try await waitForWake(reader) }
+        try await playbackPriority.waiting(at: urls.current.url.origin) { try await waitForWake(reader) }
     }
 
     /// Wakes a reader at a given time, so that it decides again.
@@ -83,7 +83,7 @@ extension ResourceLoader {
         _ information: ContentInformation, _ freshness: Freshness, from url: MediaURL, keeping fetch: FetchState.ID?,
         connection: UInt64? = nil, unsettledDate: String? = nil
     ) async throws {
-        let (record, names, source) = (record, names, addresses.current)
+        let (record, names, source) = (record, names, urls.current)
         let information = naming(url, in: information)
         let freshness = self.freshness(freshness, of: information)
         let begin = { [self] (refusal: VaultError?) in

@@ -11,7 +11,7 @@ final class ResourceLoader: Sendable {
     let record: ResourceRecord
     private let environment: LoaderEnvironment
     /// The URLs that the bytes can be requested from; ``url`` is the one that the loader was created with.
-    let addresses: OriginURLs
+    let urls: OriginURLs
     /// Open readers of recently read segments.
     let opened = SegmentReaderCache()
     /// Serializes the processing of response heads.
@@ -49,8 +49,8 @@ final class ResourceLoader: Sendable {
 
     init(_ resource: NamedResource, mode: VaultMode, in environment: LoaderEnvironment) {
         url = resource.reference.url
-        let addresses = OriginURLs(resource.reference)
-        self.addresses = addresses
+        let urls = OriginURLs(resource.reference)
+        self.urls = urls
         self.environment = environment
         let (store, pool) = (environment.store, environment.pool)
         let record = ResourceRecord(
@@ -60,7 +60,7 @@ final class ResourceLoader: Sendable {
         loading = Task {
             try await pool.run {
                 let serving = try record.load()
-                record.source.map { addresses.recall($0) }
+                record.source.map { urls.recall($0) }
                 return serving
             }
         }
@@ -101,7 +101,7 @@ final class ResourceLoader: Sendable {
     var pool: BlockingPool { environment.pool }
     var playbackPriority: PlaybackPriority { environment.playbackPriority }
     var names: ResourceNames { environment.names }
-    var manifestRoom: ManifestRoom { environment.manifestRoom }
+    var manifestSemaphore: ManifestSemaphore { environment.manifestSemaphore }
     var refresher: LinkRefresher? { environment.refresher.current }
 
     // MARK: State

@@ -264,14 +264,14 @@ final class ResourceRecord: Sendable {
     ///
     /// - Throws: ``VaultError`` with code `changed` if it is no longer the newest.
     func beginSegment(
-        at start: Int64, of representation: RepresentationID, _ outlook: WriteEstimate
+        at start: Int64, of representation: RepresentationID, _ estimate: WriteEstimate
     ) throws -> SegmentWriter {
         do {
-            return try store.beginSegment(at: start, of: try resource(reading: representation), outlook)
+            return try store.beginSegment(at: start, of: try resource(reading: representation), estimate)
         } catch let error as VaultError where error.code == .changed {
             // The resource may have got another key at that moment; that of a pack is read again.
             if place != nil { _ = try load() }
-            return try store.beginSegment(at: start, of: try resource(reading: representation), outlook)
+            return try store.beginSegment(at: start, of: try resource(reading: representation), estimate)
         }
     }
 

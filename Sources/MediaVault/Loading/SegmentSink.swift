@@ -34,7 +34,7 @@ final class SegmentSink {
                 try begin(at: position)
             }
             let part = rest.prefix(Int(min(writer?.capacity ?? 0, Int64(rest.count))))
-            try writer?.append(part, in: loader.store, outlook(at: position))
+            try writer?.append(part, in: loader.store, estimate(at: position))
             rest = rest.dropFirst(part.count)
             if let segment = writer?.segment { noteSealed(segment) }
         }
@@ -81,7 +81,7 @@ final class SegmentSink {
             throw VaultError(.changed, "the content changed while it was being stored; open it again")
         }
         place = loader.record.place
-        let begun = try loader.record.beginSegment(at: offset, of: representation, outlook(at: offset))
+        let begun = try loader.record.beginSegment(at: offset, of: representation, estimate(at: offset))
         writing = begun.segment.id
         writer = consume begun
         committed = 0
@@ -89,9 +89,9 @@ final class SegmentSink {
     }
 
     /// Whether other resources may be evicted for what is written now.
-    var mayEvict: Bool { outlook(at: 0).mayEvict }
+    var mayEvict: Bool { estimate(at: 0).mayEvict }
 
-    private func outlook(at position: Int64) -> WriteEstimate {
+    private func estimate(at position: Int64) -> WriteEstimate {
         let (length, end, isEndless) = loader.look { state in
             (state.information?.length, state.fetches[fetch]?.end, state.isEndless)
         }

@@ -103,7 +103,7 @@ extension ResourceLoader {
             (state.mode.stores ? state.refusal?.error : nil, state.information, state.freshness, state.canStore)
         }
         guard let refusal else { return }
-        let (store, record, source) = (store, record, addresses.current)
+        let (store, record, source) = (store, record, urls.current)
         let isTakingAgain = try? await pool.run {
             guard store.quota.canStore(after: refusal, length: information?.length) else { return false }
             if !isTaken, let information { try record.takeIn(information, freshness, of: source) }

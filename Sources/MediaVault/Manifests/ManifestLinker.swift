@@ -96,7 +96,7 @@ struct ManifestLinkWriter {
     private let hiding: HiddenLinks?
     private var capabilities: [Folder: String] = [:]
     /// What the links lead to.
-    private(set) var names = PlayedParts.Names()
+    private(set) var names = PartOwners.Names()
 
     /// - Parameter service: scheme, host and port of the service; nothing, if a path from the root is enough.
     /// - Throws: ``VaultError`` with code `storage` if there is no memory for the key of hidden links.

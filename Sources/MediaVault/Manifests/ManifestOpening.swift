@@ -124,7 +124,7 @@ struct ManifestOpening: Sendable {
         guard count <= limits.maxBytes else { throw tooLarge }
         guard try await seat.mayTake(count) else { throw tooSlow }
         // The whole room at once: an array that grows is in memory twice.
-        if count > ManifestRoom.smallBytes, let length, bytes.capacity < length, length <= limits.maxBytes {
+        if count > ManifestSemaphore.smallBytes, let length, bytes.capacity < length, length <= limits.maxBytes {
             bytes.reserveCapacity(Int(length))
         }
         bytes += more
@@ -281,7 +281,7 @@ struct ManifestOpening: Sendable {
 
     /// Returns the digest of a text; nil for a small one, which is parsed as fast.
     private func digest(of bytes: [UInt8]) async throws -> ManifestDigest? {
-        guard bytes.count > ManifestRoom.smallBytes else { return nil }
+        guard bytes.count > ManifestSemaphore.smallBytes else { return nil }
         return try await BlockingPool.manifests.run { ManifestDigest(of: bytes) }
     }
 
@@ -304,7 +304,7 @@ struct ManifestOpening: Sendable {
     private func rewrite(
         _ manifest: Manifest, _ information: ContentInformation, _ version: String
     ) async throws -> RewrittenManifest {
-        let fields = loader.addresses.current.fields
+        let fields = loader.urls.current.fields
         playback.note(fields, of: resource.key.principal)
         let linker = ManifestLinker(
             scope: scope, base: base(of: information), isDerived: resource.reference.isDerived,
@@ -316,7 +316,7 @@ struct ManifestOpening: Sendable {
             var writer = try ManifestLinkWriter(linker, tokens, service: prefix)
             let urls = [linker.scope.url, linker.base] + (hiddenTitle.map { [$0] } ?? [])
             let traces = linker.scope.hidden.map { _ in OriginTraces(urls) }
-            let bytes = (traces.map(manifest.withoutRemarks) ?? manifest).placed(at: linker.scope.url)
+            let bytes = (traces.map(manifest.sanitized) ?? manifest).placed(at: linker.scope.url)
                 .rewritten(hidesNames: traces != nil) { writer.text(for: $0) }
             let text = RewrittenManifest(kind: manifest.kind, bytes: bytes)
             // Templates name more than what stands in the text, and players round the number of segments.
@@ -331,14 +331,14 @@ struct ManifestOpening: Sendable {
     }
 
     /// Remembers what the manifest names: what a player requests of it is stored as parts of the title.
-    private func noteParts(_ manifest: Manifest, _ names: PlayedParts.Names) {
+    private func noteParts(_ manifest: Manifest, _ names: PartOwners.Names) {
         // A broadcast has no end.
         guard !manifest.isLive else { return }
         let record = loader.record
         // It may not be stored yet. What never is becomes no title.
         let stored = record.metadata?.partOf ?? []
         let titles = stored.isEmpty ? record.playedTitles.withLock(\.self) : stored
-        playback.playedParts.note(id, of: titles.isEmpty ? [resource.key.bytes] : titles, names)
+        playback.partOwners.note(id, of: titles.isEmpty ? [resource.key.bytes] : titles, names)
     }
 
     private var tooLarge: VaultError {

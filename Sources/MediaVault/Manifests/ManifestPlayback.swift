@@ -10,7 +10,7 @@ final class ManifestPlayback: Sendable {
     private let loaders: LoaderTable
     private let played = Locked(PlayedManifests())
     private let versions = Atomic(0)
-    var playedParts: PlayedParts { loaders.environment.playedParts }
+    var partOwners: PartOwners { loaders.environment.partOwners }
 
     init(_ loaders: LoaderTable, limits: ManifestLimits = .standard) {
         self.loaders = loaders
@@ -121,7 +121,7 @@ final class ManifestPlayback: Sendable {
         return try await lock(of: resource.id, loader).exclusively {
             let manifest = try await ManifestOpening(
                 resource: resource, hiddenTitle: title, scope: scope, service: service, loader: loader,
-                playback: self, seat: ManifestSeat(in: loaders.environment.manifestRoom), read: read
+                playback: self, seat: ManifestSeat(in: loaders.environment.manifestSemaphore), read: read
             ).open()
             // A version that only began like a manifest may be replaced by media.
             if manifest == nil { played.withLock { $0.note(resource.id, isManifest: false) } }
@@ -133,7 +133,7 @@ final class ManifestPlayback: Sendable {
     func end() {
         played.withLock { $0.removeAll() }
         loaders.environment.principalFields.removeAll()
-        playedParts.removeAll()
+        partOwners.removeAll()
     }
 
     private func lock(of id: ResourceID, _ loader: ResourceLoader) -> AsyncLock {

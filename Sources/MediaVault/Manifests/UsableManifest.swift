@@ -46,8 +46,8 @@ extension ResourceLoader {
     ///   - body: the answer's body, which begins with the first byte; it is read to its end, and stays as it is.
     ///   - type: the answer's type.
     func isUnusable(_ body: PeekableBody, ofType type: String?) async throws -> Bool {
-        let (limits, seat) = (ManifestLimits.standard, ManifestSeat(in: manifestRoom))
-        var wanted = ManifestRoom.smallBytes
+        let (limits, seat) = (ManifestLimits.standard, ManifestSeat(in: manifestSemaphore))
+        var wanted = ManifestSemaphore.smallBytes
         while try await body.peek(atLeast: wanted).count >= wanted {
             guard wanted <= limits.maxBytes, try await seat.mayTake(wanted + 1) else { return true }
             wanted = min(wanted * 2, limits.maxBytes + 1)

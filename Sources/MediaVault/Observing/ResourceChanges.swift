@@ -11,19 +11,19 @@ package final class ResourceChanges: Sendable {
         package let isIncomplete: Bool
     }
 
-    private let board: ChangeNotifier
+    private let notifier: ChangeNotifier
     private let listener: ChangeNotifier.Listener
 
-    init(_ board: ChangeNotifier, wake: @escaping @Sendable () -> Void) {
-        self.board = board
-        listener = board.listen(wake)
+    init(_ notifier: ChangeNotifier, wake: @escaping @Sendable () -> Void) {
+        self.notifier = notifier
+        listener = notifier.listen(wake)
     }
 
-    deinit { board.stopListening(listener) }
+    deinit { notifier.stopListening(listener) }
 
     /// Returns the changes since the last call.
     package func take() -> News {
-        let changes = board.take(listener)
+        let changes = notifier.take(listener)
         return News(resources: changes.resources, isIncomplete: changes.isIncomplete)
     }
 }

@@ -41,7 +41,7 @@ extension ResourceLoader {
         try await ready()
         let known = copy ?? look { $0.information }
         if mayGive(known, for: reference) { return }
-        let (url, fields, reach) = addresses.current
+        let (url, fields, reach) = urls.current
         // Nothing is held, and the request that follows reaches no further.
         if known == nil, reach == .publicOnly { return }
         guard look({ $0.mode.allowsRequests }) else { throw MediaReader.hole(at: position, isDamage: false) }

@@ -70,8 +70,8 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
         isWholeAnswer = opening.isWholeAnswer
         isShortened = opening.isShortened
         source = opening.source
-        staleness = opening.inquiry.staleness
-        originStatus = opening.inquiry.originStatus
+        staleness = opening.revalidation.staleness
+        originStatus = opening.revalidation.originStatus
         progress = Locked(Progress(position: opening.range?.lowerBound ?? 0))
         if !opening.isCutOff { loader.change { $0.begin(opening.reader, isDownload: false) } }
     }

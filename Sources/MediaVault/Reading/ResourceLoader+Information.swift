@@ -36,7 +36,7 @@ extension ResourceLoader {
     private func askHead() async throws -> ContentInformation? {
         guard contact.answersHead else { return nil }
         let time = store.now()
-        let (url, fields, reach) = addresses.current
+        let (url, fields, reach) = urls.current
         let request = OriginRequest(
             url: url, method: .head, fields: fields?.sent(to: url) ?? HeaderFields(), reach: reach)
         do {

@@ -34,7 +34,7 @@ extension ResourceLoader {
     ///   dropped.
     private func attemptOpening(_ requested: RequestedRange, _ isDownload: Bool) async throws -> Opening? {
         if needsLength(requested), look({ $0.information?.length }) == nil { try await learnLength() }
-        let inquiry = try await revalidateIfStale(at: firstByte(requested))
+        let revalidation = try await revalidateIfStale(at: firstByte(requested))
         let (known, edition, present) = look { ($0.information, $0.edition, $0.present) }
         let wanted: ByteRange
         do {
@@ -51,7 +51,7 @@ extension ResourceLoader {
         do {
             if try await reachFirstByte(id, wanted.lowerBound, isCut, isDownload),
                 let opening = try finish(
-                    id, requested, look({ $0.edition }) == edition ? present : ByteRanges(), inquiry, isCut: isCut)
+                    id, requested, look({ $0.edition }) == edition ? present : ByteRanges(), revalidation, isCut: isCut)
             {
                 return opening
             }
@@ -69,7 +69,7 @@ extension ResourceLoader {
     ///   connections to it fail.
     /// - Returns: nil if another representation has to begin for it, because those that read this one have left.
     private func addReader(_ wanted: ByteRange, isCut: Bool, isExpected: Bool) -> ReaderState.ID? {
-        let url = addresses.current.url
+        let url = urls.current.url
         return change { [self] state in
             state.isBound = isBound(state.information, state.entityTags, at: url)
             let step = isCut ? .share : state.boundStep(for: wanted)
@@ -163,7 +163,7 @@ extension ResourceLoader {
     /// - Parameter forgetting: whether the representation is forgotten if not, so that the next answer begins another.
     @discardableResult
     private func canGoOn(to wanted: ByteRange, forgetting: Bool = false) -> Bool {
-        let url = addresses.current.url
+        let url = urls.current.url
         return change { [self] state in
             state.isBound = isBound(state.information, state.entityTags, at: url)
             let isRead = state.readers.values.contains { !$0.isSeparate && $0.edition == state.edition }
@@ -194,7 +194,7 @@ extension ResourceLoader {
     }
 
     private func finish(
-        _ id: ReaderState.ID, _ requested: RequestedRange, _ present: ByteRanges, _ inquiry: RevalidationOutcome,
+        _ id: ReaderState.ID, _ requested: RequestedRange, _ present: ByteRanges, _ revalidation: RevalidationOutcome,
         isCut: Bool
     ) throws -> Opening? {
         let (known, edition) = look { ($0.information, $0.edition) }
@@ -218,7 +218,7 @@ extension ResourceLoader {
             reader: id, information: information, entityTag: tag(entityTag, of: information, for: id), range: given,
             isWholeAnswer: isWhole && requested != .whole, isShortened: given != range, isCutOff: isCut,
             // Nothing of a cut-off range is fetched.
-            source: isCut ? .held : .of(range, present), inquiry: inquiry)
+            source: isCut ? .held : .of(range, present), revalidation: revalidation)
     }
 
     /// Returns the vault's entity tag for what a reader gives.
@@ -241,7 +241,7 @@ extension ResourceLoader {
     /// Returns what is known of the resource, after asking the origin if nothing is.
     func head() async throws -> MediaHead {
         try await ready()
-        let inquiry = try await revalidateIfStale(at: nil)
+        let revalidation = try await revalidateIfStale(at: nil)
         let isKnown = look { $0.information != nil }
         let information = try await learnInformation()
         guard let entityTag = record.entityTag else { throw MediaReader.changed(url, 0) }
@@ -250,7 +250,7 @@ extension ResourceLoader {
             source: .of(information.length.map { 0..<$0 }, look { $0.present }),
             isKnown: isKnown, isWholeAnswer: answersWhole(.from(0), information),
             bypass: bypass(for: information.length),
-            staleness: inquiry.staleness, originStatus: inquiry.originStatus)
+            staleness: revalidation.staleness, originStatus: revalidation.originStatus)
     }
 
     /// Returns why bytes fetched now would not be stored; nil if they would be.
@@ -282,7 +282,7 @@ struct Opening {
     /// Whether the origin may not be asked or is unreachable, so that the reader does not wait for it at a gap.
     let isCutOff: Bool
     let source: MediaReader.Source
-    let inquiry: RevalidationOutcome
+    let revalidation: RevalidationOutcome
 }
 
 extension Opening {
@@ -291,6 +291,6 @@ extension Opening {
         self.init(
             reader: reader, information: held.information, entityTag: entityTag, range: held.range,
             isWholeAnswer: false,
-            isShortened: false, isCutOff: false, source: .held, inquiry: RevalidationOutcome())
+            isShortened: false, isCutOff: false, source: .held, revalidation: RevalidationOutcome())
     }
 }

@@ -177,10 +177,10 @@ struct FeedReader: Sendable {
             let feed = try await environment.pool.run { try Feed(answer.bytes, type: answer.type, at: answer.location) }
             return Page(
                 feed: feed, byteCount: answer.bytes.count, location: answer.location, movedTo: answer.movedTo)
-        } catch WholeAnswer.Refusal.tooSlow {
+        } catch BufferedAnswer.Refusal.tooSlow {
             throw VaultError(
                 .unreachable, "\(reference.url) did not send the whole feed within \(limit); try again later")
-        } catch WholeAnswer.Refusal.tooLarge {
+        } catch BufferedAnswer.Refusal.tooLarge {
             throw Self.error(.tooLarge(limit: bytes), reference.url)
         } catch let error as FeedError {
             throw Self.error(error, reference.url)
@@ -193,12 +193,12 @@ struct FeedReader: Sendable {
     /// Asks an origin, again if it says when that helps, as for any other file.
     private func answer(
         to request: OriginRequest, upTo bytes: Int, within limit: Duration
-    ) async throws -> WholeAnswer {
+    ) async throws -> BufferedAnswer {
         var schedule = RetrySchedule(environment.retry)
         let since = ContinuousClock.now
         while true {
             do {
-                return try await WholeAnswer.read(
+                return try await BufferedAnswer.read(
                     request, upTo: bytes, within: limit, from: environment.origin)
             } catch let failure as OriginFailure {
                 environment.originErrors.count(failure)

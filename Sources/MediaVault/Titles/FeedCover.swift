@@ -31,13 +31,13 @@ struct FeedCover: Sendable {
         let request = OriginRequest(url: picture.url, fields: picture.fields, reach: picture.reach)
         let environment = loaders.environment
         do {
-            let answer = try await WholeAnswer.read(
+            let answer = try await BufferedAnswer.read(
                 request, upTo: ResourceMetadata.maxCoverBytes, within: Self.timeLimit, from: environment.origin)
             return Picture(answer.bytes)
         } catch let failure as OriginFailure {
             environment.originErrors.count(failure)
             return nil
-        } catch let refusal as WholeAnswer.Refusal {
+        } catch let refusal as BufferedAnswer.Refusal {
             if refusal == .tooSlow { loaders.feedPictures.noteSlow(picture.url.authority) }
             return nil
         }

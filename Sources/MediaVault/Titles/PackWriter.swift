@@ -53,7 +53,7 @@ final class PackWriter: Sendable {
     ///
     /// - Parameter record: the record of the file as a resource.
     /// - Throws: ``VaultError`` if it cannot be stored: then no file can be added any more.
-    func add(_ file: SmallFile, of record: ResourceRecord) async throws {
+    func add(_ file: BufferedFile, of record: ResourceRecord) async throws {
         try await inTurn { [self] in
             let pack = try await begun()
             try await pool.run { [self] in try write(file, of: record, to: pack) }
@@ -113,7 +113,7 @@ final class PackWriter: Sendable {
 
     // MARK: Writing, which blocks
 
-    private func write(_ file: SmallFile, of record: ResourceRecord, to pack: Pack) throws {
+    private func write(_ file: BufferedFile, of record: ResourceRecord, to pack: Pack) throws {
         if let principal = record.key.principal { try loaders.environment.names.note(principal) }
         try attempt { work in
             let part = try part(file, of: record, at: work.end)
@@ -135,7 +135,7 @@ final class PackWriter: Sendable {
         }
     }
 
-    private func part(_ file: SmallFile, of record: ResourceRecord, at offset: Int64) throws -> PackedPart {
+    private func part(_ file: BufferedFile, of record: ResourceRecord, at offset: Int64) throws -> PackedPart {
         var metadata = ResourceMetadata(
             url: file.source.url.absoluteString, cacheKey: record.key.bytes, created: store.now())
         metadata.fields = file.source.fields
@@ -207,7 +207,7 @@ final class PackWriter: Sendable {
     }
 }
 
-extension SmallFile {
+extension BufferedFile {
     /// Reads a file that is held whole, from the vault. Blocks.
     init(held loader: ResourceLoader) throws {
         let store = loader.store
@@ -217,6 +217,6 @@ extension SmallFile {
         self.init(
             bytes: bytes, information: source.information,
             freshness: loader.look(\.freshness) ?? Freshness(HeaderFields(), asked: store.now()),
-            source: loader.addresses.current)
+            source: loader.urls.current)
     }
 }

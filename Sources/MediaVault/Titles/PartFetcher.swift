@@ -194,7 +194,7 @@ final class PartFetcher: Sendable {
         if options.requiresMedia, try await removesPage(loader, of: part) {
             return try await fetch(number, part, pack, report: report)
         }
-        let small: SmallFile?
+        let small: BufferedFile?
         let isWhole = loader.look(\.isHeldWhole)
         if isWhole {
             small = try await keep(loader)
@@ -217,7 +217,7 @@ final class PartFetcher: Sendable {
     ///
     /// - Returns: the part if it lies in the packs of other titles alone: each title has a copy of its own, so that none
     ///   depends on another.
-    private func keep(_ loader: ResourceLoader) async throws -> SmallFile? {
+    private func keep(_ loader: ResourceLoader) async throws -> BufferedFile? {
         let (record, owner, resourceClass) = (loader.record, title.resource, title.resourceClass)
         let (store, key) = (loader.store, owner.key.bytes)
         return try await loader.pool.run {
@@ -225,14 +225,14 @@ final class PartFetcher: Sendable {
                 try record.join(owner, as: resourceClass)
                 return nil
             }
-            return try SmallFile(held: loader)
+            return try BufferedFile(held: loader)
         }
     }
 
     /// Fetches a part into memory if it is small.
     private func fetchIfSmall(
         _ number: Int, _ loader: ResourceLoader, report: @escaping @Sendable () -> Void
-    ) async throws -> SmallFile? {
+    ) async throws -> BufferedFile? {
         var arrived: Int64 = 0
         return try await loader.fetchIfSmall(
             limit: PackedPart.maxBytes, refusingPages: options.requiresMedia
@@ -240,7 +240,7 @@ final class PartFetcher: Sendable {
             arrived += Int64(count)
             work.withLock { [arrived] in $0.tally.note(number, held: arrived, length: nil) }
             report()
-            try await loader.playbackPriority.yieldToPlayers(at: loader.addresses.current.url.origin)
+            try await loader.playbackPriority.yieldToPlayers(at: loader.urls.current.url.origin)
             try await rate.take(Int64(count))
         }
     }

@@ -105,7 +105,7 @@ struct TitleReach {
 extension TitleReach {
     /// The reach of what a manifest names that is held as a resource.
     init(_ held: HeldManifest, of resource: NamedResource, _ loader: ResourceLoader) {
-        let source = loader.addresses.current
+        let source = loader.urls.current
         self.init(
             named: resource.reference.url, base: held.base, isDerived: source.reach == .publicOnly,
             fields: source.fields)

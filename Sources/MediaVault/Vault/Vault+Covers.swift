@@ -124,7 +124,7 @@ extension Vault {
         defer { withExtendedLifetime(lease) {} }
         try await loader.ready()
         let record = loader.record
-        let source = isQueued ? loader.addresses.current : nil
+        let source = isQueued ? loader.urls.current : nil
         try await pool.run { try record.setCover(picture, adding: source) }
     }
 }

@@ -39,7 +39,7 @@ extension Vault {
             let isOpen = try? unsafe reader.open(range, of: segment, into: place, mayWait: false), isOpen
         else { return false }
         let now = store.now()
-        loader.addresses.give(held.resource.reference)
+        loader.urls.give(held.resource.reference)
         noteAccess(of: loader, at: now)
         answers.note([ByteTrace(range, .vault)], of: held.resource.id, at: now)
         return true

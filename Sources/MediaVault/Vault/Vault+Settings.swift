@@ -47,7 +47,7 @@ extension Vault {
         let (loader, lease) = try await use(reference)
         defer { withExtendedLifetime(lease) {} }
         try await loader.ready()
-        let (record, names, source) = (loader.record, names, loader.addresses.current)
+        let (record, names, source) = (loader.record, names, loader.urls.current)
         try await pool.run {
             if let principal = record.key.principal { try names.note(principal) }
             try record.setMode(mode, of: source)

@@ -108,9 +108,9 @@ extension Verifier {
         var fetches: Set<FetchState.ID> = []
         var failure: (any Error)?
         do {
-            var walk = GapCursor(loader, reader, from: range.lowerBound)
+            var cursor = GapCursor(loader, reader, from: range.lowerBound)
             while true {
-                if case .ended = try await walk.next(noting: { fetches.insert($0) }) { break }
+                if case .ended = try await cursor.next(noting: { fetches.insert($0) }) { break }
             }
         } catch {
             failure = error

@@ -7,7 +7,7 @@ import VaultModel
 final class SignInQueue: Sendable {
     private struct State {
         var isTaken = false
-        var turns = Turns<CheckedContinuation<Bool, Never>>()
+        var turns = RoundRobin<CheckedContinuation<Bool, Never>>()
     }
 
     private let state = Locked(State())
@@ -63,7 +63,7 @@ enum SignInLine: Hashable, Sendable {
 }
 
 /// Those who wait, in several lines that take turns.
-struct Turns<Waiter> {
+struct RoundRobin<Waiter> {
     private var waiting: [SignInLine?: [Waiter]] = [:]
     /// The lines in which callers wait, the one whose turn is longest ago first.
     private var order: [SignInLine?] = []

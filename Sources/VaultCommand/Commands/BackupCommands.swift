@@ -29,10 +29,10 @@ struct KeysBackupCommand: AsyncParsableCommand {
             throw VaultError(.invalidArgument, "\(file) already exists; name another file")
         }
         let changer = try await SlotChanger(access, waiting)
-        let way = NewSlot(
+        let newSlot = NewSlot(
             try await backup.unlock(isNew: true, allowLoose: access.unlocking.allowLooseKeyFile),
             strength: PassphraseStrength(isSensitive: sensitive))
-        try await changer.orders.backUp(to: file, for: way) { try await changer.carryOut($0) }
+        try await changer.orders.backUp(to: file, for: newSlot) { try await changer.carryOut($0) }
         await Terminal.shared.say("backed up the keyring to \(file); store it apart from the vault")
         await Terminal.shared.say(CopiesText.ofBackup)
         if json { try await StandardOutput.shared.write(try JSONText.of(BackupRecord(file: file)) + "\n") }
@@ -78,9 +78,9 @@ struct KeysRestoreCommand: AsyncParsableCommand {
                 .noVault, "there is no backup at \(file); give the backup of a keyring", hint: .backUpKeyring)
         }
         let unlock = try await backup.unlock(isNew: false, allowLoose: allowLooseKeyFile)
-        let way: NewSlot? =
-            try new.named() == nil ? nil : try await new.way(allowLoose: allowLooseKeyFile)
-        let report = try await restore(vault, from: file, unlock: unlock, adding: way)
+        let newSlot: NewSlot? =
+            try new.named() == nil ? nil : try await new.slot(allowLoose: allowLooseKeyFile)
+        let report = try await restore(vault, from: file, unlock: unlock, adding: newSlot)
         for warning in report.warnings { await Terminal.shared.say(warning) }
         if let kept = report.kept {
             await Terminal.shared.say("kept the replaced keyring as \(kept); delete it once the vault works")
@@ -92,10 +92,10 @@ struct KeysRestoreCommand: AsyncParsableCommand {
     }
 
     private func restore(
-        _ vault: VaultPlace, from file: String, unlock: Unlock, adding way: NewSlot?
+        _ vault: VaultPlace, from file: String, unlock: Unlock, adding newSlot: NewSlot?
     ) async throws -> RestoreReport {
         try await KeyAdministration.restore(
-            vault, from: file, unlock: unlock, adding: way, keepingSlots: !dropSlots, force: force)
+            vault, from: file, unlock: unlock, adding: newSlot, keepingSlots: !dropSlots, force: force)
     }
 
     private static func name(_ slot: KeyringSlot) -> String { "\(slot.number) (\(slot.label), \(slot.method))" }
@@ -112,14 +112,14 @@ struct BackupOptions: ParsableArguments {
     var backupPassphraseFile: String?
 
     /// Returns the backup's absolute path.
-    func path(in surroundings: ProcessEnvironment = .current) throws -> String {
+    func path(in environment: ProcessEnvironment = .current) throws -> String {
         guard !file.isEmpty else { throw UsageError("the path of the backup is empty; give one") }
-        return try surroundings.absolute(file)
+        return try environment.absolute(file)
     }
 
     /// Returns what opens the backup; prompts if no option names it.
     func unlock(isNew: Bool, allowLoose: Bool) async throws -> Unlock {
-        let named = try UnlockOptions.ways(
+        let named = try UnlockOptions.source(
             [("--key-file", nil), ("--backup-passphrase-file", backupPassphraseFile)], .current)
         return try await (named ?? .prompt).unlock(
             allowLoose: allowLoose, asking: isNew ? .newForBackup : .oldOfBackup)

@@ -42,11 +42,11 @@ struct CatCommand: AsyncParsableCommand {
                 }
             }
         }
-        let finder = try await access.finder(waiting)
+        let connector = try await access.connector(waiting)
         let isOpen = Locked(false)
         try await Interruption.cancelling {
             do {
-                try await finder.act { vault in
+                try await connector.act { vault in
                     isOpen.withLock { $0 = true }
                     try await Self.write(naming.reference(to: name, in: vault), range, from: vault)
                 }
@@ -54,7 +54,7 @@ struct CatCommand: AsyncParsableCommand {
                 where error.code == .owned || error.hint == .writablePath && !isOpen.withLock({ $0 })
             {
                 // Held bytes can be read beside the owner, and on a read-only file system.
-                try await finder.reading { vault in
+                try await connector.reading { vault in
                     let reference = try await naming.reference(to: name, in: LocalVault(vault))
                     guard try await vault.summary(of: reference)?.holds(range) == true else { throw error }
                     try await Self.write(reference, range, from: LocalVault(vault))

@@ -95,9 +95,9 @@ struct SettingEdit: ParsableArguments {
 
     /// Changes the settings, through the running service if there is one.
     func carryOut(_ change: SettingsChange) async throws {
-        let finder = try await access.finder(waiting)
+        let connector = try await access.connector(waiting)
         let settings = try await Interruption.cancelling("the setting may have changed") {
-            try await finder.act { try await $0.change(change) }
+            try await connector.act { try await $0.change(change) }
         }
         if json { try await StandardOutput.shared.write(try JSONText.of(settings) + "\n") }
     }

@@ -43,9 +43,9 @@ struct CoverCommand: AsyncParsableCommand {
         let naming = try await naming.naming(of: [title], access.unlocking)
         var picture: [UInt8]?
         if let file { picture = try await CoverFile.bytes(of: file) }
-        let (cover, finder) = (picture, try await access.finder(waiting))
+        let (cover, connector) = (picture, try await access.connector(waiting))
         let changed = try await Interruption.cancelling("the cover may have changed") {
-            try await finder.act { vault in
+            try await connector.act { vault in
                 let reference = try await naming.reference(to: title, in: vault)
                 try await vault.setCover(cover, of: reference)
                 return try await vault.resource(reference)

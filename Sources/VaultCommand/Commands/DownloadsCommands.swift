@@ -210,9 +210,9 @@ struct QueueArguments: ParsableArguments {
     func carryOut(_ act: DownloadAct, _ done: String, consent: BulkConsent? = nil) async throws {
         let names = try titles.map { try TitleName($0) }
         let start = try prefix.map { try TitleSelection.canonical($0) }
-        let (finder, contentID) = (try await access.finder(waiting), contentID)
+        let (connector, contentID) = (try await access.connector(waiting), contentID)
         let result = try await Interruption.cancelling("the queue may have changed") {
-            try await finder.act { vault in
+            try await connector.act { vault in
                 if let consent, !consent.yes {
                     let counts = try await vault.downloads(after: nil, limit: 1).counts
                     let count = counts.waiting + counts.running + counts.paused + counts.failed + counts.damaged

@@ -95,14 +95,14 @@ struct FetchCommand: AsyncParsableCommand {
             return try await DetachedFetch(
                 orders: orders, naming: naming, options: options, cover: cover, isFirst: first, isQuiet: quiet,
                 isJSON: json
-            ).run(try await access.finder(waiting))
+            ).run(try await access.connector(waiting))
         }
-        let finder = try await access.finder(waiting, limits: limits)
+        let connector = try await access.connector(waiting, limits: limits)
         let fetch = ListFetch(
             orders: orders, naming: naming, options: options, cover: cover, parallel: parallel, isQuiet: quiet,
             isRecorded: json)
         let records = try await Interruption.cancelling {
-            try await finder.act { vault in try await fetch.run(in: vault) }
+            try await connector.act { vault in try await fetch.run(in: vault) }
         }
         if !quiet { await fetch.report(records) }
         if json {

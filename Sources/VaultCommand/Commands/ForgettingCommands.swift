@@ -34,12 +34,12 @@ struct ResealCommand: AsyncParsableCommand {
     func run() async throws {
         let names = try titles.map { try TitleName($0) }
         let naming = try await naming.naming(of: names, access.unlocking)
-        let finder = try await access.finder(waiting)
+        let connector = try await access.connector(waiting)
         let rate = limitRate?.bytesPerSecond
         let (references, report) = try await Interruption.cancelling(
             "finished segments are kept; run it again to continue"
         ) {
-            try await finder.act { vault in
+            try await connector.act { vault in
                 let references = try await naming.references(to: names, in: vault)
                 var display = ProgressDisplay("reseal")
                 let report = try await vault.reseal(references, bytesPerSecond: rate) { step in
@@ -102,11 +102,11 @@ struct ShredCommand: AsyncParsableCommand {
     func run() async throws {
         let names = try titles.map { try TitleName($0) }
         let naming = try await naming.naming(of: names, access.unlocking)
-        let finder = try await access.finder(waiting)
+        let connector = try await access.connector(waiting)
         let (selection, consent, isQuick, withLinks) = (selection, consent, quick, links.links)
         let notice = links.notice
         let document = try await Interruption.cancelling("it continues when the vault is opened again") {
-            try await finder.act { vault in
+            try await connector.act { vault in
                 guard selection.isGiven else {
                     let references = try await naming.references(to: names, in: vault)
                     for reference in references { try await notice.tell(of: reference, in: vault) }
@@ -160,10 +160,10 @@ struct DestroyCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let finder = try await access.finder(waiting)
+        let connector = try await access.connector(waiting)
         let given = confirm
         let document = try await Interruption.cancelling("run it again to make sure that it is done") {
-            try await finder.act { vault in
+            try await connector.act { vault in
                 let id = try await vault.status().vault
                 let confirmed = try await Self.confirmation(given, of: id)
                 return try await vault.destroy(vaultID: confirmed)

@@ -50,9 +50,9 @@ struct ImportCommand: AsyncParsableCommand {
         try options.check()
         let cover = try await picture.bytes()
         let path = try ProcessEnvironment.current.absolute(file)
-        let finder = try await access.finder(waiting)
+        let connector = try await access.connector(waiting)
         let report = try await Interruption.cancelling("nothing was stored") {
-            try await finder.act { vault in
+            try await connector.act { vault in
                 let source = try await ImportedFile.open(at: path)
                 let references = try await naming.references(to: [name], in: vault)
                 var display = ProgressDisplay("import")

@@ -22,7 +22,7 @@ struct InitCommand: AsyncParsableCommand {
 
     func run() async throws {
         let place = try access.place.place()
-        let way = try access.unlocking.way()
+        let source = try access.unlocking.source()
         let isNew = !FileManager.default.fileExists(atPath: place.keyring)
         let report = try await Vault.initialize(
             place, unlock: try await access.unlocking.unlock(isNew: isNew),
@@ -31,7 +31,7 @@ struct InitCommand: AsyncParsableCommand {
             ("vault", place.folder + made(report.isVaultCreated)),
             ("keyring", place.keyring + made(report.isKeyringCreated)),
         ]
-        let keyFile: String? = if case .keyFile(let path) = way { path } else { nil }
+        let keyFile: String? = if case .keyFile(let path) = source { path } else { nil }
         if let keyFile { facts.append(("key file", keyFile + made(report.isKeyFileCreated))) }
         let record = InitRecord(
             vault: place.folder, isVaultCreated: report.isVaultCreated, keyring: place.keyring,

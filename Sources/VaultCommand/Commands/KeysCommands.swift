@@ -78,12 +78,12 @@ struct RotateCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let finder = try await access.finder(waiting)
+        let connector = try await access.connector(waiting)
         let act: Receipt.Act = root ? .rotateRoot : locator ? .changeLocator : .rotate
-        let keys = root ? try await kept.keys(besides: access, finder.opener) : []
+        let keys = root ? try await kept.keys(besides: access, connector.opener) : []
         let dropSlots = kept.dropSlots
         let document = try await Interruption.cancelling("keys list shows whether it was done") {
-            try await finder.act { vault in
+            try await connector.act { vault in
                 switch act {
                 case .rotateRoot: try await vault.rotateRoot(unlockedBy: keys, droppingOtherSlots: dropSlots)
                 case .changeLocator: try await vault.changeLocator()
@@ -119,9 +119,9 @@ struct RewrapCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let finder = try await access.finder(waiting)
+        let connector = try await access.connector(waiting)
         let document = try await Interruption.cancelling("keys moved so far stay moved") {
-            try await finder.act { vault in
+            try await connector.act { vault in
                 let document = try await vault.rewrap { step in
                     guard Terminal.shared.canRedraw else { return }
                     await Terminal.shared.redraw("rewrap  \(step.keys) of \(step.total) keys")
@@ -159,11 +159,11 @@ struct RetireCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let (finder, generation) = (try await access.finder(waiting), generation)
+        let (connector, generation) = (try await access.connector(waiting), generation)
         let (wasRetired, document) = try await Interruption.cancelling(
             "keys list shows whether the generation still exists"
         ) {
-            try await finder.act { vault in
+            try await connector.act { vault in
                 let before = try await vault.keys().generations.first { $0.number == generation }
                 return (before?.state == .retired, try await vault.retire(generation))
             }

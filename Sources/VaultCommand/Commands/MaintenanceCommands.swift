@@ -78,9 +78,9 @@ struct VerifyCommand: AsyncParsableCommand {
     private func act(
         _ options: VerifyOptions, _ titles: @escaping Titles
     ) async throws -> @Sendable () async throws -> VerifyReport {
-        let finder = try await access.finder(waiting)
-        guard let opener = finder.opener, !options.repairs else {
-            return { try await finder.act { try await Self.verify($0, options, titles) } }
+        let connector = try await access.connector(waiting)
+        guard let opener = connector.opener, !options.repairs else {
+            return { try await connector.act { try await Self.verify($0, options, titles) } }
         }
         return {
             do {
@@ -197,9 +197,9 @@ struct PruneCommand: AsyncParsableCommand {
             maxSize: try maxSize.map { SizeText(bytes: try SizeArgument.parse($0, "--max-size")) },
             maxAge: try maxAge.map { try AgeArgument.parse($0, "--max-age") },
             evictDownloads: evictDownloads ? true : nil, dryRun: dryRun ? true : nil)
-        let finder = try await access.finder(waiting)
+        let connector = try await access.connector(waiting)
         let document = try await Interruption.cancelling("media evicted so far is gone") {
-            try await finder.act { try await $0.prune(limits) }
+            try await connector.act { try await $0.prune(limits) }
         }
         try await StandardOutput.shared.write(json ? try JSONText.of(document) + "\n" : text(document))
     }

@@ -161,11 +161,11 @@ struct KeptSlots: ParsableArguments {
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument` if one is not a valid name of a credential.
     func keys(allowLoose: Bool) throws -> [SlotKey] {
-        let surroundings = ProcessEnvironment.current
+        let environment = ProcessEnvironment.current
         let files: [Unlock] =
-            try slotKeyFile.map { .keyFile(path: try surroundings.absolute($0), allowLoose: allowLoose) }
+            try slotKeyFile.map { .keyFile(path: try environment.absolute($0), allowLoose: allowLoose) }
             + slotPassphraseFile.map {
-                .passphraseFile(path: try surroundings.absolute($0), allowLoose: allowLoose)
+                .passphraseFile(path: try environment.absolute($0), allowLoose: allowLoose)
             }
         return try files.map { .unlock($0) } + slotCredential.map { .credential(try CredentialName($0)) }
     }
@@ -180,7 +180,7 @@ struct KeptSlots: ParsableArguments {
 
     private static func own(_ unlocking: UnlockOptions, _ opener: VaultOpener?) async throws -> SlotKey {
         if let opener { return .unlock(opener.unlock) }
-        switch try unlocking.way() {
+        switch try unlocking.source() {
         // Do not prompt beside a service: a typed passphrase cannot be passed on to it.
         case .prompt: throw SlotKey.unfound
         // The service's unit has the credential; this process may not have it.

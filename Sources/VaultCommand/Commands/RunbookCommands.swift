@@ -29,11 +29,11 @@ struct RevokeRootCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let finder = try await access.finder(waiting)
+        let connector = try await access.connector(waiting)
         let revocation = RootRevocation(
-            new: nil, kept: try await kept.keys(besides: access, finder.opener), dropsOtherSlots: kept.dropSlots)
+            new: nil, kept: try await kept.keys(besides: access, connector.opener), dropsOtherSlots: kept.dropSlots)
         let unretired = try await Interruption.cancelling("keys list shows what is done") {
-            try await finder.act { try await revocation.run(on: $0) }
+            try await connector.act { try await revocation.run(on: $0) }
         }
         if json {
             let record = RootRevocationRecord(unretired)
@@ -96,8 +96,8 @@ struct RespondToLeakCommand: AsyncParsableCommand {
 
     func run() async throws {
         guard yes || isatty(STDIN_FILENO) == 1 else { throw UsageError("not a terminal; use --yes") }
-        let finder = try await access.finder(waiting)
-        let slots = keepRoot || resume ? [] : try await kept.keys(besides: access, finder.opener)
+        let connector = try await access.connector(waiting)
+        let slots = keepRoot || resume ? [] : try await kept.keys(besides: access, connector.opener)
         let runbook = KeyRunbook.leakResponse(
             keepsRoot: keepRoot, reseals: !noReseal, bytesPerSecond: limitRate?.bytesPerSecond ?? Self.rate)
         let given = GivenCommand("keys respond-to-leak")
@@ -105,7 +105,7 @@ struct RespondToLeakCommand: AsyncParsableCommand {
             text: .leakResponse, again: Self.again(given), asks: !yes, isResumed: resume, isJSON: json)
         let dropsSlots = kept.dropSlots
         try await Interruption.cancelling("keys list shows what is done") {
-            try await console.run(on: finder, slots: slots, dropsOtherSlots: dropsSlots) { _ in runbook }
+            try await console.run(on: connector, slots: slots, dropsOtherSlots: dropsSlots) { _ in runbook }
         }
         await Terminal.shared.say("back up the keyring again, and destroy its older backups")
         await Terminal.shared.say(
@@ -158,14 +158,14 @@ struct RenewCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let finder = try await access.finder(waiting)
+        let connector = try await access.connector(waiting)
         let (minAge, keep, isJSON) = (minAge, keep, json)
         let given = GivenCommand("keys renew").text
         let console = RunbookConsole(
             text: .renewal, again: RunbookConsole.Again(fromStart: given, resumed: given), asks: false, sample: sample,
             isJSON: json)
         try await Interruption.cancelling("keys list shows what is done") {
-            try await console.run(on: finder) { keys in
+            try await console.run(on: connector) { keys in
                 let rotates = keys.age >= minAge
                 if !rotates {
                     let note = "the current generation is younger than \(Count.of(minAge, "day")); not rotated"

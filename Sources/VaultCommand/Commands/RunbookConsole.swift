@@ -25,19 +25,19 @@ struct RunbookConsole: Sendable {
     /// Carries out a runbook.
     ///
     /// - Parameters:
-    ///   - finder: connects to the vault.
+    ///   - connector: connects to the vault.
     ///   - slots: the keys of the slots to keep if the root key is replaced.
     ///   - dropsOtherSlots: whether to drop the slots that none of them opens then.
     ///   - runbook: chooses the steps, once the state of the keys is known.
     /// - Throws: ``AlreadyReported`` if something was left undone.
     func run(
-        on finder: VaultConnector, slots: [SlotKey] = [], dropsOtherSlots: Bool = false,
+        on connector: VaultConnector, slots: [SlotKey] = [], dropsOtherSlots: Bool = false,
         _ runbook: (KeysDocument) async throws -> KeyRunbook
     ) async throws {
         var (latest, state) = (RunbookProgress(), nil as KeysDocument?)
         let end: Result<Void, any Error>
         do {
-            try await carryOut(on: finder, slots, dropsOtherSlots, runbook, &latest, &state)
+            try await carryOut(on: connector, slots, dropsOtherSlots, runbook, &latest, &state)
             end = .success(())
         } catch {
             end = .failure(error)
@@ -50,12 +50,12 @@ struct RunbookConsole: Sendable {
     }
 
     private func carryOut(
-        on finder: VaultConnector, _ slots: [SlotKey], _ dropsOtherSlots: Bool,
+        on connector: VaultConnector, _ slots: [SlotKey], _ dropsOtherSlots: Bool,
         _ runbook: (KeysDocument) async throws -> KeyRunbook, _ latest: inout RunbookProgress,
         _ state: inout KeysDocument?
     ) async throws {
         do {
-            try await finder.act { vault in
+            try await connector.act { vault in
                 let keys = try await vault.keys()
                 state = keys
                 try await say(RunbookText.generations(keys))

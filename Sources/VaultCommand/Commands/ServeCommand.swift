@@ -102,12 +102,12 @@ struct ServeCommand: AsyncParsableCommand {
         configuration.requiresTLSOfBrowsers = hsts
         configuration.isInsecure = insecure
         configuration.letsFinish = letFinish
-        let surroundings = ProcessEnvironment.current
+        let environment = ProcessEnvironment.current
         if let tlsCertificate, let tlsKey {
             configuration.tls = TLSFiles(
-                certificate: try surroundings.absolute(tlsCertificate), key: try surroundings.absolute(tlsKey))
+                certificate: try environment.absolute(tlsCertificate), key: try environment.absolute(tlsKey))
         }
-        configuration.mediaSocket = try mediaSocket.map { try surroundings.absolute($0) }
+        configuration.mediaSocket = try mediaSocket.map { try environment.absolute($0) }
         let limits = try room.limits()
         do {
             try await serve(configuration, limits: limits, logger)

@@ -58,10 +58,10 @@ struct ShareArguments: ParsableArguments {
     func share(_ isShared: Bool) async throws {
         let names = try titles.map { try TitleName($0) }
         let naming = try await naming.naming(of: names, access.unlocking)
-        let finder = try await access.finder(waiting)
+        let connector = try await access.connector(waiting)
         let (selection, with) = (selection, with)
         let changed = try await Interruption.cancelling("some titles may be shared already") {
-            try await finder.act { vault in
+            try await connector.act { vault in
                 // Before anything changes, so that a name that is spelt wrong shares nothing.
                 var viewers: [String?] = []
                 for name in with { viewers.append(try await ViewerName.id(of: name, in: vault)) }

@@ -5,7 +5,7 @@ import VaultService
 ///
 /// So no secret is sent to the service. The count of backups changes in the same way.
 struct SlotChanger: Sendable {
-    private let finder: VaultConnector
+    private let connector: VaultConnector
     let orders: KeyringOrderIssuer
     /// The key that unlocks the keyring now.
     let unlock: Unlock
@@ -19,7 +19,7 @@ struct SlotChanger: Sendable {
         orders = try await KeyringOrderIssuer.open(keyring: opener.place.keyring, unlock: opener.unlock)
         unlock = opener.unlock
         isServed = await client.isAnswered()
-        finder = VaultConnector(
+        connector = VaultConnector(
             client: client, opener: isServed ? nil : opener, fallbackOpener: { opener }, limits: nil,
             waitsForOwner: waiting.waitsForOwner)
     }
@@ -38,7 +38,7 @@ struct SlotChanger: Sendable {
         _ order: KeyringOrder, saying done: String? = nil, then revocation: RootRevocation? = nil
     ) async throws -> [VaultError]? {
         try await Interruption.cancelling("the keyring may have changed; see keys slot list") {
-            try await finder.act { vault in
+            try await connector.act { vault in
                 try await vault.carryOut(order)
                 if let done { await Terminal.shared.say(done) }
                 return try await revocation?.run(on: vault)

@@ -31,17 +31,17 @@ struct SlotAddCommand: AsyncParsableCommand {
 
     func run() async throws {
         let changer = try await SlotChanger(access, waiting)
-        let way = try await new.way(label: label, allowLoose: access.unlocking.allowLooseKeyFile)
-        let isKeyFileNew = way.needsKeyFile
-        let order = try await changer.orders.adding(way)
-        if isKeyFileNew, let path = way.unlock.path { await Terminal.shared.say("created the key file \(path)") }
+        let newSlot = try await new.slot(label: label, allowLoose: access.unlocking.allowLooseKeyFile)
+        let isKeyFileNew = newSlot.needsKeyFile
+        let order = try await changer.orders.adding(newSlot)
+        if isKeyFileNew, let path = newSlot.unlock.path { await Terminal.shared.say("created the key file \(path)") }
         let slot = order.slotNumber.map { "slot \($0)" } ?? "slot"
         try await changer.carryOut(order, saying: "\(slot) added; back up the keyring again")
-        let rests = way.unlock.rests(with: try access.place.vault())
+        let rests = newSlot.unlock.rests(with: try access.place.vault())
         if rests { await Terminal.shared.say(UnlockText.sameDisk) }
         guard json else { return }
         let record = AddedSlotRecord(
-            slot: order.slotNumber, keyFile: isKeyFileNew ? way.unlock.path : nil, restsWithVault: rests)
+            slot: order.slotNumber, keyFile: isKeyFileNew ? newSlot.unlock.path : nil, restsWithVault: rests)
         try await StandardOutput.shared.write(try JSONText.of(record) + "\n")
     }
 }
@@ -145,11 +145,11 @@ struct ChangePassphraseCommand: AsyncParsableCommand {
     func run() async throws {
         let changer = try await SlotChanger(access, waiting)
         let allowsLooseFiles = access.unlocking.allowLooseKeyFile
-        let way = try await new.way(label: label, allowLoose: allowsLooseFiles)
+        let newSlot = try await new.slot(label: label, allowLoose: allowsLooseFiles)
         let isOwn = slot == nil || slot == changer.orders.unlockedSlot
         let revocation = try revoking.revocation(
-            new: way.unlock, unlocks: isOwn ? [] : [changer.unlock], allowLoose: allowsLooseFiles)
-        let order = try await changer.orders.replacing(slot, with: way, then: changer.newRoot(of: revocation))
+            new: newSlot.unlock, unlocks: isOwn ? [] : [changer.unlock], allowLoose: allowsLooseFiles)
+        let order = try await changer.orders.replacing(slot, with: newSlot, then: changer.newRoot(of: revocation))
         let unretired = try await changer.carryOut(
             order,
             saying: "slot \(slot ?? changer.orders.unlockedSlot) changed: only the new unlock method opens it; "

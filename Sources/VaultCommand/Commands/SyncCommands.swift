@@ -115,9 +115,9 @@ struct SyncOnceCommand: AsyncParsableCommand, TakesArguments {
         let source = try await SyncSource.read(source, name: choices.name, newest: choices.newest.map { Int($0) })
         let order = SubscriptionOrder(source.source, choices.choices(every: nil))
         let run = SyncRun(isDryRun: dryRun, isQuiet: quiet, isJSON: json)
-        let finder = try await access.finder(waiting)
+        let connector = try await access.connector(waiting)
         var outcome = try await Interruption.cancelling {
-            try await finder.act { vault in
+            try await connector.act { vault in
                 let list = try await source.file?.entries(in: vault)
                 return try await run.run(SyncOrder(order, list: list, isDryRun: run.isDryRun), in: vault)
             }
@@ -166,9 +166,9 @@ struct SyncAddCommand: AsyncParsableCommand {
                 "sync add takes the URL of a feed; for a file, run mediavault sync FILE from cron or a timer")
         }
         let order = SubscriptionOrder(.feed(url), choices.choices(every: interval), isUntried: untried)
-        let finder = try await access.finder(waiting)
+        let connector = try await access.connector(waiting)
         let document = try await Interruption.cancelling("it may have been added") {
-            try await finder.act { vault in (try await vault.subscribe(order), vault is RemoteVault) }
+            try await connector.act { vault in (try await vault.subscribe(order), vault is RemoteVault) }
         }
         let text = json ? try JSONText.of(document.0) : Terminal.printable("\(document.0.id)  \(document.0.name)")
         try await StandardOutput.shared.write(text + "\n")
@@ -227,9 +227,9 @@ struct SyncRunCommand: AsyncParsableCommand {
 
     func run() async throws {
         let (names, run) = (names, SyncRun(isDryRun: dryRun, isQuiet: quiet, isJSON: json))
-        let finder = try await access.finder(waiting)
+        let connector = try await access.connector(waiting)
         let status = try await Interruption.cancelling {
-            try await finder.act { vault in
+            try await connector.act { vault in
                 var status = ExitStatus.done
                 for subscription in try await SubscriptionName.find(names, in: vault) {
                     let ended = try await Self.run(subscription, run, in: vault)
@@ -291,9 +291,9 @@ struct SyncRemoveCommand: AsyncParsableCommand {
 
     func run() async throws {
         let (names, titles, all, isAgreed) = (names, titles, all, yes)
-        let finder = try await access.finder(waiting)
+        let connector = try await access.connector(waiting)
         let (count, removed) = try await Interruption.cancelling("list shows what is left") {
-            try await finder.act { vault in
+            try await connector.act { vault in
                 if all {
                     let known = try await vault.subscriptions()
                     let count = known.subscriptions.count + known.damaged

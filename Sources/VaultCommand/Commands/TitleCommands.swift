@@ -113,9 +113,9 @@ struct RenameCommand: AsyncParsableCommand {
     func run() async throws {
         let (title, name) = (try TitleName(title), name)
         let naming = try await naming.naming(of: [title], access.unlocking)
-        let finder = try await access.finder(waiting)
+        let connector = try await access.connector(waiting)
         let renamed = try await Interruption.cancelling("the name may have changed") {
-            try await finder.act { vault in
+            try await connector.act { vault in
                 let reference = try await naming.reference(to: title, in: vault)
                 try await vault.setName(name, of: reference)
                 return try await vault.resource(reference)
@@ -158,10 +158,10 @@ struct TitleArguments: ParsableArguments {
     /// - Parameter verb: what `act` does with a title, for a question.
     func act(to verb: String, _ act: @escaping Act) async throws {
         let naming = try await naming.naming(of: titles.compactMap { try? TitleName($0) }, access.unlocking)
-        let finder = try await access.finder(waiting)
+        let connector = try await access.connector(waiting)
         let (given, selection, consent, json) = (titles, selection, consent, json)
         let failed = try await Interruption.cancelling("finished titles stay changed") {
-            try await finder.act { vault in
+            try await connector.act { vault in
                 var titles = given
                 if selection.isGiven {
                     let chosen = try await selection.titles(in: vault)

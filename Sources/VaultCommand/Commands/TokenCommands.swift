@@ -39,9 +39,9 @@ struct TokenCreateCommand: AsyncParsableCommand {
 
     func run() async throws {
         let order = TokenOrder(scope.scope, name: name, try ExpiryArgument.parse(expires))
-        let finder = try await access.finder(waiting)
+        let connector = try await access.connector(waiting)
         let created = try await Interruption.cancelling("a token may have been created; token list shows it") {
-            try await finder.act { try await $0.createToken(order) }
+            try await connector.act { try await $0.createToken(order) }
         }
         try await StandardOutput.shared.write((json ? try JSONText.of(created) : created.token) + "\n")
         let end = created.expires.map { "expires \($0)" } ?? "never expires"
@@ -173,11 +173,11 @@ struct RevocationArguments: ParsableArguments {
 
     /// Revokes what the arguments name; if one of them names nothing, none is revoked.
     func revoke(_ names: [String], _ family: AccessGrant.Family) async throws {
-        let finder = try await access.finder(waiting)
+        let connector = try await access.connector(waiting)
         let isAgreed = yes
         let what = family.noun
         let count = try await Interruption.cancelling("list shows what is not revoked") {
-            try await finder.act { vault in
+            try await connector.act { vault in
                 guard !names.isEmpty else {
                     if !isAgreed { try await Self.ask(family, what, in: vault) }
                     return try await vault.revoke(family, id: nil).revoked

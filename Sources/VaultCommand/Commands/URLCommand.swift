@@ -85,9 +85,9 @@ struct URLCommand: AsyncParsableCommand {
         -> LinkedTitles
     {
         if name != nil {
-            let finder = try await access.finder(waiting)
+            let connector = try await access.connector(waiting)
             return try await Interruption.cancelling("links may have been created; links list shows them") {
-                try await finder.act { try await linked(names, naming, details, in: $0) }
+                try await connector.act { try await linked(names, naming, details, in: $0) }
             }
         }
         if let running = try await access.runningService() {
@@ -210,9 +210,9 @@ struct RevokeLinksCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let finder = try await access.finder(waiting)
+        let connector = try await access.connector(waiting)
         _ = try await Interruption.cancelling("the links may still be valid") {
-            try await finder.act { try await $0.revokeLinks() }
+            try await connector.act { try await $0.revokeLinks() }
         }
         await Terminal.shared.say("all playback links, tokens and sessions are revoked; back up the keyring again")
         if json { try await StandardOutput.shared.write(try JSONText.of(RevocationRecord()) + "\n") }

@@ -45,9 +45,9 @@ struct ViewersAddCommand: AsyncParsableCommand {
     func run() async throws {
         let given = try await pin.pin(asks: asksPIN, access.unlocking)
         let order = ViewerOrder(name: name, pin: given, sharesAll: all)
-        let finder = try await access.finder(waiting)
+        let connector = try await access.connector(waiting)
         let added = try await Interruption.cancelling("the viewer may have been added; viewers list shows it") {
-            try await finder.act { try await $0.addViewer(order) }
+            try await connector.act { try await $0.addViewer(order) }
         }
         if json { try await StandardOutput.shared.write(try JSONText.of(added) + "\n") }
         let entry = added.hasPIN ? "with a PIN" : "without a PIN"
@@ -118,9 +118,9 @@ struct ViewersRenameCommand: AsyncParsableCommand {
     @OptionGroup var waiting: WaitOption
 
     func run() async throws {
-        let finder = try await access.finder(waiting)
+        let connector = try await access.connector(waiting)
         let (name, newName) = (name, newName)
-        let changed = try await finder.act { vault in
+        let changed = try await connector.act { vault in
             let id = try await ViewerName.id(of: name, in: vault)
             return try await vault.changeViewer(ViewerChange(id: id, name: newName))
         }
@@ -154,9 +154,9 @@ struct ViewersPINCommand: AsyncParsableCommand {
 
     func run() async throws {
         let given = none ? nil : try await pin.pin(asks: true, access.unlocking)
-        let finder = try await access.finder(waiting)
+        let connector = try await access.connector(waiting)
         let name = name
-        let changed = try await finder.act { vault in
+        let changed = try await connector.act { vault in
             let id = try await ViewerName.id(of: name, in: vault)
             return try await vault.changeViewer(ViewerChange(id: id, pin: given, hasPIN: given == nil ? false : nil))
         }
@@ -181,9 +181,9 @@ struct ViewersUnlockCommand: AsyncParsableCommand {
     @OptionGroup var waiting: WaitOption
 
     func run() async throws {
-        let finder = try await access.finder(waiting)
+        let connector = try await access.connector(waiting)
         let name = name
-        let changed = try await finder.act { vault in
+        let changed = try await connector.act { vault in
             let id = try await ViewerName.id(of: name, in: vault)
             return try await vault.changeViewer(ViewerChange(id: id, unlock: true))
         }
@@ -204,10 +204,10 @@ struct ViewersRemoveCommand: AsyncParsableCommand {
     @OptionGroup var waiting: WaitOption
 
     func run() async throws {
-        let finder = try await access.finder(waiting)
+        let connector = try await access.connector(waiting)
         let names = names
         let count = try await Interruption.cancelling("viewers list shows who is left") {
-            try await finder.act { vault in
+            try await connector.act { vault in
                 var ids: Set<String> = []
                 for name in names { ids.insert(try await ViewerName.id(of: name, in: vault)) }
                 for id in ids { try await vault.removeViewer(id) }

@@ -34,7 +34,7 @@ enum ServiceCompletion {
 
     /// Returns the vault's folder, which the words before may name.
     static func folder(
-        named words: [String], in surroundings: ProcessEnvironment = .current
+        named words: [String], in environment: ProcessEnvironment = .current
     ) -> String? {
         var folder: String?
         for (index, word) in words.enumerated() {
@@ -42,11 +42,11 @@ enum ServiceCompletion {
             if word.hasPrefix("--vault=") { folder = String(word.dropFirst("--vault=".count)) }
         }
         // The shell passes words as they were typed.
-        if let typed = folder, typed.hasPrefix("~/"), let home = surroundings["HOME"] {
+        if let typed = folder, typed.hasPrefix("~/"), let home = environment["HOME"] {
             folder = home + typed.dropFirst()
         }
         let place = try? PlaceOptions.parse(folder.map { ["--vault", $0] } ?? [])
-        return try? place?.vault(in: surroundings)
+        return try? place?.vault(in: environment)
     }
 
     /// Held titles by their ids.

@@ -18,9 +18,9 @@ struct DetachedFetch: Sendable {
     private static let mostNamed = 20
 
     /// Queues the titles, and reports what was queued, or what kept all of them out of the queue.
-    func run(_ finder: VaultConnector) async throws {
+    func run(_ connector: VaultConnector) async throws {
         let (queued, failed, isServed) = try await Interruption.cancelling("the queue may have changed") {
-            try await finder.act { vault in try await queue(in: vault) }
+            try await connector.act { vault in try await queue(in: vault) }
         }
         if let failed {
             if orders.count > 1 { await Terminal.shared.say("nothing was queued: correct the list, and try again") }

@@ -12,7 +12,7 @@ struct FetchSchedule: Sendable {
     let (most, mostOfHost): (Int, Int)
     private var hosts: [String: Host] = [:]
     /// The hosts that have titles that may begin; each at most once, the next one first.
-    private var turns: Turns
+    private var turns: NameQueue
     private(set) var running = 0
 
     /// The titles at a time unless the user decides, and of one host.
@@ -25,7 +25,7 @@ struct FetchSchedule: Sendable {
     ///   - most: the titles at a time, whatever their hosts; nil for the usual numbers.
     init(_ hosts: [String], most: Int? = nil) {
         (self.most, mostOfHost) = most.map { ($0, $0) } ?? (Self.usual.titles, Self.usual.ofHost)
-        turns = Turns()
+        turns = NameQueue()
         for (number, host) in hosts.enumerated() {
             if self.hosts[host] == nil { turns.append(host) }
             self.hosts[host, default: Host()].waiting.append(number)
@@ -55,7 +55,7 @@ struct FetchSchedule: Sendable {
     }
 
     /// A queue of names.
-    private struct Turns: Sendable {
+    private struct NameQueue: Sendable {
         private var names: [String] = []
         private var first = 0
 

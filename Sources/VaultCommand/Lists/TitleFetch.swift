@@ -48,24 +48,24 @@ struct TitleFetch: Sendable {
             if let last, last.isComplete, last.manifest == nil, !isRecorded, !isShownAlone {
                 return FetchedRecord(order.text, last)
             }
-            let document = try await vault.resource(title)
-            if !isQuiet { await tell(of: document, title, hadAll: hadAll) }
-            return FetchedRecord(order.text, document)
+            let summary = try await vault.resource(title)
+            if !isQuiet { await tell(of: summary, title, hadAll: hadAll) }
+            return FetchedRecord(order.text, summary)
         } catch let error as VaultError {
             try Task.checkCancellation()
             // Report what is held now, not the last progress; a malformed URL has neither.
-            let document = if let reference { try? await vault.resource(reference) } else { nil as ResourceSummary? }
+            let summary = if let reference { try? await vault.resource(reference) } else { nil as ResourceSummary? }
             return await order.failed(
-                error, number: number, of: count, holding: document, Self.missing(document, after: error))
+                error, number: number, of: count, holding: summary, Self.missing(summary, after: error))
         }
     }
 
-    private func tell(of document: ResourceSummary?, _ reference: MediaReference, hadAll: Bool) async {
-        if hadAll, let document {
-            let size = ByteCount.text(document.wholeBytes)
-            await Terminal.shared.say("\(name(of: reference.url, document)): already complete, \(size)")
+    private func tell(of summary: ResourceSummary?, _ reference: MediaReference, hadAll: Bool) async {
+        if hadAll, let summary {
+            let size = ByteCount.text(summary.wholeBytes)
+            await Terminal.shared.say("\(name(of: reference.url, summary)): already complete, \(size)")
         }
-        for note in document?.title.map(TitleText.missingLanguages) ?? [] { await Terminal.shared.say(note) }
+        for note in summary?.title.map(TitleText.missingLanguages) ?? [] { await Terminal.shared.say(note) }
     }
 
     /// Fetches missing bytes, and shows the progress.
@@ -97,10 +97,10 @@ struct TitleFetch: Sendable {
     private var isShownAlone: Bool { total == nil && !isQuiet }
 
     /// Returns how much the origin did not send; errors of the store already state this.
-    private static func missing(_ document: ResourceSummary?, after error: VaultError) -> String {
-        guard ExitStatus(error.code) == .origin, let document, let size = document.size, size > document.bytes
+    private static func missing(_ summary: ResourceSummary?, after error: VaultError) -> String {
+        guard ExitStatus(error.code) == .origin, let summary, let size = summary.size, size > summary.bytes
         else { return "" }
-        return "; \(ByteCount.text(size - document.bytes)) of \(ByteCount.text(size)) are missing"
+        return "; \(ByteCount.text(size - summary.bytes)) of \(ByteCount.text(size)) are missing"
     }
 
     /// Whether the user named the title by its id, which says nothing about it.
@@ -108,8 +108,8 @@ struct TitleFetch: Sendable {
 
     /// Returns the display name of a title: the one given, that of a title that an id names, else the last part of its
     /// path; and its position among several.
-    private func name(of url: MediaURL, _ document: ResourceSummary?) -> String {
-        let stated = options.name ?? (try? order.content.get().title) ?? (isNamedByID ? document?.name : nil)
+    private func name(of url: MediaURL, _ summary: ResourceSummary?) -> String {
+        let stated = options.name ?? (try? order.content.get().title) ?? (isNamedByID ? summary?.name : nil)
         let last = url.path.split(separator: "/").last.map { $0.removingPercentEncoding ?? String($0) }
         let name = stated ?? last ?? url.host
         return count > 1 && total == nil ? "\(number)/\(count) \(name)" : name

@@ -91,18 +91,18 @@ struct LogOptions: ParsableArguments {
     /// Returns the logger, which writes to standard error because standard output is for results.
     ///
     /// - Throws: ``UsageError`` if the environment has a value that the option does not have.
-    func logger(in surroundings: ProcessEnvironment = .current) throws -> Logger {
-        let format = try logFormat ?? Self.value(of: "MEDIAVAULT_LOG_FORMAT", in: surroundings) ?? .logfmt
-        let level = try logLevel ?? Self.value(of: "MEDIAVAULT_LOG_LEVEL", in: surroundings) ?? .notice
+    func logger(in environment: ProcessEnvironment = .current) throws -> Logger {
+        let format = try logFormat ?? Self.value(of: "MEDIAVAULT_LOG_FORMAT", in: environment) ?? .logfmt
+        let level = try logLevel ?? Self.value(of: "MEDIAVAULT_LOG_LEVEL", in: environment) ?? .notice
         var logger = Logger(label: "mediavault") { _ in LineLogHandler.standardError(format) }
         logger.logLevel = level.logLevel
         return logger
     }
 
     private static func value<Value: ExpressibleByArgument & CaseIterable & RawRepresentable<String>>(
-        of variable: String, in surroundings: ProcessEnvironment
+        of variable: String, in environment: ProcessEnvironment
     ) throws -> Value? {
-        guard let text = surroundings[variable] else { return nil }
+        guard let text = environment[variable] else { return nil }
         guard let value = Value(rawValue: text) else {
             let values = Value.allCases.map(\.rawValue).joined(separator: ", ")
             throw UsageError("\(variable) is '\(text)'; give it one of \(values)")
@@ -118,8 +118,8 @@ extension ListenAddress {
     static let standard = ListenAddress(host: "127.0.0.1", port: 8300)
 
     /// Returns the address from the option, else from the environment; nil if neither is given.
-    static func named(_ option: String?, in surroundings: ProcessEnvironment = .current) throws -> ListenAddress? {
-        try (option ?? surroundings["MEDIAVAULT_LISTEN"]).map { try ListenAddress($0) }
+    static func named(_ option: String?, in environment: ProcessEnvironment = .current) throws -> ListenAddress? {
+        try (option ?? environment["MEDIAVAULT_LISTEN"]).map { try ListenAddress($0) }
     }
 
     /// The address that a player on this machine connects to: loopback for a wildcard address.

@@ -32,18 +32,18 @@ struct UnlockOptions: ParsableArguments {
     var allowLooseKeyFile = false
 
     /// Returns where the key comes from: options, else environment variables, else a credential or a prompt.
-    func way(in surroundings: ProcessEnvironment = .current) throws -> UnlockSource {
-        let options = try Self.ways(
+    func source(in environment: ProcessEnvironment = .current) throws -> UnlockSource {
+        let options = try Self.source(
             [
                 ("--key-file", keyFile), ("--passphrase-file", passphraseFile), ("--key-command", keyCommand),
                 ("--credential", credential),
-            ], surroundings)
-        if let way = options { return way }
+            ], environment)
+        if let source = options { return source }
         let variables = [
             "MEDIAVAULT_KEY_FILE", "MEDIAVAULT_PASSPHRASE_FILE", "MEDIAVAULT_KEY_COMMAND", "MEDIAVAULT_CREDENTIAL",
         ]
-        if let way = try Self.ways(variables.map { ($0, surroundings[$0]) }, surroundings) { return way }
-        return surroundings[CredentialName.folderVariable] == nil
+        if let source = try Self.source(variables.map { ($0, environment[$0]) }, environment) { return source }
+        return environment[CredentialName.folderVariable] == nil
             ? .prompt : .credential(.standard)
     }
 
@@ -51,18 +51,18 @@ struct UnlockOptions: ParsableArguments {
     ///
     /// - Parameter named: key file, passphrase file, key command and credential, in this order.
     /// - Throws: ``UsageError`` if several are given, or one is empty.
-    static func ways(
-        _ named: [(name: String, value: String?)], _ surroundings: ProcessEnvironment
+    static func source(
+        _ named: [(name: String, value: String?)], _ environment: ProcessEnvironment
     ) throws -> UnlockSource? {
-        let given = named.enumerated().compactMap { index, way in way.value.map { (index, way.name, $0) } }
+        let given = named.enumerated().compactMap { index, option in option.value.map { (index, option.name, $0) } }
         guard let (index, name, value) = given.first else { return nil }
         guard given.count == 1 else {
             throw UsageError("\(given.map(\.1).joined(separator: " and ")) cannot be combined; use one of them")
         }
         guard !value.isEmpty else { throw UsageError("\(name) is empty; give it a value") }
         switch index {
-        case 0: return .keyFile(try surroundings.absolute(value))
-        case 1: return .passphraseFile(try surroundings.absolute(value))
+        case 0: return .keyFile(try environment.absolute(value))
+        case 1: return .passphraseFile(try environment.absolute(value))
         case 2: return .keyCommand(value)
         default: return .credential(try CredentialName(value))
         }
@@ -72,7 +72,7 @@ struct UnlockOptions: ParsableArguments {
     ///
     /// - Parameter isNew: whether the user chooses a new passphrase, which is asked for twice.
     func unlock(isNew: Bool = false) async throws -> Unlock {
-        try await way().unlock(allowLoose: allowLooseKeyFile, asking: isNew ? .first : .old)
+        try await source().unlock(allowLoose: allowLooseKeyFile, asking: isNew ? .first : .old)
     }
 }
 
@@ -92,14 +92,14 @@ enum UnlockSource: Hashable, Sendable {
     ///   - question: which passphrase to prompt for.
     /// - Throws: ``VaultError`` with code `invalidArgument` for a credential if this process was given none.
     func unlock(
-        allowLoose: Bool, asking question: PassphrasePrompt.Question, in surroundings: ProcessEnvironment = .current
+        allowLoose: Bool, asking question: PassphrasePrompt.Question, in environment: ProcessEnvironment = .current
     ) async throws -> Unlock {
         switch self {
         case .keyFile(let path): .keyFile(path: path, allowLoose: allowLoose)
         case .passphraseFile(let path): .passphraseFile(path: path, allowLoose: allowLoose)
         case .keyCommand(let command): .keyCommand(command)
         case .credential(let name):
-            .credential(path: try name.path(in: surroundings[CredentialName.folderVariable]))
+            .credential(path: try name.path(in: environment[CredentialName.folderVariable]))
         case .prompt: .passphrase(try await PassphrasePrompt.ask(question))
         }
     }
@@ -125,16 +125,16 @@ struct NewSlotOptions: ParsableArguments {
     var sensitive = false
 
     /// Returns the source that the options name; nil if they name none.
-    func named(in surroundings: ProcessEnvironment = .current) throws -> UnlockSource? {
-        try UnlockOptions.ways(
+    func named(in environment: ProcessEnvironment = .current) throws -> UnlockSource? {
+        try UnlockOptions.source(
             [
                 ("--new-key-file", newKeyFile), ("--new-passphrase-file", newPassphraseFile),
                 ("--new-key-command", newKeyCommand), ("--new-credential", newCredential),
-            ], surroundings)
+            ], environment)
     }
 
     /// Returns the new slot; prompts for a passphrase if no option names a key.
-    func way(label: String? = nil, allowLoose: Bool) async throws -> NewSlot {
+    func slot(label: String? = nil, allowLoose: Bool) async throws -> NewSlot {
         NewSlot(
             try await (named() ?? .prompt).unlock(allowLoose: allowLoose, asking: .new), label: label,
             strength: PassphraseStrength(isSensitive: sensitive))

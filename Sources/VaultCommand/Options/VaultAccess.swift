@@ -16,10 +16,10 @@ struct VaultAccess: ParsableArguments {
     /// - Parameter repairs: whether the command rebuilds a vault that has lost its index.
     func opener(repairs: Bool = false) async throws -> VaultOpener {
         // A contradiction of options is one without a vault, too.
-        let (place, way) = (try place.place(), try unlocking.way())
+        let (place, source) = (try place.place(), try unlocking.source())
         if !repairs { try await place.requireVault() }
         try await place.requireKeyring()
-        let unlock = try await way.unlock(allowLoose: unlocking.allowLooseKeyFile, asking: .old)
+        let unlock = try await source.unlock(allowLoose: unlocking.allowLooseKeyFile, asking: .old)
         return VaultOpener(place: place, unlock: unlock)
     }
 
@@ -27,7 +27,7 @@ struct VaultAccess: ParsableArguments {
     ///
     /// With a key the command reads the vault itself, which is faster than the service's answers.
     func keylessService() async throws -> RemoteVault? {
-        try unlocking.way() == .prompt ? try await runningService() : nil
+        try unlocking.source() == .prompt ? try await runningService() : nil
     }
 
     /// Returns the running service; nil if none answers.
@@ -49,12 +49,12 @@ struct VaultAccess: ParsableArguments {
     ///
     /// - Parameter limits: for this run, if this process becomes the owner; a service, which keeps its own limits, is
     ///   refused.
-    func finder(_ wait: WaitOption = WaitOption(), limits: StorageLimits? = nil) async throws -> VaultConnector {
+    func connector(_ wait: WaitOption = WaitOption(), limits: StorageLimits? = nil) async throws -> VaultConnector {
         let client = ControlClient(folder: try place.vault())
         return VaultConnector(
             client: client, opener: await client.isAnswered() ? nil : try await opener(),
             fallbackOpener: { [self] in
-                guard try unlocking.way() != .prompt else {
+                guard try unlocking.source() != .prompt else {
                     throw VaultError(.closed, "the service ended before it answered; run the command again")
                 }
                 return try await opener()
@@ -124,28 +124,28 @@ struct PlaceOptions: ParsableArguments {
     var keyring: String?
 
     /// Returns both paths: from options, else from the environment, else the defaults.
-    func place(in surroundings: ProcessEnvironment = .current) throws -> VaultPlace {
-        VaultPlace(folder: try vault(in: surroundings), keyring: try keyringFile(in: surroundings))
+    func place(in environment: ProcessEnvironment = .current) throws -> VaultPlace {
+        VaultPlace(folder: try vault(in: environment), keyring: try keyringFile(in: environment))
     }
 
     /// Returns the vault folder.
-    func vault(in surroundings: ProcessEnvironment = .current) throws -> String {
-        try PathChoice(option: folder, name: "--vault", variable: "MEDIAVAULT_DIR").path(in: surroundings)
-            ?? Self.home("XDG_DATA_HOME", ".local/share", "--vault", in: surroundings) + "/mediavault"
+    func vault(in environment: ProcessEnvironment = .current) throws -> String {
+        try PathChoice(option: folder, name: "--vault", variable: "MEDIAVAULT_DIR").path(in: environment)
+            ?? Self.home("XDG_DATA_HOME", ".local/share", "--vault", in: environment) + "/mediavault"
     }
 
     /// Returns the keyring file.
-    func keyringFile(in surroundings: ProcessEnvironment = .current) throws -> String {
-        try PathChoice(option: keyring, name: "--keyring", variable: "MEDIAVAULT_KEYRING").path(in: surroundings)
-            ?? Self.home("XDG_CONFIG_HOME", ".config", "--keyring", in: surroundings) + "/mediavault/keyring.json"
+    func keyringFile(in environment: ProcessEnvironment = .current) throws -> String {
+        try PathChoice(option: keyring, name: "--keyring", variable: "MEDIAVAULT_KEYRING").path(in: environment)
+            ?? Self.home("XDG_CONFIG_HOME", ".config", "--keyring", in: environment) + "/mediavault/keyring.json"
     }
 
     /// Returns a base folder of the XDG specification, which says to ignore relative values.
     private static func home(
-        _ variable: String, _ fallback: String, _ option: String, in surroundings: ProcessEnvironment
+        _ variable: String, _ fallback: String, _ option: String, in environment: ProcessEnvironment
     ) throws -> String {
-        if let folder = surroundings[variable], folder.hasPrefix("/") { return AbsolutePath.of(folder, from: "/") }
-        if let home = surroundings["HOME"], home.hasPrefix("/") {
+        if let folder = environment[variable], folder.hasPrefix("/") { return AbsolutePath.of(folder, from: "/") }
+        if let home = environment["HOME"], home.hasPrefix("/") {
             return AbsolutePath.of(fallback, from: home)
         }
         throw UsageError("HOME is not set to an absolute path, so there is no default path; use \(option)")
@@ -161,9 +161,9 @@ struct PathChoice: Hashable, Sendable {
     let variable: String
 
     /// Returns the absolute path; nil if neither gives one.
-    func path(in surroundings: ProcessEnvironment) throws -> String? {
+    func path(in environment: ProcessEnvironment) throws -> String? {
         guard option?.isEmpty != true else { throw UsageError("\(name) is empty; give it a path") }
-        return try (option ?? surroundings[variable]).map { try surroundings.absolute($0) }
+        return try (option ?? environment[variable]).map { try environment.absolute($0) }
     }
 }
 

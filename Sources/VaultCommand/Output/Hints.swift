@@ -5,10 +5,10 @@ extension VaultError {
     var text: String { text(in: .current) }
 
     /// ``text`` for a process with this environment.
-    func text(in surroundings: ProcessEnvironment) -> String {
+    func text(in environment: ProcessEnvironment) -> String {
         // systemd mounts what a unit does not name read-only for it, however the disk is mounted.
         if hint == .writablePath {
-            return surroundings["INVOCATION_ID"] == nil ? message : "\(message) (in a systemd unit: ReadWritePaths=)"
+            return environment["INVOCATION_ID"] == nil ? message : "\(message) (in a systemd unit: ReadWritePaths=)"
         }
         return hint.flatMap(Self.words).map { "\(message) (\($0))" } ?? message
     }

@@ -19,7 +19,7 @@ extension DASHManifest {
             return .element(Self.placed(period, at: base.below(period), [DASHLevel(period)], lengths[number], &names))
         }
         // No template needs the ids of Representations any more.
-        if let traces { placed = DASHRemarks.removed(from: placed, traces) }
+        if let traces { placed = DASHSanitizer.removed(from: placed, traces) }
         return DASHManifest(placed, url: Self.nowhere, byteCount: byteCount).rewritten { _ in ManifestTarget.refusal }
     }
 

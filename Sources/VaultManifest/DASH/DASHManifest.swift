@@ -102,9 +102,9 @@ package struct DASHManifest: Sendable {
         return String(decoding: title.utf8.prefix(512), as: UTF8.self)
     }
 
-    /// Returns the MPD without what no player needs; see ``Manifest/withoutRemarks(_:)``.
-    func withoutRemarks(_ traces: OriginTraces) -> DASHManifest {
-        DASHManifest(DASHRemarks.removed(from: root, traces), url: url, byteCount: byteCount)
+    /// Returns the MPD without what no player needs; see ``Manifest/sanitized(_:)``.
+    func sanitized(_ traces: OriginTraces) -> DASHManifest {
+        DASHManifest(DASHSanitizer.removed(from: root, traces), url: url, byteCount: byteCount)
     }
 
     /// Returns the MPD as a player must get it that finds it elsewhere: with its own URL as the base of what is in it.

@@ -11,7 +11,7 @@ struct HLSParser {
     private(set) var variables: HLSVariables
     private(set) var edits: [HLSEdit] = []
     private(set) var entries: [HLSEntry] = []
-    private(set) var facts = HLSFacts()
+    private(set) var facts = HLSProperties()
     /// The bytes that were looked at, once for each time: it grows with the size of the playlist, not faster.
     private(set) var work = 0
 
@@ -194,7 +194,7 @@ struct HLSParser {
         switch String(decoding: content[..<colon].dropFirst(), as: UTF8.self) {
         case "EXTINF":
             (facts.hasLengths, next.isAnnounced) = (true, true)
-            next.microseconds = HLSFacts.microseconds(bytes[value])
+            next.microseconds = HLSProperties.microseconds(bytes[value])
             // A comma ends the attributes; a title may be a URL.
             try leadChannelURLs(value, after: "\"'=")
         case "EXTALBUMARTURL":

@@ -12,7 +12,7 @@ package struct HLSPlaylist: Sendable {
     private let bytes: [UInt8]
     private(set) var edits: [HLSEdit]
     private(set) var entries: [HLSEntry]
-    private let facts: HLSFacts
+    private let facts: HLSProperties
     private let variables: HLSVariables
     /// How many bytes parsing looked at, each as often as that happened.
     package let work: Int
@@ -118,9 +118,9 @@ package struct HLSPlaylist: Sendable {
         return result
     }
 
-    /// Returns the playlist without what no player needs; see ``Manifest/withoutRemarks(_:)``.
-    func withoutRemarks(_ traces: OriginTraces) -> HLSPlaylist {
-        keeping(entries, HLSRemarks(bytes, written: edits.lazy.map(\.span), variables, traces).edits)
+    /// Returns the playlist without what no player needs; see ``Manifest/sanitized(_:)``.
+    func sanitized(_ traces: OriginTraces) -> HLSPlaylist {
+        keeping(entries, HLSSanitizer(bytes, written: edits.lazy.map(\.span), variables, traces).edits)
     }
 
     /// Returns the playlist with these entries alone, and without these bytes.

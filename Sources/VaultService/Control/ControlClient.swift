@@ -32,13 +32,13 @@ package struct ControlClient: Sendable {
     /// Sends a request, and passes the answer to `read` as it arrives.
     ///
     /// - Throws: ``ServiceGone`` if there is no answer; any error of `read`.
-    func ask<Value>(_ question: ControlRequest, _ read: (inout ControlAnswer) async throws -> Value) async throws
+    func ask<Value>(_ request: ControlRequest, _ read: (inout ControlAnswer) async throws -> Value) async throws
         -> Value
     {
         try await connect().executeThenClose { inbound, outbound in
             do {
-                try await outbound.write(.head(question.head))
-                try await outbound.write(.body(.byteBuffer(ByteBuffer(bytes: question.body))))
+                try await outbound.write(.head(request.head))
+                try await outbound.write(.body(.byteBuffer(ByteBuffer(bytes: request.body))))
                 try await outbound.write(.end(nil))
             } catch is IOError, is ChannelError {
                 throw ServiceGone()
@@ -53,13 +53,13 @@ package struct ControlClient: Sendable {
     /// - Parameter next: returns the next bytes of the body; nil at its end. If it throws, the request is broken off.
     /// - Throws: ``ServiceGone`` if there is no answer; any error of `next`.
     func upload(
-        _ question: ControlRequest, _ next: @escaping @Sendable () async throws -> [UInt8]?
+        _ request: ControlRequest, _ next: @escaping @Sendable () async throws -> [UInt8]?
     ) async throws -> Uploaded {
         try await connect().executeThenClose { inbound, outbound in
             try await withThrowingTaskGroup(of: Uploaded?.self) { group in
                 group.addTask {
                     do {
-                        try await outbound.write(.head(question.head))
+                        try await outbound.write(.head(request.head))
                         while let bytes = try await next() {
                             try await outbound.write(.body(.byteBuffer(ByteBuffer(bytes: bytes))))
                         }

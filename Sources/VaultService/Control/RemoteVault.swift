@@ -51,15 +51,15 @@ package final class RemoteVault: VaultClient {
     }
 
     /// Sends a request, and returns the document in the answer.
-    func document<Document: Decodable>(_ question: ControlRequest) async throws -> Document {
-        try await ask(question) { answer in try JSONText.read(from: try await answer.whole()) }
+    func document<Document: Decodable>(_ request: ControlRequest) async throws -> Document {
+        try await ask(request) { answer in try JSONText.read(from: try await answer.whole()) }
     }
 
     /// Follows a long operation, and returns the outcome from its last line.
     func events<Progress: Codable & Sendable, Outcome: Codable & Sendable>(
-        _ question: ControlRequest, _ progress: (Progress) async throws -> Void
+        _ request: ControlRequest, _ progress: (Progress) async throws -> Void
     ) async throws -> Outcome {
-        try await ask(question) { answer in
+        try await ask(request) { answer in
             while let line = try await answer.line() {
                 switch try JSONText.read(EventDocument<Progress, Outcome>.self, from: line) {
                 case .progress(let step): try await progress(step)
@@ -73,10 +73,10 @@ package final class RemoteVault: VaultClient {
 
     /// Sends a request, and reads the answer unless it is a problem.
     func ask<Value>(
-        _ question: ControlRequest, _ read: (inout ControlAnswer) async throws -> Value
+        _ request: ControlRequest, _ read: (inout ControlAnswer) async throws -> Value
     ) async throws -> Value {
         do {
-            return try await client.ask(question) { answer in
+            return try await client.ask(request) { answer in
                 isKnown.withLock { $0 = true }
                 guard answer.head.status.code < 300 else {
                     throw Self.error(try JSONText.read(from: try await answer.whole()))
@@ -92,10 +92,10 @@ package final class RemoteVault: VaultClient {
 
     /// Sends a request with a long body, and returns the document in the answer, unless it is a problem.
     func upload<Document: Decodable>(
-        _ question: ControlRequest, _ next: @escaping @Sendable () async throws -> [UInt8]?
+        _ request: ControlRequest, _ next: @escaping @Sendable () async throws -> [UInt8]?
     ) async throws -> Document {
         do {
-            let answer = try await client.upload(question, next)
+            let answer = try await client.upload(request, next)
             guard answer.status.code < 300 else { throw Self.error(try JSONText.read(from: answer.body)) }
             return try JSONText.read(from: answer.body)
         } catch is DecodingError {
@@ -326,8 +326,8 @@ extension RemoteVault {
     ) async throws {
         var reading = RangeReassembly(range)
         while !reading.isDone {
-            let question = try ControlRequest(.content, reference: reference, fields: reading.fields)
-            try await ask(question) { answer in
+            let request = try ControlRequest(.content, reference: reference, fields: reading.fields)
+            try await ask(request) { answer in
                 try reading.begin(answer.head)
                 do {
                     while let bytes = try await answer.next() {

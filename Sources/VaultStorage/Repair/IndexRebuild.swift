@@ -59,10 +59,10 @@ package final class IndexRebuild: Sendable {
         guard fileSystem.exists(folder) else { throw VaultStore.absence(at: folder, fileSystem: fileSystem) }
         try VaultStore.requireOwn(folder, fileSystem)
         let lock = try VaultLock(folder: folder)
-        let backups = CatalogFiles(in: folder)
-        guard backups.exist(fileSystem) else { throw backups.absence }
+        let catalogs = CatalogFiles(in: folder)
+        guard catalogs.exist(fileSystem) else { throw catalogs.absence }
         // Without one of them, an older state would be taken for the present one.
-        try backups.requireReadable()
+        try catalogs.requireReadable()
         let path = folder + "/index.sqlite"
         let wasBrokenOff = try Self.finishBrokenOff(path, fileSystem)
         // With `evenIfSound`, it also continues with an index that does not belong to this keyring.
@@ -77,7 +77,7 @@ package final class IndexRebuild: Sendable {
         }
         let restored: NewIndex
         do {
-            restored = try Self.restore(path, backups, keyring, fileSystem)
+            restored = try Self.restore(path, catalogs, keyring, fileSystem)
         } catch {
             try? Self.remove(path + Self.filling, fileSystem)
             throw error
@@ -120,36 +120,36 @@ package final class IndexRebuild: Sendable {
     /// Creates the new index: with the rows of the existing one, or what can be read of them, and of the backup what does
     /// not open there; without any with those of the backup.
     private static func restore(
-        _ path: String, _ backups: CatalogFiles, _ keyring: Keyring, _ fileSystem: any FileSystem
+        _ path: String, _ catalogs: CatalogFiles, _ keyring: Keyring, _ fileSystem: any FileSystem
     ) throws -> NewIndex {
         let (source, salvage) = (path + Self.filling, path + IndexDatabase.Unfinished.salvage.rawValue)
         defer { try? remove(salvage, fileSystem) }
         if fileSystem.exists(path) {
             do {
-                return try restore(path, to: source, backups, keyring, fileSystem)
+                return try restore(path, to: source, catalogs, keyring, fileSystem)
             } catch let error as VaultError where unusable.contains(error.code) {}
             do {
                 try create(salvage, fileSystem)
-                try IndexSalvage(path: path, backups: backups, keyring: keyring).copy(to: salvage)
-                return try restore(salvage, to: source, backups, keyring, fileSystem)
+                try IndexSalvage(path: path, catalogs: catalogs, keyring: keyring).copy(to: salvage)
+                return try restore(salvage, to: source, catalogs, keyring, fileSystem)
             } catch let error as VaultError where unusable.contains(error.code) {}
         }
-        return try backups.trying { backup in
+        return try catalogs.trying { backup in
             try create(source, fileSystem)
             let (index, areSettingsLost) = try BackupRestore(backup, keyring).restore(to: source)
             // The copy before may have a row that is damaged in this one.
-            let areLost = try merge(backups, into: index, withoutSettings: areSettingsLost)
+            let areLost = try merge(catalogs, into: index, withoutSettings: areSettingsLost)
             try index.dropEmptyRows()
-            return (index, areLost, backup == backups.former)
+            return (index, areLost, backup == catalogs.former)
         }
     }
 
     private static func restore(
-        _ old: String, to source: String, _ backups: CatalogFiles, _ keyring: Keyring, _ fileSystem: any FileSystem
+        _ old: String, to source: String, _ catalogs: CatalogFiles, _ keyring: Keyring, _ fileSystem: any FileSystem
     ) throws -> NewIndex {
         try create(source, fileSystem)
         let (index, areSettingsLost) = try BackupRestore(index: old, keyring).restore(to: source)
-        let areLost = try merge(backups, into: index, withoutSettings: areSettingsLost)
+        let areLost = try merge(catalogs, into: index, withoutSettings: areSettingsLost)
         // What belongs to a title that has come back was left out with it.
         try index.database.withoutTransaction { db in try CatalogMerge.run(fromIndex: old, into: db, index) }
         try index.dropEmptyRows()
@@ -161,14 +161,14 @@ package final class IndexRebuild: Sendable {
     /// - Parameter isWithoutSettings: whether its settings are those of a new vault, because its own were lost.
     /// - Returns: whether they still are.
     private static func merge(
-        _ backups: CatalogFiles, into index: VaultIndex, withoutSettings isWithoutSettings: Bool
+        _ catalogs: CatalogFiles, into index: VaultIndex, withoutSettings isWithoutSettings: Bool
     ) throws -> Bool {
         try index.database.withoutTransaction { db in
             let fresh = try VaultRow.fetch(db)?.settings
             // The backup's take the place of settings that do not open.
             if isWithoutSettings { try db.execute(sql: "UPDATE vault SET settings = zeroblob(1)") }
             _ = try CatalogMerge.run(
-                fromBackupIn: backups.folder, into: db, erased: "SELECT record, id FROM main.erased",
+                fromBackupIn: catalogs.folder, into: db, erased: "SELECT record, id FROM main.erased",
                 passingOverUnread: true, index)
             guard isWithoutSettings, let fresh, try VaultRow.fetch(db)?.openSettings(index.keyring) == nil else {
                 return false

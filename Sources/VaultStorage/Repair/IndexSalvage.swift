@@ -9,7 +9,7 @@ import VaultModel
 /// read from both ends. What was deleted stays deleted, because `erased` is copied, too.
 struct IndexSalvage {
     let path: String
-    let backups: CatalogFiles
+    let catalogs: CatalogFiles
     let keyring: Keyring
 
     /// The tables whose rows a catalog has, too, and what was deleted since.
@@ -94,7 +94,7 @@ struct IndexSalvage {
     private func settleVault(_ db: Database) throws {
         let rows = try Row.fetchAll(db, sql: "SELECT \(VaultRow.columns) FROM main.vault LIMIT 8").map(VaultRow.init)
         let own = try rows.first { $0.id == keyring.vaultID } ?? rows.first { try $0.openSettings(keyring) != nil }
-        let row = try own ?? backups.reading { _, catalog in try VaultRow.require(keyring, catalog) }
+        let row = try own ?? catalogs.reading { _, catalog in try VaultRow.require(keyring, catalog) }
         try db.execute(sql: "DELETE FROM main.vault")
         try VaultRow.insert(
             keyring.vaultID, revision: row.keyringRevision ?? keyring.revision,

@@ -33,8 +33,8 @@ struct KeyringRestoreTests {
         await vault.close()
     }
 
-    private func restore(force: Bool = false, adding way: NewSlot? = nil) async throws -> RestoreReport {
-        try await KeyAdministration.restore(fixture.place, from: backup, unlock: drawer, adding: way, force: force)
+    private func restore(force: Bool = false, adding newSlot: NewSlot? = nil) async throws -> RestoreReport {
+        try await KeyAdministration.restore(fixture.place, from: backup, unlock: drawer, adding: newSlot, force: force)
     }
 
     private func refusal(force: Bool = false) async throws -> VaultError {

@@ -197,10 +197,10 @@ struct LinkRefreshTests {
         func fields(_ value: String) -> OriginFields? {
             OriginFields(HeaderFields(["X-Key": value]), for: url)
         }
-        var addresses = OriginURLList(url, fields: fields(old))
-        #expect(addresses.refuse(url, sentWith: fields(old)) == false)
-        addresses.give(url, fields: fields(new))
-        #expect(addresses.refuse(url, sentWith: fields(old)) == true && addresses.isLeft)
-        #expect(addresses.refuse(url, sentWith: fields(new)) == false)
+        var list = OriginURLList(url, fields: fields(old))
+        #expect(list.refuse(url, sentWith: fields(old)) == false)
+        list.give(url, fields: fields(new))
+        #expect(list.refuse(url, sentWith: fields(old)) == true && list.isLeft)
+        #expect(list.refuse(url, sentWith: fields(new)) == false)
     }
 }

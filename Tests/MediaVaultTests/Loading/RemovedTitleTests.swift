@@ -122,9 +122,9 @@ struct RemovedTitleTests {
         let removed = vault.loaders.environment.removed
         let (title, other) = (fixture.origin.url("/a.m3u8"), fixture.origin.url("/b.m3u8"))
         let (own, shared) = (fixture.origin.url("/1.ts"), fixture.origin.url("/2.ts"))
-        let parts = vault.loaders.environment.playedParts
+        let parts = vault.loaders.environment.partOwners
         for (manifest, urls) in [(title, [own, shared]), (other, [shared])] {
-            var names = PlayedParts.Names()
+            var names = PartOwners.Names()
             for url in urls { names.insert(url) }
             let resource = try await vault.name(MediaReference(manifest))
             parts.note(resource.id, of: [resource.key.bytes], names)

@@ -83,7 +83,9 @@ struct PlayedManifestTests {
     func refusals() throws {
         var played = PlayedManifests()
         let (one, owner) = (try id(1), Owner())
-        let large = { (byte: UInt8) in ManifestDigest(of: Array(repeating: byte, count: ManifestRoom.smallBytes + 1)) }
+        let large = { (byte: UInt8) in
+            ManifestDigest(of: Array(repeating: byte, count: ManifestSemaphore.smallBytes + 1))
+        }
         let (digest, other) = (large(1), large(2))
         _ = played.lock(of: one, owner: owner)
         played.refuse(digest, VaultError(.invalidResponse, "no"), of: one)

@@ -161,12 +161,12 @@ struct PlayedTitleTests {
 
     @Test("A bounded number of manifests and of what they name is remembered, the latest used ones")
     func bounded() throws {
-        let parts = PlayedParts(maxURLs: 100)
+        let parts = PartOwners(maxURLs: 100)
         func id(_ number: Int) throws -> ResourceID {
             try #require(ResourceID(bytes: Array(repeating: UInt8(number), count: 32)))
         }
-        func names(_ urls: some Sequence<MediaURL>) -> PlayedParts.Names {
-            urls.reduce(into: PlayedParts.Names()) { $0.insert($1) }
+        func names(_ urls: some Sequence<MediaURL>) -> PartOwners.Names {
+            urls.reduce(into: PartOwners.Names()) { $0.insert($1) }
         }
         let urls = (0..<200).map { url("/\($0).ts") }
         for number in 0..<64 { parts.note(try id(number), of: [[UInt8(number)]], names([urls[number]])) }
@@ -184,7 +184,7 @@ struct PlayedTitleTests {
 
     @Test("A template names what begins as it does, and nothing else")
     func templates() {
-        var names = PlayedParts.Names()
+        var names = PartOwners.Names()
         names.insert(url("/film/video/"), isFolder: true)
         names.insert(url("/film/init.mp4"))
         let named = ["/film/video/1.m4s", "/film/video/deep/2.m4s?a", "/film/init.mp4"]

@@ -234,8 +234,8 @@ struct SignInTests {
             }
             return await group.reduce(into: []) { $0.append($1) }
         }
-        #expect(codes.count { $0 == .busy } == 40 - 1 - Turns<Int>.maxOfLine)
-        #expect(codes.count { $0 == .wrongKey } == 1 + Turns<Int>.maxOfLine)
+        #expect(codes.count { $0 == .busy } == 40 - 1 - RoundRobin<Int>.maxOfLine)
+        #expect(codes.count { $0 == .wrongKey } == 1 + RoundRobin<Int>.maxOfLine)
         await vault.close()
     }
 
@@ -258,7 +258,7 @@ struct SignInTests {
             }
             return await group.reduce(into: []) { $0.append($1) }
         }
-        #expect(codes.count { $0 == .busy } == 40 - 1 - Turns<Int>.maxOfLine)
+        #expect(codes.count { $0 == .busy } == 40 - 1 - RoundRobin<Int>.maxOfLine)
         await vault.close()
     }
 

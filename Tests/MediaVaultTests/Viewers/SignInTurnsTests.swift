@@ -7,7 +7,7 @@ import VaultModel
 struct SignInTurnsTests {
     @Test("Addresses take turns, each caller in order, and the owner goes before all")
     func turns() {
-        var turns = Turns<String>()
+        var turns = RoundRobin<String>()
         for name in ["a1", "a2", "a3"] { _ = turns.add(name, from: .address([1])) }
         _ = turns.add("b1", from: .address([2]))
         var taken = [turns.next()]
@@ -23,8 +23,8 @@ struct SignInTurnsTests {
         "So many callers wait from one address and in all; then the fullest address loses its last, but never the owner"
     )
     func bounds() {
-        var turns = Turns<Int>()
-        let (most, count) = (Turns<Int>.maxOfLine, Turns<Int>.maxCount)
+        var turns = RoundRobin<Int>()
+        let (most, count) = (RoundRobin<Int>.maxOfLine, RoundRobin<Int>.maxCount)
         let own = (0...most).map { turns.add($0, from: .address([0])) }
         #expect(own == Array(repeating: nil, count: most) + [most])
         let others = (most..<count).map { turns.add($0, from: .address([1, UInt8($0 / most)])) }
@@ -39,10 +39,10 @@ struct SignInTurnsTests {
 
     @Test("If one caller waits from each of many addresses, a newcomer is refused")
     func crowded() {
-        var turns = Turns<Int>()
-        for number in 0..<Turns<Int>.maxCount { _ = turns.add(number, from: .address([1, UInt8(number)])) }
+        var turns = RoundRobin<Int>()
+        for number in 0..<RoundRobin<Int>.maxCount { _ = turns.add(number, from: .address([1, UInt8(number)])) }
         let refused = turns.add(-1, from: .address([2]))
-        #expect(refused == -1 && turns.count == Turns<Int>.maxCount)
+        #expect(refused == -1 && turns.count == RoundRobin<Int>.maxCount)
         // One of them makes way for a device on which the viewer has signed in before.
         let displaced = turns.add(-2, from: Self.viewer(1))
         let next = [turns.next(), turns.next()]
@@ -55,7 +55,7 @@ struct SignInTurnsTests {
 
     @Test("Viewers on devices that they know take turns with each other, and alternate with the addresses")
     func alternating() {
-        var turns = Turns<String>()
+        var turns = RoundRobin<String>()
         for name in ["v1", "v2", "v3"] { _ = turns.add(name, from: Self.viewer(1)) }
         for name in ["a1", "a2"] { _ = turns.add(name, from: .address([1])) }
         _ = turns.add("w1", from: Self.viewer(2))
@@ -71,12 +71,12 @@ struct SignInTurnsTests {
 
     @Test("If viewers on devices that they know fill the queue, their last ones make way for an address and a viewer")
     func full() {
-        var turns = Turns<Int>()
-        let most = Turns<Int>.maxOfLine
-        for number in 0..<Turns<Int>.maxCount { _ = turns.add(number, from: Self.viewer(UInt8(number / most))) }
+        var turns = RoundRobin<Int>()
+        let most = RoundRobin<Int>.maxOfLine
+        for number in 0..<RoundRobin<Int>.maxCount { _ = turns.add(number, from: Self.viewer(UInt8(number / most))) }
         let ninth = turns.add(-1, from: Self.viewer(0))
         let displaced = [turns.add(-2, from: .address([1])), turns.add(-3, from: Self.viewer(100))]
-        #expect(ninth == -1 && turns.count == Turns<Int>.maxCount)
+        #expect(ninth == -1 && turns.count == RoundRobin<Int>.maxCount)
         #expect(displaced.allSatisfy { ($0 ?? 0) % most == most - 1 }, "\(displaced)")
         let next = [turns.next(), turns.next()]
         #expect(next == [0, -2])

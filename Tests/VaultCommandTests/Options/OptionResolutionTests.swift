@@ -9,7 +9,7 @@ import VaultService
 /// An option precedes the environment, which precedes the default; an empty variable counts as unset; paths are
 /// absolute.
 @Suite struct OptionResolutionTests {
-    private static func surroundings(_ variables: [String: String] = ["HOME": "/home/anna"]) -> ProcessEnvironment {
+    private static func environment(_ variables: [String: String] = ["HOME": "/home/anna"]) -> ProcessEnvironment {
         ProcessEnvironment(variables: variables, workingDirectory: "/start/here")
     }
 
@@ -35,9 +35,9 @@ import VaultService
     func log(option: String?, variables: [String: String], expected: Logger.Level?) throws {
         let options = try LogOptions.parse(option.map { ["--log-level", $0] } ?? [])
         if let expected {
-            #expect(try options.logger(in: Self.surroundings(variables)).logLevel == expected)
+            #expect(try options.logger(in: Self.environment(variables)).logLevel == expected)
         } else {
-            let error = #expect(throws: UsageError.self) { try options.logger(in: Self.surroundings(variables)) }
+            let error = #expect(throws: UsageError.self) { try options.logger(in: Self.environment(variables)) }
             let (name, value) = try #require(variables.first)
             #expect(error?.message.contains("\(name) is '\(value)'; give it one of ") == true)
         }
@@ -81,11 +81,11 @@ import VaultService
         var options = PlaceOptions()
         options.folder = example.folder
         options.keyring = example.keyring
-        let surroundings = Self.surroundings(example.variables)
+        let environment = Self.environment(example.variables)
         if let expected = example.expected {
-            #expect((try? options.place(in: surroundings)) == expected)
+            #expect((try? options.place(in: environment)) == expected)
         } else {
-            #expect(throws: UsageError.self) { try options.place(in: surroundings) }
+            #expect(throws: UsageError.self) { try options.place(in: environment) }
         }
     }
 
@@ -141,11 +141,11 @@ import VaultService
         options.passphraseFile = example.passphraseFile
         options.keyCommand = example.keyCommand
         options.credential = example.credential
-        let surroundings = Self.surroundings(example.variables)
+        let environment = Self.environment(example.variables)
         if let expected = example.expected {
-            #expect((try? options.way(in: surroundings)) == expected)
+            #expect((try? options.source(in: environment)) == expected)
         } else {
-            let error = #expect(throws: (any Error).self) { try options.way(in: surroundings) }
+            let error = #expect(throws: (any Error).self) { try options.source(in: environment) }
             guard let error, case .message(_, .usage) = Failure(error) else {
                 Issue.record("no usage error")
                 return
@@ -155,26 +155,26 @@ import VaultService
 
     @Test("A credential is looked up in the folder that CREDENTIALS_DIRECTORY names")
     func credentialPath() async throws {
-        let way = UnlockSource.credential(try CredentialName("c"))
-        let unlock = try await way.unlock(allowLoose: false, asking: .old, in: Self.surroundings(Self.credentials))
+        let source = UnlockSource.credential(try CredentialName("c"))
+        let unlock = try await source.unlock(allowLoose: false, asking: .old, in: Self.environment(Self.credentials))
         guard case .credential(path: "/run/c/c") = unlock else {
             Issue.record("\(unlock)")
             return
         }
         for variables in [[:], ["CREDENTIALS_DIRECTORY": "relative"]] {
             let error = await #expect(throws: VaultError.self) {
-                try await way.unlock(allowLoose: false, asking: .old, in: Self.surroundings(variables))
+                try await source.unlock(allowLoose: false, asking: .old, in: Self.environment(variables))
             }
             #expect(error?.code == .invalidArgument && error?.message.contains("CREDENTIALS_DIRECTORY") == true)
         }
     }
 
     @Test("The option, else the environment, sets the listen address") func listenAddress() throws {
-        let surroundings = Self.surroundings(["MEDIAVAULT_LISTEN": "[::1]:9000"])
-        #expect(try ListenAddress.named("localhost:1", in: surroundings) == ListenAddress(host: "localhost", port: 1))
-        #expect(try ListenAddress.named(nil, in: surroundings) == ListenAddress(host: "::1", port: 9000))
-        #expect(try ListenAddress.named(nil, in: Self.surroundings(["MEDIAVAULT_LISTEN": ""])) == nil)
-        #expect(throws: VaultError.self) { try ListenAddress.named("8300", in: surroundings) }
+        let environment = Self.environment(["MEDIAVAULT_LISTEN": "[::1]:9000"])
+        #expect(try ListenAddress.named("localhost:1", in: environment) == ListenAddress(host: "localhost", port: 1))
+        #expect(try ListenAddress.named(nil, in: environment) == ListenAddress(host: "::1", port: 9000))
+        #expect(try ListenAddress.named(nil, in: Self.environment(["MEDIAVAULT_LISTEN": ""])) == nil)
+        #expect(throws: VaultError.self) { try ListenAddress.named("8300", in: environment) }
     }
 
     @Test(

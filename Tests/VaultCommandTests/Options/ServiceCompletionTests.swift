@@ -38,13 +38,13 @@ struct ServiceCompletionTests {
 
     @Test("The vault is the one that the words before name, else that of the environment")
     func folders() {
-        let surroundings = ProcessEnvironment(
+        let environment = ProcessEnvironment(
             variables: ["HOME": "/home/a", "MEDIAVAULT_DIR": "/v"], workingDirectory: "/here")
         for (words, folder) in [
             (["mediavault", "info", ""], "/v"), (["mediavault", "info", "--vault", "/w", ""], "/w"),
             (["mediavault", "info", "--vault=x"], "/here/x"), (["mediavault", "info", "--vault", "~/x"], "/home/a/x"),
         ] {
-            #expect(ServiceCompletion.folder(named: words, in: surroundings) == folder)
+            #expect(ServiceCompletion.folder(named: words, in: environment) == folder)
         }
     }
 

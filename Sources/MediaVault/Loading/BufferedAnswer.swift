@@ -2,7 +2,7 @@ import VaultFetch
 import VaultModel
 
 /// A small answer of an origin, read whole into memory. Nothing of it is stored.
-struct WholeAnswer: Sendable {
+struct BufferedAnswer: Sendable {
     let bytes: [UInt8]
     /// The URL that answered.
     let location: MediaURL
@@ -25,8 +25,8 @@ struct WholeAnswer: Sendable {
     /// - Throws: ``Refusal``, `OriginFailure`, `CancellationError`.
     static func read(
         _ request: OriginRequest, upTo limit: Int, within time: Duration, from origin: any Origin
-    ) async throws -> WholeAnswer {
-        try await withThrowingTaskGroup(of: WholeAnswer?.self) { group in
+    ) async throws -> BufferedAnswer {
+        try await withThrowingTaskGroup(of: BufferedAnswer?.self) { group in
             group.addTask { try await read(request, upTo: limit, from: origin) }
             group.addTask {
                 try await Task.sleep(for: time)
@@ -40,7 +40,7 @@ struct WholeAnswer: Sendable {
 
     private static func read(
         _ request: OriginRequest, upTo limit: Int, from origin: any Origin
-    ) async throws -> WholeAnswer {
+    ) async throws -> BufferedAnswer {
         let response = try await origin.send(request)
         defer { response.cancel() }
         let content = try ResponseCheck.judge(response.head, asked: request, takesGzip: true).content
@@ -52,7 +52,7 @@ struct WholeAnswer: Sendable {
         }
         // Some origins state a coding that their bytes do not have.
         if ResponseCheck.isGzip(response.head), Gzip.begins(bytes) { bytes = try expanded(bytes, upTo: limit) }
-        return WholeAnswer(
+        return BufferedAnswer(
             bytes: bytes, location: response.head.location ?? request.url, movedTo: response.head.movedTo,
             type: response.head.fields["Content-Type"])
     }

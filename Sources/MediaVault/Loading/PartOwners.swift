@@ -5,7 +5,7 @@ import VaultModel
 /// part: it is listed, pinned, removed and shredded with it.
 ///
 /// It is kept in memory only. After a restart, a player that goes on without its manifest gets resources of their own.
-final class PlayedParts: Sendable {
+final class PartOwners: Sendable {
     /// What a manifest names.
     struct Names: Sendable {
         /// Hashes of URLs. Two URLs with one hash would put a resource under a wrong title, and do no more harm.
@@ -62,7 +62,7 @@ final class PlayedParts: Sendable {
     private let maxURLs: Int
     private let state = Locked(State())
 
-    init(maxURLs: Int = PlayedParts.maxURLs) { self.maxURLs = maxURLs }
+    init(maxURLs: Int = PartOwners.maxURLs) { self.maxURLs = maxURLs }
 
     /// Remembers what a manifest names, in place of what it named before.
     ///

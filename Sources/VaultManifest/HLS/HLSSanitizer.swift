@@ -5,7 +5,7 @@ import VaultModel
 ///
 /// What players go by stays: the value of a variable is written where the variable stood, and a name that links renditions
 /// and names a place gets another name.
-struct HLSRemarks {
+struct HLSSanitizer {
     private let bytes: [UInt8]
     /// Where something else will be written: references begin there.
     private let written: Set<Int>

@@ -4,21 +4,21 @@ import VaultModel
 @testable import MediaVault
 
 @Suite("Few large manifests at a time are in memory", .timeLimit(.minutes(1)))
-struct ManifestRoomTests {
-    private static let large = ManifestRoom.smallBytes + 1
+struct ManifestSemaphoreTests {
+    private static let large = ManifestSemaphore.smallBytes + 1
 
     @Test("Small manifests need no seat, and one manifest takes only one")
     func small() async throws {
-        let room = ManifestRoom(seats: 1)
+        let room = ManifestSemaphore(seats: 1)
         let holder = ManifestSeat(in: room)
         for _ in 0..<3 { #expect(try await holder.mayTake(Self.large)) }
-        for _ in 0..<3 { #expect(try await ManifestSeat(in: room).mayTake(ManifestRoom.smallBytes)) }
+        for _ in 0..<3 { #expect(try await ManifestSeat(in: room).mayTake(ManifestSemaphore.smallBytes)) }
         withExtendedLifetime(holder) {}
     }
 
     @Test("No more have a seat than there are, each waiting one gets one, and one that gives up takes none")
     func seats() async throws {
-        let room = ManifestRoom(seats: 2)
+        let room = ManifestSemaphore(seats: 2)
         let count = Count()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<60 {

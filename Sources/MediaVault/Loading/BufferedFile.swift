@@ -3,7 +3,7 @@ import VaultModel
 import VaultStorage
 
 /// A small file that was read whole into memory, so that many of them can be stored together.
-struct SmallFile: Sendable {
+struct BufferedFile: Sendable {
     let bytes: [UInt8]
     let information: ContentInformation
     let freshness: Freshness
@@ -23,7 +23,7 @@ extension ResourceLoader {
     /// - Throws: ``VaultError`` if the origin refuses for good, with code `notMedia` for a page; `CancellationError`.
     func fetchIfSmall(
         limit: Int64, refusingPages refusesPages: Bool, taking: (Int) async throws -> Void
-    ) async throws -> SmallFile? {
+    ) async throws -> BufferedFile? {
         guard isUntouched, store.isOwner else { return nil }
         let asked = store.now()
         do {
@@ -43,10 +43,10 @@ extension ResourceLoader {
             defer { response.cancel() }
             guard let bytes = try await body(of: response, length, taking) else { return nil }
             if refusesPages, let page = page(beginning: bytes) { throw page }
-            return SmallFile(
+            return BufferedFile(
                 bytes: bytes, information: information,
                 freshness: Freshness(head.fields, asked: asked),
-                source: (request.url, addresses.current.fields, addresses.reach(of: request.url)))
+                source: (request.url, urls.current.fields, urls.reach(of: request.url)))
         } catch let failure as OriginFailure {
             if failure.kind == .unreachable { noteContact(isReachable: false) }
             originErrors.count(failure)

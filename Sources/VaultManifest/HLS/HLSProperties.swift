@@ -1,7 +1,7 @@
 import VaultModel
 
 /// What a playlist says about itself.
-struct HLSFacts: Sendable {
+struct HLSProperties: Sendable {
     /// Whether the playlist has its first line.
     var hasBegun = false
     /// Whether tags of media playlists were seen.

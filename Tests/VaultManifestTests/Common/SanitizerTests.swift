@@ -3,8 +3,8 @@ import VaultModel
 
 @testable import VaultManifest
 
-@Suite("Manifests without remarks")
-struct RemarksTests {
+@Suite("Sanitized manifests")
+struct SanitizerTests {
     /// Both, and in each of them two files of one folder.
     private static let url = "https://cdn.secret.example:8443/private/films/index"
     private static let traces = [
@@ -13,7 +13,7 @@ struct RemarksTests {
 
     private static func text(_ text: String, _ kind: ManifestKind, at url: String = url) throws -> String {
         let url = try MediaURL(url)
-        let manifest = try Manifest(Array(text.utf8), kind: kind, url: url).withoutRemarks(OriginTraces([url]))
+        let manifest = try Manifest(Array(text.utf8), kind: kind, url: url).sanitized(OriginTraces([url]))
         return LedManifest(manifest).text
     }
 
@@ -250,7 +250,7 @@ struct RemarksTests {
         let url = try MediaURL(Self.url)
         for file in CorpusFile.all(in: kind == .hls ? "HLS" : "DASH") where !file.isRefused {
             let manifest = try Manifest(file.bytes, kind: kind, url: url)
-            let bare = manifest.withoutRemarks(OriginTraces([url]))
+            let bare = manifest.sanitized(OriginTraces([url]))
             let plays = { (manifest: Manifest) in manifest.references.filter { $0.role != .data }.map(\.url) }
             #expect(plays(bare) == plays(manifest), "\(file.name)")
             let text = LedManifest(bare).text.lowercased()

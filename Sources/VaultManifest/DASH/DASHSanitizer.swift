@@ -2,16 +2,16 @@
 /// not of DASH, and whatever names a place and is no reference.
 ///
 /// Of other namespaces, those of Common Encryption and SCTE 35 stay.
-struct DASHRemarks {
+struct DASHSanitizer {
     private let traces: OriginTraces
     /// What the root's namespace is called: a parser of DASH goes by names alone, so any does.
     private let own: String?
 
-    /// Returns an MPD without its remarks.
+    /// Returns an MPD sanitized.
     static func removed(from root: MarkupElement, _ traces: OriginTraces) -> MarkupElement {
         guard !traces.isPlace(root.name) else { return MarkupElement(name: String(root.localName), attributes: [:]) }
         let own = spaces(of: root, within: [:])[prefix(of: root.name)]
-        return DASHRemarks(traces: traces, own: own).removed(from: root, Surroundings())
+        return DASHSanitizer(traces: traces, own: own).removed(from: root, Surroundings())
     }
 
     /// What an element has from those around it.

@@ -4,7 +4,7 @@ import VaultModel
 ///
 /// One of 32 MiB takes several times its size for seconds, and a thread of the pool that all readers share. Small ones
 /// need no seat.
-final class ManifestRoom: Sendable {
+final class ManifestSemaphore: Sendable {
     private struct Waiting {
         let id: Int
         let waiter: CheckedContinuation<Bool, Never>
@@ -81,13 +81,13 @@ final class ManifestRoom: Sendable {
 
 /// The seat of one manifest, given back with its last reference.
 final class ManifestSeat: Sendable {
-    private let room: ManifestRoom
+    private let room: ManifestSemaphore
     private let since = Locked<ContinuousClock.Instant?>(nil)
 
     /// How long a manifest may take to arrive while others wait for its seat.
     private static let patience: Duration = .seconds(30)
 
-    init(in room: ManifestRoom) { self.room = room }
+    init(in room: ManifestSemaphore) { self.room = room }
 
     deinit { if start != nil { room.leave() } }
 
@@ -96,7 +96,7 @@ final class ManifestSeat: Sendable {
     /// - Returns: false if the manifest has arrived too slowly, and others wait.
     /// - Throws: `CancellationError`.
     func mayTake(_ count: Int) async throws -> Bool {
-        guard count > ManifestRoom.smallBytes else { return true }
+        guard count > ManifestSemaphore.smallBytes else { return true }
         guard let start else {
             try await room.enter()
             begin()
