@@ -24,6 +24,7 @@ final class CurlTransfer {
     let hop: Hop
     let handle: CurlHandle
     private let addresses: AddressGuard
+    private let now: @Sendable () -> Int64
     /// The proxy that sends the request on; nil if it is sent to its host.
     private let proxy: ProxyAddress?
     /// What is known of where the answer comes from, if a proxy sends the request on.
@@ -69,7 +70,8 @@ final class CurlTransfer {
         let policy = AddressPolicy(reach: reach, host: hop.url.host, proxy: proxy?.scheme, configuration)
         if let refusal = policy.refusal(ofProxied: hop.url) { throw refusal }
         addresses = AddressGuard(policy, sockets)
-        credentials = HostCredentials(network, for: transfer.request, at: hop, now: configuration.now())
+        now = configuration.now
+        credentials = HostCredentials(network, for: transfer.request, at: hop, now: now())
         var handle = try CurlHandle()
         let lines = transfer.fields.lines(for: hop.url, hasLeftOrigin: hop.hasLeftOrigin) + credentials.lines
         let cookies = lines.filter { $0.lowercased().hasPrefix(RequestFields.cookie) }
@@ -189,7 +191,7 @@ final class CurlTransfer {
     private func trustFailure(of result: CURLcode) -> OriginFailure? {
         guard result == CURLE_PEER_FAILED_VERIFICATION else { return nil }
         let (verdicts, certificate) = (verdicts, handle.outdatedCertificate)
-        let now = Timestamp(seconds: Int64(Date().timeIntervalSince1970))
+        let now = Timestamp(seconds: now())
         return verdicts.proxy != 0
             ? CurlFailure.untrusted(verdicts.proxy, of: "the proxy's", certificate, now: now)
             : CurlFailure.untrusted(verdicts.origin, certificate, now: now)

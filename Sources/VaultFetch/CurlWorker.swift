@@ -233,7 +233,7 @@ package struct CurlConfiguration: Sendable {
         NetworkSettings()
     }
     /// The time, in seconds since 1970, at which cookies expire.
-    package var now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970) }
+    package var now: @Sendable () -> Int64 = WallClock.now
     /// The variables of the process that name proxies.
     package var environment = ProxyEnvironment()
     /// The file of certificate authorities to trust instead of the system's; nil means the system's.

@@ -51,6 +51,9 @@ public final class Vault: Sendable {
     /// The version of the library, which origins see in `User-Agent`.
     public static let version = "0.1.0"
 
+    /// The wall clock of this vault, in seconds since 1970: the service judges by it, too.
+    package var now: Int64 { store.now() }
+
     private init(store: VaultStore, keyringFile: String, options: VaultOptions, isUnlockOnVaultDisk: Bool) {
         self.store = store
         let grants = GrantTable(store)
@@ -67,6 +70,7 @@ public final class Vault: Sendable {
             (origin, ownOrigin) = (PatientOrigin(given, limit: options.retry.silenceLimit), nil)
         } else {
             var configuration = CurlConfiguration(userAgent: "MediaVault/\(Self.version)")
+            configuration.now = store.now
             configuration.allowsPrivate = { names.allows(host: $0) }
             configuration.network = { () throws(OriginFailure) in try network.current() }
             configuration.environment = ProxyEnvironment(ProcessInfo.processInfo.environment)

@@ -1,6 +1,6 @@
 import ArgumentParser
-import Foundation
 import MediaVault
+import VaultModel
 import VaultService
 
 struct ListCommand: AsyncParsableCommand {
@@ -105,7 +105,7 @@ private struct TitleListing {
     let columns: [ListColumn]?
     let selection: ListSelection
     let order: ListOrder
-    private let now = Int64(Date().timeIntervalSince1970)
+    private let now = WallClock.now()
     private var page: [ListedDocument] = []
     private var prepared: [Task<[Line], any Error>] = []
 
@@ -125,7 +125,7 @@ private struct TitleListing {
         self.page = []
         prepared.append(
             Task {
-                try page.filter(selection.admits).map { title in
+                try page.filter { selection.admits($0, at: Timestamp(seconds: now)) }.map { title in
                     var line = Line(place: order.place(of: title))
                     if let columns {
                         line.cells = columns.map { ListCell($0.text(title, now: now)) }

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Foundation
 import MediaVault
 import VaultModel
 import VaultService
@@ -36,7 +35,7 @@ struct ReadyCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let options = try options(now: Int64(Date().timeIntervalSince1970))
+        let options = try options(now: WallClock.now())
         let report: ReadinessReport
         if let service = try await access.keylessService() {
             report = try await service.readiness(options)

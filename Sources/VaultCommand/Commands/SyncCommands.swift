@@ -193,7 +193,7 @@ struct SyncListCommand: AsyncParsableCommand {
         if document.damaged > 0 {
             await Terminal.shared.say("\(Count.of(document.damaged, "subscription")) cannot be read")
         }
-        let now = Int64(Date().timeIntervalSince1970)
+        let now = WallClock.now()
         try await StandardOutput.shared.write(
             json ? try JSONText.of(document) + "\n" : SyncText.table(document.subscriptions, now: now))
     }

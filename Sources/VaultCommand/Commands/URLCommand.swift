@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import MediaVault
+import VaultModel
 import VaultService
 
 struct URLCommand: AsyncParsableCommand {
@@ -98,7 +99,7 @@ struct URLCommand: AsyncParsableCommand {
             return try await access.opener().reading { try await linked(names, naming, details, in: LocalVault($0)) }
         }
         let tokens = try await access.tokenIssuer()
-        let end = try ExpiryArgument.parse(expires).endOfUnnamed(now: Int64(Date().timeIntervalSince1970))
+        let end = try ExpiryArgument.parse(expires).endOfUnnamed(now: WallClock.now())
         let references = urls.map { MediaReference($0, contentID: naming.contentID, fields: naming.fields) }
         let paths = try references.map { try tokens.playbackPath(for: $0, expires: end) }
         return LinkedTitles(

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Foundation
 import MediaVault
 import VaultModel
 import VaultService
@@ -147,7 +146,7 @@ enum ExpiryArgument {
     /// Checks the expiry of a link without a name.
     static func checkUnnamed(_ expiry: GrantExpiry) throws {
         do {
-            _ = try expiry.endOfUnnamed(now: Int64(Date().timeIntervalSince1970))
+            _ = try expiry.endOfUnnamed(now: WallClock.now())
         } catch {
             throw UsageError(
                 "--expires must be between 1s and 365d from now; links with a --name may be valid longer, or for ever")

@@ -1,5 +1,6 @@
 import Foundation
 import MediaVault
+import VaultModel
 import VaultService
 
 extension DownloadDocument {
@@ -24,7 +25,7 @@ struct DownloadTable: Sendable {
     private static let numbers: Set = [2, 3]
 
     /// Returns a line for each download, and one with the counts of the queue; a sentence if there is nothing.
-    func text(_ document: DownloadsDocument, now: Int64 = Int64(Date().timeIntervalSince1970)) -> String {
+    func text(_ document: DownloadsDocument, now: Int64 = WallClock.now()) -> String {
         guard !document.downloads.isEmpty else { return "no downloads\n" }
         let rows = [Self.headings] + Self.ordered(document.downloads).map { self.cells($0, now) }
         let cells = rows.map { $0.map { ListCell($0) } }

@@ -1,4 +1,3 @@
-import Foundation
 import Logging
 import MediaVault
 import VaultModel
@@ -35,7 +34,7 @@ extension APIResponder {
         let vault = vault.vault
         var titles: [ResourceID: [ResourceID]] = [:]
         var found: [Place: Playbacks.Playback] = [:]
-        for playback in playbacks.all(at: Int64(Date().timeIntervalSince1970)) {
+        for playback in playbacks.all(at: vault.now) {
             let id = playback.resource.id
             if titles[id] == nil { titles[id] = try await vault.titles(of: id) }
             let all = titles[id] ?? []
@@ -81,7 +80,7 @@ extension APIResponder {
 
     func sample() async throws -> HistoryDocument.Sample {
         let status = try await vault.vault.status()
-        let now = Int64(Date().timeIntervalSince1970)
+        let now = vault.vault.now
         let playing = try await playbacksByTitle()
         return HistoryDocument.Sample(
             time: Timestamp(seconds: now), fetched: status.bytesFetched, served: metrics.servedBytes,

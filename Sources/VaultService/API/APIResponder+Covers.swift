@@ -1,4 +1,3 @@
-import Foundation
 import HTTPTypes
 import Hummingbird
 import MediaVault
@@ -30,7 +29,7 @@ extension APIResponder {
             let headers = request.headers
             let conditions = Conditions(
                 ifMatch: headers[values: .ifMatch], ifNoneMatch: headers[values: .ifNoneMatch],
-                now: Int64(Date().timeIntervalSince1970))
+                now: vault.vault.now)
             return Response(
                 CoverAnswer.answer(cover, conditions), isHead: request.method == .head, context: context)
         }

@@ -1,4 +1,3 @@
-import Foundation
 import Hummingbird
 import Logging
 import MediaVault
@@ -103,7 +102,7 @@ extension APIResponder {
         do {
             guard !vault.vault.isDestroyed else { throw VaultError.vaultDestroyed }
             guard !vault.vault.isLocked else { throw VaultError.vaultLocked }
-            let figures = try await VaultFigures(of: vault.vault, now: Int64(Date().timeIntervalSince1970))
+            let figures = try await VaultFigures(of: vault.vault, now: vault.vault.now)
             metrics.noteReadable(true)
             return figures
         } catch let error as VaultError {

@@ -1,4 +1,3 @@
-import Foundation
 import HTTPTypes
 import Hummingbird
 import Logging
@@ -64,7 +63,7 @@ extension APIResponder {
         var era = vault.vault.tokens.signInEra
         switch (order.ticket, order.name, order.pin) {
         case (let ticket?, nil, nil):
-            let now = Int64(Date().timeIntervalSince1970)
+            let now = vault.vault.now
             guard let passed = tickets.redeem(ticket, for: .session, now: now) else {
                 return Response(ErrorAnswer.spentTicket, context: context)
             }

@@ -1,4 +1,3 @@
-import Foundation
 import HTTPTypes
 import Hummingbird
 import Logging
@@ -31,9 +30,9 @@ struct APIResponder: Sendable {
                 ErrorAnswer.methodNotAllowed(route.methods.joined(separator: ", ")), isHead: isHead, context: context)
         }
         do {
-            let (tokens, access) = (vault.vault.tokens, context.access)
+            let (vault, access) = (vault.vault, context.access)
             let asked = APIRequest(request, about: route) {
-                access.map { tokens.isValid($0, now: Int64(Date().timeIntervalSince1970)) } ?? true
+                access.map { vault.tokens.isValid($0, now: vault.now) } ?? true
             }
             try await asked.check()
             return try await answer(asked, to: request, about: route, context)
@@ -72,7 +71,7 @@ struct APIResponder: Sendable {
             return try json(try await vault.remove(asked.reference(in: vault.vault), links: links))
         case .resource, .resourceByID: return try json(try await resource(asked.reference(in: vault.vault)))
         case .content, .contentByID:
-            let now = Int64(Date().timeIntervalSince1970)
+            let now = vault.vault.now
             let reference = try await PlayableReferences(vault.vault, context).reference(of: asked.document())
             return try await MediaResponder(
                 vault: vault.vault, reference: reference, context: context, arrival: .now, now: now

@@ -1,4 +1,3 @@
-import Foundation
 import Hummingbird
 import MediaVault
 import NIOCore
@@ -63,7 +62,7 @@ struct EventFeed: StreamedBody {
     private var isAllowed: Bool {
         guard viewer.map({ vault.viewers.viewer($0) != nil }) ?? true else { return false }
         guard era.map({ vault.tokens.isInForce($0, for: nil) }) ?? true else { return false }
-        return access.map { vault.tokens.isValid($0, now: Int64(Date().timeIntervalSince1970)) } ?? true
+        return access.map { vault.tokens.isValid($0, now: vault.now) } ?? true
     }
 
     private func events(of batch: EventAccumulator.Batch) async throws -> String {

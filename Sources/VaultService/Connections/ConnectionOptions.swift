@@ -1,4 +1,3 @@
-import Foundation
 import NIOCore
 import NIOHTTP1
 import VaultModel
@@ -122,7 +121,7 @@ final class ConnectionOptions: ChannelDuplexHandler {
         var fields = HTTPHeaders(answer.fields.fields.map { ($0.name, $0.value) })
         fields.add(name: "Content-Length", value: String(answer.body.count))
         fields.add(name: "Connection", value: "close")
-        if let date = HTTPDate(seconds: Int64(Date().timeIntervalSince1970)) {
+        if let date = HTTPDate(seconds: WallClock.now()) {
             fields.add(name: "Date", value: date.description)
         }
         let head = HTTPResponseHead(

@@ -7,8 +7,6 @@ package struct ListSelection: Sendable {
     package var order: ListOrder?
     package var filter: ListFilter?
     package var search: TitleSearch?
-    /// The time for which the list is made.
-    private let now = Timestamp(seconds: Int64(Date().timeIntervalSince1970))
 
     package init(order: ListOrder? = nil, filter: ListFilter? = nil, search: TitleSearch? = nil) {
         (self.order, self.filter, self.search) = (order, filter, search)
@@ -17,7 +15,7 @@ package struct ListSelection: Sendable {
     /// Whether the list has everything, in the order of the index.
     var isAll: Bool { order == nil && filter == nil && search == nil }
 
-    package func admits(_ title: ListedDocument) -> Bool {
+    package func admits(_ title: ListedDocument, at now: Timestamp) -> Bool {
         (filter?.admits(title, at: now) ?? true) && (search?.finds(title) ?? true)
     }
 
@@ -25,9 +23,10 @@ package struct ListSelection: Sendable {
     ///
     /// - Parameters:
     ///   - titles: all titles of the vault.
-    ///   - cursor: where the page before ended; nil for the first page.
+    ///   - now: the time by which the filter judges.
+    ///   - cursor: where the previous page ended; nil for the first page.
     /// - Throws: ``VaultError`` with code `invalidArgument` if the page before was of another order.
-    func page(of titles: [ListedDocument], after cursor: ListCursor?, limit: Int) throws -> (
+    func page(of titles: [ListedDocument], at now: Timestamp, after cursor: ListCursor?, limit: Int) throws -> (
         titles: [ListedDocument], next: ListCursor?
     ) {
         let order = order ?? .name
@@ -35,7 +34,7 @@ package struct ListSelection: Sendable {
             throw VaultError(
                 .invalidArgument, "after is of a list in another order; repeat the sort of the previous page")
         }
-        var rest = titles.filter(admits).map { (place: order.place(of: $0), title: $0) }
+        var rest = titles.filter { admits($0, at: now) }.map { (place: order.place(of: $0), title: $0) }
         if let cursor { rest.removeAll { $0.place <= cursor.place } }
         rest.sort { $0.place < $1.place }
         let page = rest.prefix(limit)

@@ -1,4 +1,3 @@
-import Foundation
 package import MediaVault
 import VaultModel
 
@@ -18,7 +17,7 @@ extension LocalVault {
     func createToken(_ order: TokenOrder, by access: TokenAccess?) async throws -> CreatedTokenDocument {
         let expiry = try GrantExpiry(lifetime: order.lifetime, expires: order.expires, standard: .never)
         let issued = try await vault.createToken(
-            order.scope, name: order.name, expires: try expiry.end(now: Int64(Date().timeIntervalSince1970)),
+            order.scope, name: order.name, expires: try expiry.end(now: vault.now),
             by: access)
         return CreatedTokenDocument(issued, order.scope)
     }
@@ -44,7 +43,7 @@ extension LocalVault {
         to references: [MediaReference], _ details: LinkDetails, endingWith access: TokenAccess?,
         by holder: TokenAccess?
     ) async throws -> LinkDocument {
-        let now = Int64(Date().timeIntervalSince1970)
+        let now = vault.now
         let expiry = try GrantExpiry(
             lifetime: details.lifetime, expires: details.expires, standard: .after(GrantExpiry.standardOfLinks))
         guard !references.contains(where: \.url.hasCredentials) else {

@@ -23,7 +23,7 @@ package struct LocalVault: VaultClient {
         let (cursor, limit) = (try cursor.map { try Self.read($0, ListCursor.init) }, try Self.checked(limit))
         var all: [ListedDocument] = []
         let damaged = try await resources { all.append($0) }
-        let page = try selection.page(of: all, after: cursor, limit: limit)
+        let page = try selection.page(of: all, at: Timestamp(seconds: vault.now), after: cursor, limit: limit)
         return PageDocument(resources: page.titles, damaged: cursor == nil ? damaged : 0, next: page.next?.description)
     }
 

@@ -1,4 +1,3 @@
-import Foundation
 import MediaVault
 import VaultModel
 
@@ -30,7 +29,8 @@ struct SharedTitles: Sendable {
         let byID = Dictionary(titles.compactMap { title in title.id.map { ($0, title) } }) { first, _ in first }
         // Without their URLs: neither a search nor an order may tell what these contain.
         let page = try selection.page(
-            of: byID.values.map { ListedDocument($0).withoutOrigin }, after: cursor, limit: limit)
+            of: byID.values.map { ListedDocument($0).withoutOrigin }, at: Timestamp(seconds: vault.now), after: cursor,
+            limit: limit)
         return ViewedPageDocument(
             resources: page.titles.compactMap { $0.id.flatMap { byID[$0] }.flatMap { ViewedTitleDocument($0) } },
             next: page.next?.description)
@@ -46,7 +46,7 @@ struct SharedTitles: Sendable {
         }
         let expiry = try GrantExpiry(
             lifetime: details.lifetime, expires: details.expires, standard: .after(GrantExpiry.standardOfLinks))
-        let end = try expiry.endOfUnnamed(now: Int64(Date().timeIntervalSince1970))
+        let end = try expiry.endOfUnnamed(now: vault.now)
         var paths: [String] = []
         for document in try order.documents {
             guard let id = document.id, document.contentID == nil, document.fields == nil else {

@@ -1,4 +1,3 @@
-import Foundation
 import Logging
 import MediaVault
 import VaultModel
@@ -58,7 +57,7 @@ final class Notifier: Sendable {
 
     /// Returns the notices about an incident.
     private func notices(of incident: Incident) async -> [OperatorNotice] {
-        let now = Timestamp(seconds: Int64(Date().timeIntervalSince1970))
+        let now = Timestamp(seconds: vault.now)
         switch incident {
         case .store(let event): return OperatorNotice(event, at: now).map { [$0] } ?? []
         case .failed(let failed): return OperatorNotice(failed, at: now).map { [$0] } ?? []

@@ -1,4 +1,3 @@
-import Foundation
 import HTTPTypes
 import MediaVault
 import NIOCore
@@ -56,7 +55,7 @@ extension RequestGate {
     func admit(
         _ request: HTTPRequest, at listener: SocketAddress?, _ verified: inout VerifiedTarget?
     ) -> RequestAdmission {
-        let (arrival, now) = (ContinuousClock.now, Int64(Date().timeIntervalSince1970))
+        let (arrival, now) = (ContinuousClock.now, vault.now)
         let target = request.path ?? ""
         let route = Route(target: target)
         let verdict = verdict(on: request, about: route, at: listener)
@@ -78,7 +77,7 @@ extension RequestGate {
     /// Whether a decision that was made before still holds: links expire and may be revoked, and a vault may be locked.
     func holds(_ admission: RequestAdmission) -> Bool {
         guard let media = admission.media else { return true }
-        return vault.isValid(media.link, now: Int64(Date().timeIntervalSince1970))
+        return vault.isValid(media.link, now: vault.now)
     }
 
     /// Returns what a target's capability admits; nil if it is not good.

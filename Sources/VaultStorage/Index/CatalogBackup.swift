@@ -122,7 +122,7 @@ package final class CatalogBackup: Sendable {
                 // Any other kind of transaction would block writes to the index until this one ends.
                 try db.inTransaction(.deferred) {
                     for statement in IndexSchema.catalog + IndexSchema.laterCatalog { try db.execute(sql: statement) }
-                    try Self.copyTables(db)
+                    try Self.copyTables(now: index.now(), db)
                     try db.execute(sql: "CREATE TEMP TABLE erasedThen AS SELECT record, id FROM vaultIndex.erased")
                     last = try ErasedRow.last(of: "vaultIndex", db)
                     return .commit
@@ -139,7 +139,7 @@ package final class CatalogBackup: Sendable {
     /// Copies the rows of the index that the backup has.
     ///
     /// What cannot be right in a row is left empty, and does not open: without the row, it would count as deleted.
-    private static func copyTables(_ db: Database) throws {
+    private static func copyTables(now: Int64, _ db: Database) throws {
         // What nothing can name would only keep other rows from coming back. SQLite takes for granted that no column is
         // null that must not be, so the types are asked for.
         let rows = [
@@ -147,7 +147,7 @@ package final class CatalogBackup: Sendable {
             SELECT \(GenerationRow.corrected) FROM vaultIndex.generation WHERE \(GenerationRow.isPossible)
             """,
             "resource": """
-            SELECT \(ResourceRow.corrected(now: WallClock.now())) FROM vaultIndex.resource
+            SELECT \(ResourceRow.corrected(now: now)) FROM vaultIndex.resource
             WHERE \(ResourceRow.hasID)
             """,
             "resourceKey": "SELECT * FROM vaultIndex.resourceKey WHERE \(PlainColumn.isResourceKey)",

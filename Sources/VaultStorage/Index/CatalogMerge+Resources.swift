@@ -129,7 +129,7 @@ extension CatalogMerge {
     private func copy(_ former: OpenedResource, _ representations: [RepresentationID], keepsMetadata: Bool) throws {
         let id = former.id
         try deleteUnopenedKeys(of: id)
-        let columns = ResourceRow.corrected(now: WallClock.now())
+        let columns = ResourceRow.corrected(now: index.now())
         try db.execute(
             literal: """
                 INSERT OR IGNORE INTO main.resource SELECT \(sql: columns) FROM former.resource WHERE id = \(id.data)

@@ -306,7 +306,7 @@ extension VaultIndex {
     ///
     /// - Returns: the number of changes.
     func correctPlainColumns() throws -> Int {
-        try write { db in try ResourceRow.correct(now: WallClock.now(), db) + RepresentationRow.correct(db) }
+        try write { db in try ResourceRow.correct(now: now(), db) + RepresentationRow.correct(db) }
     }
 }
 

@@ -13,6 +13,8 @@ package final class VaultIndex: Sendable {
     /// The locator from which this vault's resource ids are derived.
     package var locator: Int { locatorInUse.load(ordering: .acquiring) }
     private let locatorInUse: Atomic<Int>
+    /// The wall clock, in seconds since 1970.
+    let now: @Sendable () -> Int64
     /// The path of the file, and its state when it was opened as one that nobody changes; nil if it was opened as any
     /// other.
     private let closedFile: (path: String, stamp: FileStamp)?
@@ -22,9 +24,13 @@ package final class VaultIndex: Sendable {
     /// The most by which an index's revision may exceed a keyring's: no vault can have had more changes.
     package static let maxRevisionLead: Int64 = 1 << 32
 
-    private init(_ database: IndexDatabase, keyring: Keyring, closedFile: (path: String, stamp: FileStamp)? = nil) {
+    private init(
+        _ database: IndexDatabase, keyring: Keyring, now: @escaping @Sendable () -> Int64,
+        closedFile: (path: String, stamp: FileStamp)? = nil
+    ) {
         self.database = database
         self.keyring = keyring
+        self.now = now
         self.closedFile = closedFile
         locatorInUse = Atomic(database.locator)
     }
@@ -54,26 +60,35 @@ package final class VaultIndex: Sendable {
     ///
     /// A reader needs no free space on the disk: see ``nameForFullDisk(_:)``; nor a folder that can be written, if the
     /// last owner closed the index: see ``nameForReadOnlyFolder(_:)``.
-    package static func open(at path: String, keyring: Keyring, readOnly: Bool) throws -> VaultIndex {
+    package static func open(
+        at path: String, keyring: Keyring, readOnly: Bool, now: @escaping @Sendable () -> Int64 = WallClock.now
+    ) throws -> VaultIndex {
         for suffix in ["", "-wal", "-shm", "-journal"] { try RegularFile.require(path + suffix) }
-        if readOnly, let stamp = stamp(ofClosed: path) { return try connect(toClosed: path, stamp, keyring: keyring) }
+        if readOnly, let stamp = stamp(ofClosed: path) {
+            return try connect(toClosed: path, stamp, keyring: keyring, now: now)
+        }
         do {
-            return try connect(to: path, keyring: keyring, readOnly: readOnly)
+            return try connect(to: path, keyring: keyring, readOnly: readOnly, now: now)
         } catch let error as VaultError where error.code == .diskFull && readOnly {
-            return try connect(to: nameForFullDisk(path), keyring: keyring, readOnly: true)
+            return try connect(to: nameForFullDisk(path), keyring: keyring, readOnly: true, now: now)
         }
     }
 
-    static func connect(to path: String, keyring: Keyring, readOnly: Bool) throws -> VaultIndex {
-        VaultIndex(try IndexDatabase(at: path, keyring: keyring, readOnly: readOnly), keyring: keyring)
+    static func connect(
+        to path: String, keyring: Keyring, readOnly: Bool, now: @escaping @Sendable () -> Int64 = WallClock.now
+    ) throws -> VaultIndex {
+        VaultIndex(try IndexDatabase(at: path, keyring: keyring, readOnly: readOnly), keyring: keyring, now: now)
     }
 
     /// Opens an index as one that nobody changes; a reader learns if someone does.
     ///
     /// - Parameter stamp: the state of the file before it was opened.
-    static func connect(toClosed path: String, _ stamp: FileStamp, keyring: Keyring) throws -> VaultIndex {
+    static func connect(
+        toClosed path: String, _ stamp: FileStamp, keyring: Keyring,
+        now: @escaping @Sendable () -> Int64 = WallClock.now
+    ) throws -> VaultIndex {
         let database = try IndexDatabase(at: nameForReadOnlyFolder(path), keyring: keyring, readOnly: true)
-        return VaultIndex(database, keyring: keyring, closedFile: (path, stamp))
+        return VaultIndex(database, keyring: keyring, now: now, closedFile: (path, stamp))
     }
 
     /// Returns the name of an index for a reader whose disk has no space for `-shm`.

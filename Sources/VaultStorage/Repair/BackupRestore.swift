@@ -31,7 +31,9 @@ struct BackupRestore {
     /// yet, and is synced as a whole before it is.
     ///
     /// - Returns: the index, and whether the backup's settings did not open: then it has those of a new vault.
-    func restore(to path: String) throws -> (index: VaultIndex, areSettingsLost: Bool) {
+    func restore(to path: String, now: @escaping @Sendable () -> Int64) throws -> (
+        index: VaultIndex, areSettingsLost: Bool
+    ) {
         try requireBackup()
         let areSettingsLost = try IndexDatabase.creating(at: path) { db in
             var areSettingsLost = false
@@ -41,14 +43,14 @@ struct BackupRestore {
                 try SchemaCheck.require(contents.required, optional: contents.optional, of: "backup", db)
                 try IndexDatabase.createSchema(db) {
                     areSettingsLost = try copyVault(db)
-                    try copyRows(now: WallClock.now(), db)
+                    try copyRows(now: now(), db)
                 }
                 return .commit
             }
             try db.execute(sql: "DETACH DATABASE backup")
             return areSettingsLost
         }
-        let index = try VaultIndex.open(at: path, keyring: keyring, readOnly: false)
+        let index = try VaultIndex.open(at: path, keyring: keyring, readOnly: false, now: now)
         try index.database.withoutTransaction { try $0.execute(sql: "PRAGMA synchronous = OFF") }
         return (index, areSettingsLost)
     }

@@ -77,7 +77,7 @@ package final class IndexRebuild: Sendable {
         }
         let restored: NewIndex
         do {
-            restored = try Self.restore(path, catalogs, keyring, fileSystem)
+            restored = try Self.restore(path, catalogs, keyring, fileSystem, now)
         } catch {
             try? Self.remove(path + Self.filling, fileSystem)
             throw error
@@ -120,23 +120,24 @@ package final class IndexRebuild: Sendable {
     /// Creates the new index: with the rows of the existing one, or what can be read of them, and of the backup what does
     /// not open there; without any with those of the backup.
     private static func restore(
-        _ path: String, _ catalogs: CatalogFiles, _ keyring: Keyring, _ fileSystem: any FileSystem
+        _ path: String, _ catalogs: CatalogFiles, _ keyring: Keyring, _ fileSystem: any FileSystem,
+        _ now: @escaping @Sendable () -> Int64
     ) throws -> NewIndex {
         let (source, salvage) = (path + Self.filling, path + IndexDatabase.Unfinished.salvage.rawValue)
         defer { try? remove(salvage, fileSystem) }
         if fileSystem.exists(path) {
             do {
-                return try restore(path, to: source, catalogs, keyring, fileSystem)
+                return try restore(path, to: source, catalogs, keyring, fileSystem, now)
             } catch let error as VaultError where unusable.contains(error.code) {}
             do {
                 try create(salvage, fileSystem)
                 try IndexSalvage(path: path, catalogs: catalogs, keyring: keyring).copy(to: salvage)
-                return try restore(salvage, to: source, catalogs, keyring, fileSystem)
+                return try restore(salvage, to: source, catalogs, keyring, fileSystem, now)
             } catch let error as VaultError where unusable.contains(error.code) {}
         }
         return try catalogs.trying { backup in
             try create(source, fileSystem)
-            let (index, areSettingsLost) = try BackupRestore(backup, keyring).restore(to: source)
+            let (index, areSettingsLost) = try BackupRestore(backup, keyring).restore(to: source, now: now)
             // The copy before may have a row that is damaged in this one.
             let areLost = try merge(catalogs, into: index, withoutSettings: areSettingsLost)
             try index.dropEmptyRows()
@@ -145,10 +146,11 @@ package final class IndexRebuild: Sendable {
     }
 
     private static func restore(
-        _ old: String, to source: String, _ catalogs: CatalogFiles, _ keyring: Keyring, _ fileSystem: any FileSystem
+        _ old: String, to source: String, _ catalogs: CatalogFiles, _ keyring: Keyring, _ fileSystem: any FileSystem,
+        _ now: @escaping @Sendable () -> Int64
     ) throws -> NewIndex {
         try create(source, fileSystem)
-        let (index, areSettingsLost) = try BackupRestore(index: old, keyring).restore(to: source)
+        let (index, areSettingsLost) = try BackupRestore(index: old, keyring).restore(to: source, now: now)
         let areLost = try merge(catalogs, into: index, withoutSettings: areSettingsLost)
         // What belongs to a title that has come back was left out with it.
         try index.database.withoutTransaction { db in try CatalogMerge.run(fromIndex: old, into: db, index) }

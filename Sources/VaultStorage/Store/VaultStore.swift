@@ -181,7 +181,7 @@ package final class VaultStore: Sendable {
         let path = folder + "/index.sqlite"
         switch access {
         case .reader:
-            let index = try VaultIndex.open(at: path, keyring: keyring, readOnly: true)
+            let index = try VaultIndex.open(at: path, keyring: keyring, readOnly: true, now: now)
             return VaultStore(
                 folder: folder, fileSystem: fileSystem, index: index, keyring: keyring, lock: nil, now: now)
         case .owner:
@@ -189,7 +189,7 @@ package final class VaultStore: Sendable {
             // An owner that closed the index left no log.
             let wasKilled = fileSystem.exists(path + "-wal")
             let index = try Reserve(in: folder, fileSystem: fileSystem).withReserve {
-                try VaultIndex.open(at: path, keyring: keyring, readOnly: false)
+                try VaultIndex.open(at: path, keyring: keyring, readOnly: false, now: now)
             }
             let store = VaultStore(
                 folder: folder, fileSystem: fileSystem, index: index, keyring: keyring, lock: lock, now: now)

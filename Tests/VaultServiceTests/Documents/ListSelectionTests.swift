@@ -7,6 +7,8 @@ import VaultTestSupport
 
 @Suite("Pages of a list in an order")
 struct ListSelectionTests {
+    private static let now = Timestamp(seconds: 0)
+
     private func title(
         _ id: String, name: String? = nil, size: Int64? = 1, added: Int64 = 0, played: Int64 = 0
     ) throws -> ListedDocument {
@@ -27,7 +29,8 @@ struct ListSelectionTests {
     ) throws -> [String] {
         var (titles, ids, cursor, page) = (titles, [String](), ListCursor?.none, 0)
         repeat {
-            let found = try ListSelection(order: order, filter: .held).page(of: titles, after: cursor, limit: limit)
+            let selection = ListSelection(order: order, filter: .held)
+            let found = try selection.page(of: titles, at: Self.now, after: cursor, limit: limit)
             ids += found.titles.compactMap { $0.id?.description }
             // What a client passes on is the text.
             cursor = try found.next.map { try #require(ListCursor("\($0)")) }
@@ -86,11 +89,12 @@ struct ListSelectionTests {
     @Test("A page continues a list in its own order alone")
     func otherOrder() throws {
         let titles = try Self.ids.map { try title($0) }
-        let next = try #require(try ListSelection(order: .size).page(of: titles, after: nil, limit: 2).next)
-        #expect(try ListSelection(order: .size).page(of: titles, after: next, limit: 9).titles.count == 5)
+        let selection = ListSelection(order: .size)
+        let next = try #require(try selection.page(of: titles, at: Self.now, after: nil, limit: 2).next)
+        #expect(try selection.page(of: titles, at: Self.now, after: next, limit: 9).titles.count == 5)
         for order in [.name, .held, .added, .played, nil] as [ListOrder?] {
             let error = #expect(throws: VaultError.self) {
-                _ = try ListSelection(order: order, filter: .held).page(of: titles, after: next, limit: 2)
+                _ = try ListSelection(order: order, filter: .held).page(of: titles, at: Self.now, after: next, limit: 2)
             }
             #expect(error?.code == .invalidArgument)
         }
