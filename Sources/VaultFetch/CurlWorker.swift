@@ -232,7 +232,7 @@ package struct CurlConfiguration: Sendable {
     package var network: @Sendable () throws(OriginFailure) -> NetworkSettings = { () throws(OriginFailure) in
         NetworkSettings()
     }
-    /// The time, in seconds since 1970, at which cookies expire.
+    /// The wall clock, in seconds since 1970: the expiry of cookies and certificates is judged by it.
     package var now: @Sendable () -> Int64 = WallClock.now
     /// The variables of the process that name proxies.
     package var environment = ProxyEnvironment()

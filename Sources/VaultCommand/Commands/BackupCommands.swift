@@ -13,7 +13,7 @@ struct KeysBackupCommand: AsyncParsableCommand {
 
     @OptionGroup var backup: BackupOptions
 
-    @Flag(help: "Derive the key of the passphrase with 1 GiB of memory and some seconds, instead of 256 MiB.")
+    @Flag(help: "Derive the key of the passphrase with 1 GiB of memory in several seconds, instead of 256 MiB.")
     var sensitive = false
 
     @OptionGroup var access: VaultAccess

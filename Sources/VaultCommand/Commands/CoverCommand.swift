@@ -20,7 +20,7 @@ struct CoverCommand: AsyncParsableCommand {
         completion: .file(extensions: ["jpg", "jpeg", "png", "webp"]))
     var file: String?
 
-    @Flag(help: "Take the picture away that was given.")
+    @Flag(help: "Remove the cover that you set.")
     var remove = false
 
     @OptionGroup var naming: ReferenceOptions

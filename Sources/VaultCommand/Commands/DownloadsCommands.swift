@@ -100,8 +100,8 @@ extension VaultClient {
 
 struct DownloadsPauseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "pause", abstract: "Pause downloads of the queue until they are resumed.",
-        discussion: "What arrived stays in the vault.")
+        commandName: "pause", abstract: "Pause downloads in the queue until they are resumed.",
+        discussion: "What has arrived stays in the vault.")
 
     @OptionGroup var entries: QueueArguments
 
@@ -110,7 +110,7 @@ struct DownloadsPauseCommand: AsyncParsableCommand {
 
 struct DownloadsResumeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "resume", abstract: "Let paused downloads continue where they stopped.")
+        commandName: "resume", abstract: "Resume paused downloads.")
 
     @OptionGroup var entries: QueueArguments
 
@@ -120,7 +120,7 @@ struct DownloadsResumeCommand: AsyncParsableCommand {
 struct DownloadsRetryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "retry",
-        abstract: "Try downloads again that failed, and start those that are waiting for their next attempt.")
+        abstract: "Retry failed downloads now, including those waiting to retry.")
 
     @OptionGroup var entries: QueueArguments
 
@@ -130,7 +130,7 @@ struct DownloadsRetryCommand: AsyncParsableCommand {
 struct DownloadsCancelCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cancel", abstract: "Remove downloads from the queue.",
-        discussion: "What arrived stays in the vault; remove deletes it.", aliases: ["rm"])
+        discussion: "What has arrived stays in the vault; remove deletes it.", aliases: ["rm"])
 
     @OptionGroup var entries: QueueArguments
 
@@ -146,8 +146,8 @@ struct DownloadsCancelCommand: AsyncParsableCommand {
 
 struct DownloadsFirstCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "first", abstract: "Move downloads before all others of the queue.",
-        discussion: "What runs is not stopped for them.")
+        commandName: "first", abstract: "Move downloads to the front of the queue.",
+        discussion: "Downloads in progress are not stopped for them.")
 
     @OptionGroup var entries: QueueArguments
 
@@ -156,7 +156,7 @@ struct DownloadsFirstCommand: AsyncParsableCommand {
 
 struct DownloadsLastCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "last", abstract: "Move downloads behind all others of the queue.")
+        commandName: "last", abstract: "Move downloads to the end of the queue.")
 
     @OptionGroup var entries: QueueArguments
 
@@ -170,10 +170,10 @@ struct QueueArguments: ParsableArguments {
         completion: ServiceCompletion.queue)
     var titles: [String] = []
 
-    @Option(help: ArgumentHelp("All downloads of the queue whose URL begins like this.", valueName: "url"))
+    @Option(help: ArgumentHelp("All downloads in the queue whose URL starts with this prefix.", valueName: "url"))
     var prefix: String?
 
-    @Flag(help: "All downloads of the queue.")
+    @Flag(help: "All downloads in the queue.")
     var all = false
 
     @Option(

@@ -49,10 +49,10 @@ struct FetchCommand: AsyncParsableCommand {
 
     @OptionGroup var waiting: WaitOption
 
-    @Flag(help: "Put the titles into the download queue of the service, and return at once.")
+    @Flag(help: "Add the titles to the service's download queue, and return at once.")
     var detach = false
 
-    @Flag(help: "With --detach: before all others of the queue.")
+    @Flag(help: "With --detach: put them at the front of the queue.")
     var first = false
 
     @Flag(help: "Print one JSON object per title at the end.")

@@ -11,7 +11,7 @@ struct InitCommand: AsyncParsableCommand {
 
     @OptionGroup var access: VaultAccess
 
-    @Flag(help: "Derive the key of a new passphrase with 1 GiB of memory and some seconds, instead of 256 MiB.")
+    @Flag(help: "Derive the key of a new passphrase with 1 GiB of memory in several seconds, instead of 256 MiB.")
     var sensitive = false
 
     @Flag(help: "Print a JSON object.")

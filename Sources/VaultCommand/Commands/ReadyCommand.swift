@@ -105,7 +105,7 @@ enum ReadyText {
     }
 
     private static func paragraph(_ title: UnreadyTitle) -> String {
-        let name = title.name ?? title.url ?? "a title whose rows do not open"
+        let name = title.name ?? title.url ?? "a title that cannot be decrypted"
         let head = title.id.map { "\($0)  \(name)" } ?? name
         return Terminal.printable(head) + "\n" + title.findings.map { line($0, of: title.id) }.joined()
     }

@@ -11,7 +11,7 @@ import Darwin
 struct RevokeRootCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "revoke-root",
-        abstract: "Make copies of the keyring worthless: new root key, keys moved, older generations gone.",
+        abstract: "Invalidate copied keyrings: new root key, keys re-wrapped, older generations destroyed.",
         discussion: """
             The same as keys rotate --root, keys rewrap, and keys retire for each older generation. The new root key is \
             sealed for the slot that opens the keyring here and for those whose keys are given. All playback links and \

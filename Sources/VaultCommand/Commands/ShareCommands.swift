@@ -38,7 +38,7 @@ struct ShareArguments: ParsableArguments {
         completion: ServiceCompletion.viewers)
     var with: [String] = []
 
-    @Flag(help: "All viewers that there are.")
+    @Flag(help: "All viewers.")
     var withAll = false
 
     @OptionGroup var naming: ReferenceOptions

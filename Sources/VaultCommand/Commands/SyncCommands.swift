@@ -327,7 +327,7 @@ enum SubscriptionName {
             guard let found = all.first(where: { $0.id == name }) ?? all.first(where: { $0.name == name }) else {
                 throw VaultError(
                     .notHeld,
-                    "there is no subscription with this name or id; mediavault sync list shows those that there are")
+                    "there is no subscription with this name or id; mediavault sync list shows the existing ones")
             }
             return found
         }

@@ -79,7 +79,7 @@ struct TokenListCommand: AsyncParsableCommand {
 
 struct TokenRevokeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "revoke", abstract: "Revoke tokens: nothing accepts them from now on.",
+        commandName: "revoke", abstract: "Revoke tokens; they stop working at once.",
         discussion: """
             Links that were created with a token of the scope play end with it. keys revoke-links revokes all tokens \
             and links by a change of the keyring, so that no older copy of the vault's folder brings one back.
@@ -131,7 +131,7 @@ struct LinksListCommand: AsyncParsableCommand {
 
 struct LinksRevokeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "revoke", abstract: "Revoke named links: they play nothing from now on.",
+        commandName: "revoke", abstract: "Revoke named links; they stop working at once.",
         discussion: """
             Responses that have begun continue. Links without a name end only with their expiry, or with all others by \
             keys revoke-links.
@@ -228,7 +228,7 @@ struct RevocationArguments: ParsableArguments {
                 throw VaultError(
                     .notHeld,
                     "there is no \(family.noun) with this name or id, so nothing was revoked; mediavault "
-                        + "\(group) list shows those that there are")
+                        + "\(group) list shows the existing ones")
             }
             if !chosen.contains(found.0) { chosen.append(found.0) }
         }

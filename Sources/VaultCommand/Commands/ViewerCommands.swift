@@ -248,7 +248,7 @@ enum ViewerName {
         let found = viewers.first { $0.name.lowercased() == folded } ?? viewers.first { $0.id == name }
         guard let found else {
             throw VaultError(
-                .notHeld, "there is no viewer with this name; mediavault viewers list shows those that there are")
+                .notHeld, "there is no viewer with this name; mediavault viewers list shows the existing ones")
         }
         return found.id
     }

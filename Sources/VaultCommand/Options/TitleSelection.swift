@@ -6,7 +6,7 @@ import VaultService
 /// The options that choose titles by what they have in common.
 struct TitleSelection: ParsableArguments {
     @Option(
-        help: ArgumentHelp("All titles whose URL begins like this.", valueName: "url"))
+        help: ArgumentHelp("All titles whose URL starts with this prefix.", valueName: "url"))
     var prefix: String?
 
     @Flag(help: "All titles.")

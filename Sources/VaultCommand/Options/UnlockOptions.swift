@@ -121,7 +121,7 @@ struct NewSlotOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Credential of the systemd unit that contains the new key.", valueName: "name"))
     var newCredential: String?
 
-    @Flag(help: "Derive the key of a new passphrase with 1 GiB of memory and some seconds, instead of 256 MiB.")
+    @Flag(help: "Derive the key of a new passphrase with 1 GiB of memory in several seconds, instead of 256 MiB.")
     var sensitive = false
 
     /// Returns the source that the options name; nil if they name none.

@@ -104,7 +104,7 @@ struct LinkOrder: Codable, Sendable {
             guard let resources else { return [reference] }
             guard reference.id == nil, reference.url == nil, reference.contentID == nil, reference.fields == nil else {
                 throw VaultError(
-                    .invalidArgument, "the request names a resource beside resources; leave out one of them")
+                    .invalidArgument, "the request has both a resource and resources; give one of them")
             }
             guard (1...Self.maxCount).contains(resources.count) else {
                 throw VaultError(.invalidArgument, "resources must name 1 to \(Self.maxCount) resources")
