@@ -4,11 +4,11 @@ import ArgumentParser
 struct CommandLineError {
     /// The path of the subcommand that the arguments name: `keys`, `slot`, `add`.
     private let names: [String]
-    /// The word in place of a subcommand that does not exist; nil if there is none.
+    /// The word in place of a subcommand that does not exist; nil if there is no such word.
     private let unknown: String?
     /// The subcommands that exist in that place.
     private let known: [String]
-    /// Whether the arguments ask for the help of a command.
+    /// Whether the arguments request the help of a command.
     private let asksForHelp: Bool
     /// The first option that the command does not have; nil if there is none.
     private let unknownOption: String?
@@ -37,7 +37,8 @@ struct CommandLineError {
         unknown = isArgument ? nil : rest.first.flatMap { $0.hasPrefix("-") ? nil : $0 }
     }
 
-    /// The sentence to print if help is asked for a command that does not exist, which the parser does not notice.
+    /// The sentence to print if the arguments request help for a command that does not exist, which the parser does not
+    /// notice.
     var sentenceOfHelp: String? { asksForHelp ? unknown.map { pointing(notKnown($0)) } : nil }
 
     /// Returns the sentence to print.
@@ -51,7 +52,7 @@ struct CommandLineError {
                 ?? Self.reason(in: message) ?? Self.line(message) + Self.meaning(message, fullMessage))
     }
 
-    /// Returns the reason for which a value is invalid, if it names the option itself; nil otherwise.
+    /// Returns the reason why a value is invalid, if it names the option itself; nil otherwise.
     private static func reason(in message: String) -> String? {
         guard message.hasPrefix("The value "), let mark = message.firstRange(of: "for '--"),
             let end = message[mark.upperBound...].firstRange(of: "': ")
@@ -82,7 +83,7 @@ struct CommandLineError {
         return near.map { "\(nothing); did you mean '\($0)'?" } ?? nothing
     }
 
-    /// Returns a sentence that also says which help to read.
+    /// Returns a sentence that also points to the right help.
     private func pointing(_ text: String) -> String {
         let end = text.hasSuffix("?") ? "" : ";"
         return "\(text)\(end) see \((["mediavault"] + names).joined(separator: " ")) --help"
@@ -113,15 +114,15 @@ struct CommandLineError {
         return "\(nothing); the commands\(place) are \(known.joined(separator: ", "))"
     }
 
-    /// What other programs call a command, by its name there.
+    /// Names that other programs give to commands, with the names used here.
     private static let otherNames = [
         "add": "fetch", "check": "verify", "del": "remove", "delete": "remove", "download": "fetch", "get": "fetch",
         "link": "url", "play": "url", "run": "serve", "search": "list", "server": "serve", "settings": "config",
         "show": "info", "start": "serve",
     ]
 
-    /// Returns the likely command: what other programs call so, one of that name elsewhere, or the one with the most
-    /// similar name.
+    /// Returns the likely command: the one to which other programs give this name, else one with this name elsewhere,
+    /// else the one with the most similar name.
     private func likely(_ word: String) -> String? {
         if names.isEmpty, let other = Self.otherNames[word] { return other }
         let same = Self.paths(of: MediaVaultCommand.self).filter { $0.last == word }

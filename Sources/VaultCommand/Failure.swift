@@ -8,7 +8,7 @@ enum Failure: Hashable, Sendable {
     case answer(String)
     /// Nothing to print: the failure was already reported, or standard output is closed.
     case silent(ExitStatus)
-    /// The help of a group of commands, of which the command line names none: for standard error.
+    /// The help of a command group, if the command line names none of its commands: for standard error.
     case help(String)
     /// One sentence for standard error.
     case message(String, ExitStatus)
@@ -47,7 +47,7 @@ enum Failure: Hashable, Sendable {
     }
 }
 
-/// The command line names a group of commands, and none of them.
+/// The error that the command line names a command group, but none of its commands.
 struct MissingCommand: Error {
     let help: String
 

@@ -13,7 +13,7 @@ import Darwin
 /// The process: hardens itself, runs the command that the arguments name, and exits with its exit code.
 @main
 enum Program {
-    // Not asynchronous itself: then the runtime would need descriptors before they are counted.
+    // Not asynchronous itself: the runtime would then need descriptors before they are counted.
     static func main() {
         ProcessHardening.apply()
         do throws(VaultError) {
@@ -36,7 +36,7 @@ enum Program {
         }
     }
 
-    /// - Parameter arguments: of this process, beginning with the subcommand.
+    /// - Parameter arguments: the arguments of this process, beginning with the subcommand.
     private static func run(_ arguments: [String]) async -> ExitStatus {
         do {
             if let sentence = CommandLineError(arguments).sentenceOfHelp { throw UsageError(sentence) }
@@ -69,7 +69,7 @@ enum Program {
 
 /// The root command `mediavault` with its subcommands.
 struct MediaVaultCommand: AsyncParsableCommand {
-    /// The commit that the command was built from, as `--version` shows it; empty if the build did not tell.
+    /// The commit that the command was built from, as `--version` shows it; empty if the build did not record it.
     private static var commit: String {
         // A constant of the program, so it ends with a zero and never changes.
         let text = unsafe String(cString: crevision_commit())

@@ -39,9 +39,9 @@ final class AsyncLock: Sendable {
     }
 }
 
-/// A flag that wakes all waiters, and remembers a wake that comes before the wait.
+/// A flag that wakes all waiters. Raised while nothing waits, it makes the next wait return at once.
 ///
-/// It is part of a locked state; the caller that raises it resumes the waiters after unlocking.
+/// It lives inside a locked state; the caller that raises it resumes the waiters after unlocking.
 struct WakeFlag {
     typealias Waiter = CheckedContinuation<Void, Never>
 
@@ -57,9 +57,9 @@ struct WakeFlag {
         return waiters
     }
 
-    /// Begins to wait, unless the flag was raised meanwhile.
+    /// Adds a waiter, unless the flag is raised; then lowers the flag.
     ///
-    /// - Returns: whether the caller now waits; if not, it resumes at once.
+    /// - Returns: whether the waiter was added; if not, the caller resumes it at once.
     mutating func wait(_ waiter: Waiter) -> Bool {
         guard !isRaised else {
             isRaised = false
@@ -83,7 +83,7 @@ final class BackgroundTasks: Sendable {
 
     private let state = Locked(State())
 
-    /// Begins a piece of work, which should end soon after it is cancelled. After ``end()`` it begins cancelled.
+    /// Starts a task, which should end soon after it is cancelled. After ``end()``, the task is cancelled at once.
     func begin(_ work: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
         let (task, isEnded) = state.withLock { state in
             state.last += 1

@@ -3,10 +3,10 @@ import Dispatch
 import Foundation
 import VaultModel
 
-/// A few threads for calls that block: files, the index, deriving a key from a passphrase.
+/// Threads for blocking calls: file I/O, the index, deriving a key from a passphrase.
 ///
-/// The pool is also an executor: a task that prefers it runs its blocking calls in place, without a change of thread. A
-/// queue of Dispatch or the thread pool of NIO cannot do that.
+/// The pool is also an executor: a task that prefers it runs its blocking calls in place, without switching threads. A
+/// Dispatch queue or NIO's thread pool cannot do that.
 package final class BlockingPool: TaskExecutor, Sendable {
     private enum Work {
         case job(UnownedJob)
@@ -28,11 +28,12 @@ package final class BlockingPool: TaskExecutor, Sendable {
         }
     }
 
-    /// The pool of the process, with enough threads that a slow disk leaves some for other calls, and that calls that
-    /// wait for it together share its syncs.
+    /// The process-wide pool. It has enough threads that a slow disk leaves some for other calls, and that calls
+    /// waiting for the disk together share its syncs.
     package static let shared = BlockingPool(threads: max(32, ProcessInfo.processInfo.activeProcessorCount))
 
-    /// For reading and writing manifests, each of which may take much memory: no more at a time than there are threads.
+    /// The pool for reading and writing manifests. Each may take much memory, so the thread count limits how many run
+    /// at a time.
     package static let manifests = BlockingPool(threads: 4)
 
     package func enqueue(_ job: consuming ExecutorJob) { add(.job(UnownedJob(job))) }

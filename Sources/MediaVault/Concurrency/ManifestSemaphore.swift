@@ -1,9 +1,9 @@
 import VaultModel
 
-/// The room for large manifests: a few of them at a time are read, parsed and rewritten.
+/// Limits how many large manifests are read, parsed and rewritten at a time.
 ///
-/// One of 32 MiB takes several times its size for seconds, and a thread of the pool that all readers share. Small ones
-/// need no seat.
+/// A 32 MiB manifest takes several times its size in memory for seconds, and a thread of the pool that all readers
+/// share. Small manifests need no seat.
 final class ManifestSemaphore: Sendable {
     private struct Waiting {
         let id: Int
@@ -22,8 +22,8 @@ final class ManifestSemaphore: Sendable {
     /// The largest manifest that needs no seat.
     static let smallBytes = 256 << 10
 
-    /// - Parameter seats: the most large manifests at a time. Half of the smallest pool of threads, so that the other
-    ///   half goes on opening what is held.
+    /// - Parameter seats: the maximum number of large manifests at a time. The default is half of the smallest thread
+    ///   pool, so that the other half can open held bytes.
     init(seats: Int = 2) { self.seats = seats }
 
     /// Whether a manifest waits for a seat.
@@ -31,7 +31,7 @@ final class ManifestSemaphore: Sendable {
 
     /// Waits for a seat, in turn.
     ///
-    /// - Throws: `CancellationError`; no seat is taken then.
+    /// - Throws: `CancellationError`, without taking a seat.
     fileprivate func enter() async throws {
         let id = nextID()
         let isIn = await withTaskCancellationHandler {
@@ -79,7 +79,7 @@ final class ManifestSemaphore: Sendable {
     }
 }
 
-/// The seat of one manifest, given back with its last reference.
+/// One manifest's seat, released with its last reference.
 final class ManifestSeat: Sendable {
     private let room: ManifestSemaphore
     private let since = Locked<ContinuousClock.Instant?>(nil)
@@ -91,9 +91,9 @@ final class ManifestSeat: Sendable {
 
     deinit { if start != nil { room.leave() } }
 
-    /// Makes sure that so many bytes may be in memory.
+    /// Returns once so many bytes may be in memory, waiting for a seat if a large manifest has none yet.
     ///
-    /// - Returns: false if the manifest has arrived too slowly, and others wait.
+    /// - Returns: false if the manifest arrives too slowly while others wait.
     /// - Throws: `CancellationError`.
     func mayTake(_ count: Int) async throws -> Bool {
         guard count > ManifestSemaphore.smallBytes else { return true }

@@ -1,13 +1,13 @@
 /// A long operation on a vault, as the sequence of its progress.
 ///
-/// It begins when it is iterated, and runs in parallel to all other use of the vault. A reader that is slower than the
-/// operation gets only the newest progress. Leaving the loop, or cancelling its task, ends the operation; what is done
-/// stays done.
+/// The operation begins when the sequence is iterated, and runs in parallel with all other use of the vault. A loop
+/// that is slower than the operation gets only the newest progress. Leaving the loop, or cancelling its task, ends the
+/// operation; completed work is kept.
 public struct ProgressSequence<Progress: Sendable>: AsyncSequence, Sendable {
-    /// The progress.
+    /// One progress report.
     public typealias Element = Progress
 
-    /// Reports progress.
+    /// A function that reports progress.
     typealias Tell = @Sendable (Progress) -> Void
 
     private let tasks: BackgroundTasks?
@@ -16,7 +16,8 @@ public struct ProgressSequence<Progress: Sendable>: AsyncSequence, Sendable {
     /// Describes an operation.
     ///
     /// - Parameters:
-    ///   - tasks: what must end before the vault closes; nil for an operation that fails once the vault has closed.
+    ///   - tasks: the tasks that must end before the vault closes; nil for an operation that fails once the vault has
+    ///     closed.
     ///   - work: the operation.
     init(among tasks: BackgroundTasks?, work: @escaping @Sendable (@escaping Tell) async throws -> Void) {
         self.tasks = tasks
@@ -47,10 +48,10 @@ public struct ProgressSequence<Progress: Sendable>: AsyncSequence, Sendable {
 
         /// Returns the current progress; nil at the end.
         ///
-        /// - Throws: what the operation throws; `CancellationError` if the task was cancelled.
+        /// - Throws: the operation's error; `CancellationError` if the task was cancelled.
         public mutating func next() async throws -> Progress? {
             if let progress = try await stream.next(isolation: #isolation) { return progress }
-            // After cancellation the stream ends before the work does; wait for it, so that nothing is changed after
+            // After cancellation the stream ends before the work does; wait for it, so that nothing changes after
             // returning.
             await task.value
             try Task.checkCancellation()

@@ -32,7 +32,7 @@ final class SharedRateLimit: Sendable {
     }
 
     private let state: Locked<State>
-    /// A limit that further takers share, too.
+    /// A wider limit, which other takers share as well.
     private let wider: SharedRateLimit?
 
     init(bytesPerSecond: Int64?, within wider: SharedRateLimit? = nil) {
@@ -40,10 +40,10 @@ final class SharedRateLimit: Sendable {
         self.wider = wider
     }
 
-    /// The number of takers that wait.
+    /// The number of takers waiting.
     var waiting: Int { state.withLock(\.pauses.all.count) }
 
-    /// Changes the rate, at once also for those who wait; what was taken before counts no more.
+    /// Changes the rate and wakes the waiting takers; bytes taken before no longer count.
     func use(bytesPerSecond: Int64?) {
         let pauses = state.withLock { state in
             state.limit = bytesPerSecond.map { RateLimit(bytesPerSecond: $0, now: .now) }
@@ -52,11 +52,11 @@ final class SharedRateLimit: Sendable {
         for pause in pauses { pause.cancel() }
     }
 
-    /// Notes that bytes were taken, and waits until more may be.
+    /// Notes that bytes were taken, and waits until more may be taken.
     ///
     /// - Throws: `CancellationError`.
     func take(_ bytes: Int64) async throws {
-        // All limits note the bytes before the first wait, which is part of the others.
+        // Every limit notes the bytes before the first wait, because that wait counts towards the other limits.
         var pauses: [(limit: SharedRateLimit, number: Int, task: Task<Void, Never>)] = []
         var next: SharedRateLimit? = self
         while let limit = next {
@@ -74,7 +74,7 @@ final class SharedRateLimit: Sendable {
         try Task.checkCancellation()
     }
 
-    /// Begins the pause that bytes make necessary, if any; a new rate ends it.
+    /// Begins the pause that these bytes require, if any; a new rate ends it.
     private func beginPause(after bytes: Int64) -> (number: Int, task: Task<Void, Never>)? {
         state.withLock { state in
             guard let delay = state.limit?.take(bytes, now: .now), delay > .zero else { return nil }
@@ -84,7 +84,7 @@ final class SharedRateLimit: Sendable {
     }
 }
 
-/// Limits verification to a number of bytes per second. Idle time is not made up for.
+/// Limits verification to a number of bytes per second. Idle time earns no credit.
 struct VerifyPace {
     let bytesPerSecond: Int64
     private var free: ContinuousClock.Instant?

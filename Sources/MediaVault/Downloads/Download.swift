@@ -3,31 +3,31 @@ import VaultModel
 
 /// The options of a download.
 public struct DownloadOptions: Hashable, Sendable {
-    /// The number of connections that fetch at the same time: 1 to ``maxConnections``. One resource has several only if
-    /// the origin supports ranges. Nil for one, and ``titleConnections`` for the resources of a title.
+    /// The number of parallel connections: 1 to ``maxConnections``. A single resource uses several only if the origin
+    /// supports ranges. Nil means one, or ``titleConnections`` for the resources of a title.
     public var connections: Int?
-    /// The most bytes per second taken from the origin; nil for no limit.
+    /// Maximum bytes per second taken from the origin; nil for no limit.
     public var bytesPerSecond: Int64?
-    /// What to fetch of a title, if the resource is the manifest of one; nil for the manifest alone.
+    /// What to fetch of a title if the resource is its manifest; nil for the manifest alone.
     public var selection: RenditionSelection?
-    /// The name that a person sees; nil to keep the one that it has, or take the one in the manifest or the media.
+    /// The name that a person sees; nil to keep the title's name, or to take it from the manifest or the media.
     public var name: String?
-    /// Whether to refuse what is not media, such as a web page.
+    /// Whether to refuse a resource that is not media, such as a web page.
     public var requiresMedia = false
-    /// The picture that a feed names for the title, which is its cover if it has no other.
+    /// The picture that a feed names for the title: its cover if it has no other.
     package var picture: MediaReference?
 
-    /// The most connections of one download: more gain nothing and burden the origin.
+    /// Maximum connections per download: more gain nothing and burden the origin.
     public static let maxConnections = 16
 
-    /// The connections that fetch the resources of a title unless the caller decides: as many as a browser opens to one
-    /// host, because small files take as long to ask for as to send.
+    /// The default number of connections for the resources of a title: as many as a browser opens to one host, because
+    /// a small file takes as long to request as to send.
     public static let titleConnections = 6
 
-    /// The longest name of a title, in characters.
+    /// Maximum length of a title's name, in characters.
     public static let maxNameLength = 200
 
-    /// By default without a rate limit, and whole titles. Values out of bounds are clamped.
+    /// Creates options; the defaults set no rate limit and fetch whole titles. Values out of bounds are clamped.
     public init(
         connections: Int? = nil, bytesPerSecond: Int64? = nil, selection: RenditionSelection? = RenditionSelection(),
         name: String? = nil
@@ -73,7 +73,7 @@ struct DownloadPlan: IteratorProtocol {
         return piece
     }
 
-    /// Takes back a piece that could not be fetched, for another connection.
+    /// Puts a piece that could not be fetched back into the plan, for another connection.
     mutating func takeBack(_ piece: ByteRange) {
         guard !piece.isEmpty else { return }
         gaps = (gaps + [piece]).sorted { $0.lowerBound < $1.lowerBound }[...]
@@ -90,22 +90,22 @@ struct DownloadPlan: IteratorProtocol {
 public struct DownloadProgress: Hashable, Codable, Sendable {
     /// The number of bytes that are in the vault or on their way into it.
     public let held: Int64
-    /// The length in bytes; nil while it is unknown. Of a title with several resources it is an estimate until all of
-    /// them are held.
+    /// The length in bytes; nil while it is unknown. For a title of several resources, an estimate until all of them
+    /// are held.
     public let total: Int64?
     /// The media type, if known.
     public let type: String?
 
     /// The kind of manifest, if the resource is one.
     public let manifest: ManifestKind?
-    /// How far the resources of a title are; nil for anything else.
+    /// How many resources the title needs, and how many of them are held; nil for anything else.
     public let resources: ResourceCount?
 
     /// Whether nothing is missing.
     public var isComplete: Bool { held == total }
 }
 
-/// The resources of a title that are held, and all that it needs, its manifests included.
+/// How many resources a title needs, manifests included, and how many of them are held.
 public struct ResourceCount: Hashable, Codable, Sendable {
     /// The number of resources that are held whole.
     public let held: Int

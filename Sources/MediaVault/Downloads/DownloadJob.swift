@@ -18,21 +18,21 @@ final class DownloadJob: Sendable {
         var plan = DownloadPlan()
         /// Every fetch that a lane took bytes from.
         var fetches: Set<FetchState.ID> = []
-        /// The ranges held before: they cost the origin nothing.
+        /// The ranges held before the download: they cost the origin nothing.
         var heldBefore = ByteRanges()
         var lastReport: ContinuousClock.Instant?
         /// Whether the origin has sent anything yet.
         var hasReceived = false
-        /// The number of lanes that fetch.
+        /// The number of lanes still fetching.
         var lanes = 0
     }
 
     /// How often progress is reported.
     private static let interval: Duration = .milliseconds(100)
-    /// How often the missing bytes are requested.
+    /// Maximum attempts to fetch the missing bytes.
     private static let maxAttempts = 3
 
-    /// - Parameter rate: the limit that several downloads share; nil for one of its own.
+    /// - Parameter rate: a limit shared by several downloads; nil for a limit of this download's own.
     init(
         _ loader: ResourceLoader, _ options: DownloadOptions, rate: SharedRateLimit? = nil,
         mark: @escaping @Sendable (ResourceRecord) throws -> Bool = { try $0.markAsDownload() },
@@ -58,7 +58,7 @@ final class DownloadJob: Sendable {
                 try await fill()
                 if loader.look({ $0.isHeldWhole || $0.refusal != nil }) { break }
             } catch let error as VaultError where error.code == .changed && attempt < Self.maxAttempts {
-                // The bytes of the old representation are removed once the new one is there.
+                // The old representation's bytes are removed once the new one has arrived.
             }
         }
         try finish()
@@ -80,7 +80,7 @@ final class DownloadJob: Sendable {
         var isShared = connections > 1
         var opening = try await open(isShared)
         if isShared, loader.isBound {
-            // There is no proof that other connections would bring bytes of the same representation.
+            // Nothing proves that other connections would deliver bytes of the same representation.
             let reader = opening.reader
             loader.change { $0.removeReader(reader) }
             isShared = false
@@ -98,8 +98,7 @@ final class DownloadJob: Sendable {
                 try await group.waitForAll()
             }
         } catch {
-            // If no lane has taken this reader over, its fetch would otherwise continue for as long as the reader
-            // exists.
+            // If no lane has taken this reader over, its fetch would otherwise continue as long as the reader exists.
             loader.change { $0.removeReader(opening.reader) }
             await loader.settle(work.withLock(\.fetches))
             throw error
@@ -107,7 +106,8 @@ final class DownloadJob: Sendable {
         await loader.settle(work.withLock(\.fetches))
     }
 
-    /// Records that the resource was requested by name. The bytes that are missing make that durable, if there are any.
+    /// Records that the resource was requested by name. Storing missing bytes makes that durable; if none are missing,
+    /// syncs the index instead.
     private func noteDownload() async throws {
         let (loader, mark) = (loader, mark)
         try await loader.pool.run {
@@ -127,7 +127,7 @@ final class DownloadJob: Sendable {
         }
     }
 
-    /// Plans the ranges that the first reader does not bring.
+    /// Plans the ranges that the first reader does not fetch.
     private func share(beyond opening: Opening, lanes: Int) {
         let (held, length) = loader.look { ($0.map.covered, $0.information?.length) }
         let begun = opening.range?.upperBound ?? .max
@@ -173,8 +173,8 @@ final class DownloadJob: Sendable {
         return Lane(reader: loader.change { ($0.addReader(piece), Effects()) }, piece: piece)
     }
 
-    /// Leaves a piece that the origin refused to the other lanes, if there are any: some origins refuse a second
-    /// connection.
+    /// Hands a refused piece back to the plan if other lanes remain, and returns whether it did: some origins refuse a
+    /// second connection.
     private func givesUp(_ lane: Lane) -> Bool {
         work.withLock { work in
             guard work.lanes > 1 else { return false }
@@ -202,11 +202,11 @@ final class DownloadJob: Sendable {
         }
     }
 
-    /// The most bytes that are fetched of a resource of unknown length: more than any film has.
+    /// Maximum bytes fetched of a resource of unknown length: more than any film has.
     private static let mostUnbounded: Int64 = 256 << 30
 
-    /// Requires that the resource has an end: that its length is known, or that it is no web radio and has not sent more
-    /// than any film has.
+    /// Throws for a resource that never ends: its length is unknown, and it is a web radio or has sent more than any
+    /// film has.
     private func requireEnd(hasCome hasMuchCome: Bool = false) throws {
         let isEndless = loader.look { $0.information?.length == nil && ($0.isEndless || hasMuchCome) }
         guard isEndless else { return }
@@ -225,7 +225,7 @@ final class DownloadJob: Sendable {
 
     private func note(_ fetch: FetchState.ID) { work.withLock { _ = $0.fetches.insert(fetch) } }
 
-    /// Waits so that bytes that were not held before arrive no faster than the rate limit.
+    /// Delays the lane so that bytes not held before arrive no faster than the rate limit.
     private func keepToRate(_ passed: ByteRange) async throws {
         let new = work.withLock { $0.heldBefore.gaps(in: passed).reduce(0) { $0 + $1.length } }
         try await rate.take(new)
@@ -242,13 +242,13 @@ final class DownloadJob: Sendable {
         if isDue { tell(progress) }
     }
 
-    /// Reports once that everything has arrived: the caller may begin something else while it becomes durable.
+    /// Reports progress if everything has arrived: the caller may begin something else while the bytes become durable.
     private func reportArrival() {
         let progress = progress
         if progress.isComplete { tell(progress) }
     }
 
-    /// Requires that every byte is held now, and that the end is known; otherwise throws why the store refused.
+    /// Requires that every byte is held and the end is known; otherwise throws the store's reason for refusing.
     private func finish() throws {
         let (isWhole, covered, length, failure) = loader.look {
             ($0.isHeldWhole, $0.map.covered, $0.information?.length, $0.storeFailure)

@@ -24,7 +24,7 @@ final class ExportFile: Sendable {
         try Self.requireFree(path, replacing, fileSystem)
         let folder = PosixFileSystem.folder(of: path)
         let name = path.split(separator: "/").last.map(String.init) ?? ""
-        // A short name of its own: the final name plus a suffix could exceed the longest name that a folder permits.
+        // A short name instead of the final name plus a suffix, which could exceed the folder's limit on name lengths.
         temporary = folder + "/.mediavault-" + Hex.encode(try SecureRandom.bytes(8, "export")) + ".part"
         guard !name.isEmpty, !path.hasSuffix("/") else {
             throw VaultError(.invalidArgument, "\(path) is not a file name; give the path of a file")
@@ -53,7 +53,7 @@ final class ExportFile: Sendable {
         }
     }
 
-    /// Renames the file to its final name.
+    /// Makes the file durable under its final name.
     func finish() throws {
         do throws(FileFailure) {
             try file.synchronize()
@@ -68,7 +68,7 @@ final class ExportFile: Sendable {
         }
     }
 
-    /// Makes the name of a file or a folder durable, in a folder that the caller may have named by a symbolic link.
+    /// Makes the name of a file or folder durable; the path of its parent folder may be a symbolic link.
     static func synchronizeFolder(of path: String, _ fileSystem: any FileSystem) throws(FileFailure) {
         let folder = PosixFileSystem.folder(of: path)
         try fileSystem.synchronizeDirectory(fileSystem.isLink(folder) ? folder + "/." : folder)
@@ -99,7 +99,7 @@ final class ExportFile: Sendable {
     }
 }
 
-/// The bytes of one representation of which every byte is held. Calls block.
+/// The bytes of one representation that is held whole. Calls block.
 struct ExportSource: Sendable {
     private let url: MediaURL
     private var resource: StoredResource
@@ -111,7 +111,7 @@ struct ExportSource: Sendable {
     /// What is known of the representation.
     let information: ContentInformation
 
-    /// The most bytes opened at a time.
+    /// Maximum bytes opened at a time.
     static let chunkBytes = 1 << 20
 
     /// - Throws: ``VaultError`` with code `notHeld` if a byte is missing.
@@ -141,7 +141,7 @@ struct ExportSource: Sendable {
         throw error
     }
 
-    /// Returns one chunk of bytes from an offset: at least one, and not many more than `count`.
+    /// Returns one chunk of bytes from an offset: at least one byte, and not many more than `count`.
     mutating func bytes(
         at position: Int64, upTo count: Int = Self.chunkBytes, of store: VaultStore
     ) throws -> [UInt8] {
@@ -195,7 +195,7 @@ struct ExportSource: Sendable {
     }
 }
 
-/// One export: a resource's plaintext, written into a file.
+/// One export: a resource's plaintext, written to a file.
 struct ExportJob {
     let loaders: LoaderTable
     let reference: MediaReference
@@ -238,7 +238,7 @@ struct ExportJob {
 struct ExportPace {
     private var last: ContinuousClock.Instant?
 
-    /// Whether to report now; then it counts as reported.
+    /// Whether a report is due. A result of true counts as the report.
     var isDue: Bool {
         mutating get {
             if let last, .now - last < .milliseconds(100) { return false }

@@ -4,16 +4,16 @@ import VaultStorage
 
 /// The options of ``Vault/importFile(at:as:options:)-(_,MediaReference,_)``.
 public struct ImportOptions: Hashable, Sendable {
-    /// The name for the title; nil for the one that the media states.
+    /// The title's name; nil to keep the one it has, or take the one in its media.
     public var name: String?
-    /// The media type; nil for the one that the origin states, or that the URL or the file's name stands for.
+    /// The media type; nil to take it from the origin, the URL or the file name.
     public var type: String?
     /// Whether the title is pinned.
     public var isPinned: Bool
-    /// Whether the file is compared with what the origin has, if the mode of the vault allows it to be asked.
+    /// Whether to compare the file with the origin's bytes, if the vault's mode allows requests.
     public var asksOrigin: Bool
 
-    /// By default compares, and pins nothing.
+    /// Creates options; by default the file is compared with the origin, and the title is not pinned.
     public init(name: String? = nil, type: String? = nil, isPinned: Bool = false, asksOrigin: Bool = true) {
         self.name = name
         self.type = type
@@ -21,13 +21,14 @@ public struct ImportOptions: Hashable, Sendable {
         self.asksOrigin = asksOrigin
     }
 
-    /// Refuses what can be refused before a file is read.
+    /// Checks everything that can be checked before the file is read.
     ///
     /// - Parameters:
     ///   - url: the URL of the title.
-    ///   - fileType: the type that the file's name stands for.
+    ///   - fileType: the media type that the file name implies.
     ///   - held: what the vault holds of the title.
-    /// - Throws: ``VaultError`` with code `invalidArgument` for a playlist, `inUse` if bytes of the title are held.
+    /// - Throws: ``VaultError`` with code `invalidArgument` for a playlist, or a type or name that cannot be used;
+    ///   `inUse` if bytes of the title are held.
     package func check(for url: MediaURL, fileType: String?, held: ResourceSummary?) throws {
         try check()
         try requireSingleFile(url, type: type ?? MediaType.guess(path: url.path) ?? fileType)
@@ -35,7 +36,7 @@ public struct ImportOptions: Hashable, Sendable {
         throw VaultStore.alreadyHeld(held.wholeBytes, isWhole: held.isWhole)
     }
 
-    /// Refuses a manifest: what it names would be missing.
+    /// Refuses a manifest, because the resources that it names would be missing.
     ///
     /// - Parameter head: the first bytes of the file, if they are known.
     func requireSingleFile(_ url: MediaURL, type: String?, beginning head: [UInt8] = []) throws {
@@ -77,11 +78,11 @@ public struct ImportProgress: Hashable, Codable, Sendable {
 public struct ImportReport: Hashable, Codable, Sendable {
     /// What the origin was found to have.
     public enum Origin: String, Hashable, CaseIterable, Codable, Sendable {
-        /// The same, as far as samples show: the title is a copy of the origin's version.
+        /// The same bytes in every sample compared: the title counts as a copy of the origin's version.
         case same
-        /// It was not reached. The title is compared once the origin is reached.
+        /// The origin was not reached. The vault compares the title once it reaches the origin.
         case unreached
-        /// It was not asked. The title is compared once the origin is reached.
+        /// The origin was not asked. The vault compares the title once it reaches the origin.
         case unasked
     }
 

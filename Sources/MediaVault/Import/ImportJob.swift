@@ -1,10 +1,10 @@
 import VaultModel
 import VaultStorage
 
-/// A running import: the bytes of a file become the only version of a resource that the vault has.
+/// A running import: a file's bytes become the vault's only version of a resource.
 ///
-/// They are sealed like fetched ones, into a representation that nothing reads. When all are stored, samples of them are
-/// compared with what the origin has; then the representation is the one that is read, or it is deleted.
+/// They are sealed like fetched bytes, into a representation that nothing reads yet. Once all are stored, samples are
+/// compared with the origin's bytes; then the representation is either served or deleted.
 final class ImportJob: Sendable {
     private let loaders: LoaderTable
     private let reference: MediaReference
@@ -49,7 +49,7 @@ final class ImportJob: Sendable {
             length: source.length, type: options.type ?? MediaType.guess(path: loader.url.path) ?? source.type,
             validators: Validators(), supportsRanges: true)
         information.isImported = true
-        // Before the file is read, as far as possible: it may be large, and a client of a service has to send it.
+        // Check before reading the file where possible: it may be large, and a client of the service has to send it.
         try options.requireSingleFile(loader.url, type: information.type)
         try await pool.run { [store] in try store.requireNothingHeld(of: resource.id) }
         let head = try await source.next() ?? []
@@ -68,11 +68,11 @@ final class ImportJob: Sendable {
             return ImportReport(
                 id: id, url: "\(loader.url)", bytes: source.length, type: information.type, origin: origin)
         } catch {
-            // Whatever fails after it was ended from elsewhere fails because of that.
+            // If the import was ended from elsewhere, that is the reason for whatever failed afterwards.
             let reason = writer.failure
             try? await pool.run { _ = writer.discard() }
             imports.forget(resource.id, writer)
-            // Who reads it next stores again, and does not wait until the store is asked again.
+            // The next reader stores at once, instead of waiting until its loader asks the store again.
             if hasBegun { try? await pool.run { [loaders] in loaders.detach(resource.id) } }
             throw reason ?? error
         }
@@ -84,7 +84,7 @@ final class ImportJob: Sendable {
         _ writer: ImportWriter, _ information: ContentInformation, _ resource: NamedResource, _ loader: ResourceLoader
     ) async throws {
         let (store, names, source, options) = (store, loader.names, loader.urls.current, options)
-        // From here on a change of the locator ends the import.
+        // From here on, a locator change ends the import.
         guard names.isCurrent(resource) else { throw ResourceNames.renaming }
         guard !loader.isStoring else {
             throw VaultError(.inUse, "\(loader.url) is being fetched; wait until it is held, or cancel the download")
@@ -124,7 +124,7 @@ final class ImportJob: Sendable {
     private static let otherLength = VaultError(
         .storage, "the file does not have as many bytes as at first; import it again once it is complete")
 
-    /// Makes the bytes what is read of the resource from now on, with its name and class, at once or not at all.
+    /// Atomically makes the resource serve these bytes, and sets its name and class.
     ///
     /// - Returns: the id of the title.
     private func finish(
@@ -133,14 +133,14 @@ final class ImportJob: Sendable {
         let (options, store, loaders) = (options, store, loaders)
         return try await pool.run {
             let given = options.name.flatMap(MediaName.cleaned)
-            // What cannot be read is no reason to fail.
+            // An unreadable description is no reason to fail.
             let stated = try? MediaBytes(stored, in: store).map { try MediaDescription($0) }
             let title = try writer.finish(information, freshness) { metadata in
                 metadata.name = given ?? metadata.name ?? stated?.name
                 metadata.duration = stated?.duration
                 metadata.pictured = stated?.hasPicture == true ? stored.serving?.id : nil
             }
-            // Who reads it already is given the origin's bytes to the end.
+            // Current readers still get the origin's bytes to the end.
             loaders.detach(title.id)
             return title.titleID ?? TitleID(of: title.id)
         }
@@ -148,7 +148,7 @@ final class ImportJob: Sendable {
 
     // MARK: The origin
 
-    /// Compares what was stored with what the origin has.
+    /// Compares the stored bytes with the origin's.
     private func compare(
         _ stored: StoredResource, _ loader: ResourceLoader
     ) async throws -> (ImportReport.Origin, OriginComparison.Version?) {
@@ -175,7 +175,7 @@ final class ImportJob: Sendable {
         }
     }
 
-    /// Returns what is known of the origin's version, with the type that the caller has stated.
+    /// Returns the information from the origin, with the caller's type if there is one.
     private func settled(_ information: ContentInformation) -> ContentInformation {
         var settled = information
         settled.supportsRanges = true

@@ -8,11 +8,11 @@ import Glibc
 import Darwin
 #endif
 
-/// The bytes of a file that is imported, from front to back, once.
+/// The bytes of a file to import, read once from front to back.
 package protocol ImportSource {
     /// The number of bytes, as known at the beginning.
     var length: Int64 { get }
-    /// The media type that the name of the file stands for; nil if it stands for none.
+    /// The media type that the file name implies; nil if it implies none.
     var type: String? { get }
 
     /// Returns the next bytes; nil at the end.
@@ -23,7 +23,7 @@ package protocol ImportSource {
 
 /// A regular file, which must not change while it is read.
 ///
-/// Its last bytes are given only after a look at the file has shown that it is still the same.
+/// It returns its last bytes only after checking that the file is still the same.
 package final class ImportedFile: ImportSource, Sendable {
     package let length: Int64
     package let type: String?
@@ -43,7 +43,7 @@ package final class ImportedFile: ImportSource, Sendable {
     /// - Parameters:
     ///   - path: its absolute path; a symbolic link is followed, but only to a regular file.
     ///   - kind: what the file should be, for messages.
-    /// - Throws: ``VaultError``: `storage` if it cannot be read; `invalidArgument` if it is empty, too large, or no
+    /// - Throws: ``VaultError``: `storage` if it cannot be read; `invalidArgument` if it is empty, too large, or not a
     ///   regular file.
     package static func open(at path: String, as kind: String = "media file") async throws -> ImportedFile {
         try await BlockingPool.shared.run { try ImportedFile(at: path, as: kind) }

@@ -20,10 +20,10 @@ extension KeyAdministration {
     ///
     /// - Parameters:
     ///   - place: where the vault and its keyring are.
-    ///   - unlock: opens the keyring. Nil checks without the keyring: each signature, and that each line follows the
-    ///     one before; then a log that was cut at its end looks intact.
-    /// - Throws: as ``Vault/open(_:unlock:options:)`` if the keyring does not open; ``VaultError`` with code `storage` if the
-    ///   log cannot be read.
+    ///   - unlock: opens the keyring. Nil checks each signature, and that each line follows the one before, without the
+    ///     keyring; a log that was cut at its end then looks intact.
+    /// - Throws: as ``Vault/open(_:unlock:options:)`` if the keyring does not open; ``VaultError`` with code `storage`
+    ///   if the log cannot be read.
     public static func audit(_ place: VaultPlace, unlock: Unlock?) async throws -> AuditReport {
         try await BlockingPool.shared.run {
             let keyring = try unlock.map { unlock in
@@ -35,13 +35,13 @@ extension KeyAdministration {
     }
 }
 
-// Receipts name a resource by a keyed hash, so only the keyring can find them.
+// Receipts name a resource by a keyed hash, so finding them needs the keyring.
 extension KeyAdministration {
-    /// Does the same as ``audit()``, but returns only receipts about some resources, whether or not the vault still has
-    /// them. The faults are those of the whole log.
+    /// Checks the whole log as ``audit()`` does, but returns only the receipts about some resources, whether or not the
+    /// vault still has them. The faults are still those of the whole log.
     ///
-    /// Receipts from before a change of the locator are not found: their subjects were computed with a key that no
-    /// longer exists.
+    /// Receipts from before a locator change are not found: their subjects were computed with a key that no longer
+    /// exists.
     ///
     /// - Throws: as ``audit()``; ``VaultError`` with code `foreignKeyring` if the keyring cannot name resources.
     public func audit(about references: [MediaReference]) async throws -> AuditReport {

@@ -7,7 +7,7 @@ import VaultStorage
 /// Each change is one key operation, and one runs at a time. ``Vault/keys`` is the administration of an open vault.
 public final class KeyAdministration: Sendable {
     let loaders: LoaderTable
-    /// The download queue, which forgets what is shredded.
+    /// The download queue, which drops shredded resources.
     let downloads: DownloadQueue
     /// Held while a subscription runs or is changed.
     let subscriptionChanges: AsyncLock
@@ -45,8 +45,8 @@ public final class KeyAdministration: Sendable {
         return try await pool.run { try KeyReport(store, act: act) }
     }
 
-    /// Creates a new generation, which new resources use from now on. What is held stays under the older generations
-    /// until it is rewrapped.
+    /// Creates a new generation for new resources. What is held stays under the older generations until it is
+    /// rewrapped.
     ///
     /// - Returns: the new state of the keys, including what the older generations still open.
     /// - Throws: ``VaultError`` with code `busy` if another key operation is running, `owned` if this process is not
@@ -61,8 +61,8 @@ public final class KeyAdministration: Sendable {
     /// Wraps every resource key again, under the current generation. No media is read or written.
     ///
     /// - Returns: the progress; the last element contains the report. If it ends early, keys that were rewrapped stay
-    ///   so, and the next run continues with the others. Iterating throws ``VaultError`` with code `busy` if another key
-    ///   operation is running, `owned` if this process is not the owner, `storage` if the index cannot be written.
+    ///   so, and the next run continues with the others. Iterating throws ``VaultError`` with code `busy` if another
+    ///   key operation is running, `owned` if this process is not the owner, `storage` if the index cannot be written.
     public func rewrap() -> ProgressSequence<RewrapProgress> {
         ProgressSequence(among: tasks) { [self] tell in try await rewrap(tell) }
     }
@@ -92,12 +92,12 @@ public final class KeyAdministration: Sendable {
     /// stays under the older generations until it is rewrapped.
     ///
     /// - Parameters:
-    ///   - unlocks: open the slots to keep: their secrets are needed to seal the new root key.
-    ///   - droppingOtherSlots: whether slots that none of them opens are removed.
+    ///   - unlocks: the unlock methods of the slots to keep: their secrets are needed to seal the new root key.
+    ///   - droppingOtherSlots: whether to remove slots that none of them opens.
     /// - Returns: the new state of the keys.
-    /// - Throws: ``VaultError`` with code `wrongKey` if one of them opens no slot, `invalidArgument` if a slot that
-    ///   must not be dropped would be locked out, with its name; the errors of reading the secrets; `busy`, `owned`,
-    ///   `storage`, `diskFull`.
+    /// - Throws: ``VaultError`` with code `wrongKey` if one of them opens no slot, `invalidArgument`, with the slot's
+    ///   name, if a slot that must not be dropped would be locked out; the errors of reading the secrets; `busy`,
+    ///   `owned`, `storage`, `diskFull`.
     public func rotateRoot(unlockedBy unlocks: [Unlock], droppingOtherSlots: Bool = false) async throws -> KeyReport {
         try await perform(.rotateRoot) { store, log in
             let secrets = try unlocks.map { SharedSecret(try $0.secret()) }
@@ -106,10 +106,10 @@ public final class KeyAdministration: Sendable {
         }
     }
 
-    /// Revokes all playback links and tokens: from now on they open nothing, also after a restart. Responses
-    /// that have begun continue. New links are created as before.
+    /// Revokes all playback links and tokens for good, across restarts. Responses that have begun continue. New links
+    /// are created as before.
     ///
-    /// The keyring's file is written again; a copy of the older one no longer opens the vault.
+    /// This rewrites the keyring file; a copy of the older one no longer opens the vault.
     ///
     /// - Throws: ``VaultError`` with code `owned` if this process is not the owner; `storage`, `tamperedKeyring` or
     ///   `olderKeyring` if the file cannot be read or written, or is not the one that was opened; `busy` if a key
@@ -122,9 +122,9 @@ public final class KeyAdministration: Sendable {
 
     // MARK: Operations
 
-    /// Calls a closure for the receipt of each key operation from now on, until ``stopListening(_:)``.
+    /// Calls a closure with each new receipt of a key operation, until ``stopListening(_:)``.
     ///
-    /// - Returns: the number of the listener.
+    /// - Returns: the listener's number.
     package func listen(_ tell: @escaping @Sendable (Receipt) -> Void) -> Int { log.listen(tell) }
 
     package func stopListening(_ listener: Int) { log.stopListening(listener) }
@@ -163,7 +163,7 @@ public final class KeyAdministration: Sendable {
             do {
                 try Task.checkCancellation()
                 let store = store
-                // Look first without taking the lock, so that other key operations are not delayed for nothing.
+                // Look first without taking the lock, so as not to delay other key operations needlessly.
                 if let act = try await pool.run({ try store.unfinishedOperation() }) {
                     try await lock.exclusively(act) { _ = try await self.finishShreds() }
                 }

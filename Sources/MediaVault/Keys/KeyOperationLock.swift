@@ -18,7 +18,7 @@ package final class KeyOperationLock: Sendable {
 
     /// Runs a key operation, unless another requested one is running.
     ///
-    /// - Parameter act: the operation that is reported to others as running.
+    /// - Parameter act: the operation to report to other callers as running.
     /// - Throws: ``VaultError`` with code `busy` if another operation is running, `closed` after ``end()``; any error
     ///   of `body`.
     package func exclusively<Result>(_ act: Receipt.Act, _ body: () async throws -> Result) async throws -> Result {
@@ -27,8 +27,7 @@ package final class KeyOperationLock: Sendable {
         return try await body()
     }
 
-    /// Runs a key operation that no caller waits for. It is cancelled when another one is requested, and should then
-    /// end soon.
+    /// Runs a background key operation. A requested operation cancels it, and it should then end soon.
     ///
     /// - Throws: as ``exclusively(_:_:)``; `CancellationError` if it gave way.
     func yielding(_ act: Receipt.Act, _ body: @escaping @Sendable () async throws -> Void) async throws {
@@ -96,10 +95,10 @@ package final class KeyOperationLock: Sendable {
 /// Decides when unfinished key operations of a previous owner are resumed. A pure value.
 struct ResumeSchedule {
     private enum State {
-        /// Due at this time; nil for now.
+        /// Due at this time; nil means at once.
         case due(ContinuousClock.Instant?)
         case running
-        /// Nothing is left from a previous owner; operations begun from now on are resumed by their callers.
+        /// Nothing is left from a previous owner; callers resume the operations that they begin.
         case done
     }
 
@@ -115,7 +114,7 @@ struct ResumeSchedule {
         return true
     }
 
-    /// Ends the schedule: nothing is left.
+    /// Ends the schedule, since nothing is left.
     mutating func finish() { state = .done }
 
     /// Makes the work due again after it gave way to a requested operation.

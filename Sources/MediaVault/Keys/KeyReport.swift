@@ -8,7 +8,7 @@ public struct KeyReport: Hashable, Sendable {
     public let generations: [GenerationReport]
     /// Generations that were retired long ago, in ascending order.
     public let folded: [ClosedRange<Int>]
-    /// The most generations, not counting retired ones, that a keyring can have.
+    /// The maximum number of generations in a keyring, not counting retired ones.
     public static let most = KeyringDocument.maxActiveGenerations
     /// The key operation that is running in this process; nil if none is running.
     public let act: Receipt.Act?
@@ -16,7 +16,7 @@ public struct KeyReport: Hashable, Sendable {
     public let isLocatorChanging: Bool
     /// The rest of an unfinished reseal; nil if there is none.
     public let reseal: RemainingReseal?
-    /// Deleted titles whose shred is not finished: the keys that wrapped theirs may still exist.
+    /// The number of deleted titles whose shred is unfinished: the generations that wrapped their keys may still exist.
     public let shreds: Int
 
     /// The generation that new resources use.
@@ -60,17 +60,17 @@ public struct GenerationReport: Hashable, Codable, Sendable {
     @AsTimestamp public private(set) var created: Int64
     /// The stage of its life.
     public let state: GenerationState
-    /// The number of backup files of the keyring that contain its key.
+    /// The number of keyring backups that contain its key.
     public let backups: Int
     /// The number of resources that need it because it wraps one of their keys.
     public let resources: Int
-    /// The number of these that are titles, and no parts of one, as ``VaultStatus/resources`` counts them.
+    /// The number of these resources that are titles rather than parts, as ``VaultStatus/resources`` counts them.
     public let titles: Int
     /// The number of plaintext bytes sealed under the keys that it wraps.
     public let bytes: Int64
     /// The number of records that it seals: settings, viewers, shares and the like. A retirement seals them again.
     public let records: Int
-    /// How many of these resources will no longer need it when the unfinished reseal is done.
+    /// The number of these resources that will no longer need it once the unfinished reseal is done.
     public let leaving: Int
 
     init(
@@ -100,11 +100,12 @@ public enum GenerationState: String, Codable, CaseIterable, Sendable {
 
 /// The rest of an unfinished reseal.
 public struct RemainingReseal: Hashable, Codable, Sendable {
-    /// The number of resources that are not done: not begun, or with an older key beside the current one.
+    /// The number of unfinished resources: not begun, or with an older key beside the current one.
     public let resources: Int
-    /// The number of their plaintext bytes that are still to be resealed.
+    /// The number of their plaintext bytes still to reseal.
     public let bytes: Int64
-    /// Whether the vault will continue. If not, the reseal is over, and these could not be resealed completely.
+    /// Whether the vault will continue the reseal. If not, it is over, and these resources could not be resealed
+    /// completely.
     public let isDue: Bool
 
     init(_ backlog: ResealBacklog) {
@@ -121,10 +122,11 @@ public struct RemainingReseal: Hashable, Codable, Sendable {
 
 /// Names the titles that still need a generation.
 enum GenerationUsers {
-    /// The most titles that are named.
+    /// The maximum number of titles to name.
     private static let most = 3
 
-    /// Returns the refusal with the names of some titles, without their queries; unchanged if none needs it. Blocks.
+    /// Returns the refusal with the names of some titles that need the generation, without their queries; unchanged if
+    /// no title needs it. Blocks.
     static func naming(_ generation: Int, in store: VaultStore, _ refusal: VaultError) -> VaultError {
         guard let ids = try? store.index.resources(wrappedBy: generation, limit: most + 1), !ids.isEmpty,
             generation != store.keyring.currentGeneration

@@ -3,7 +3,7 @@ package import VaultModel
 /// Several key operations that are carried out as one, in order: a response to a leak, the revocation of the root, a
 /// scheduled rotation.
 ///
-/// A value: it states which steps there are, and does nothing by itself.
+/// A value that lists steps; it does nothing by itself.
 public struct KeyRunbook: Hashable, Sendable {
     /// One key operation of a runbook.
     public enum Step: Hashable, Sendable {
@@ -15,17 +15,18 @@ public struct KeyRunbook: Hashable, Sendable {
         case revokeLinks
         /// Moves every resource key to the current generation.
         case rewrap
-        /// Gives every resource a new key, with at most this many bytes per second; nil for no limit.
+        /// Gives every resource a new key, resealing at most this many bytes per second; nil for no limit.
         case reseal(bytesPerSecond: Int64?)
-        /// Destroys all generations except the newest ones. Those that cannot be destroyed stay, and the runbook goes on.
+        /// Destroys all generations except the newest ones. Those that cannot be destroyed stay, and the runbook
+        /// continues.
         case retire(keeping: Int)
         /// Checks the receipts of the key operations. A fault ends the runbook.
         case audit
     }
 
-    /// The steps that are to be carried out.
+    /// The steps to carry out.
     public let steps: [Step]
-    /// Whether a step that leaves something undone ends the runbook; otherwise everything else goes on.
+    /// Whether a step that leaves something undone ends the runbook; otherwise the next step follows.
     let endsIfIncomplete: Bool
 
     private init(steps: [Step], endsIfIncomplete: Bool = false) {
@@ -39,7 +40,7 @@ public struct KeyRunbook: Hashable, Sendable {
     /// Makes leaked keys worthless, as far as a vault can.
     ///
     /// - Parameters:
-    ///   - keepsRoot: creates no new root key, which is enough if only keys of resources leaked.
+    ///   - keepsRoot: creates no new root key, which is enough if only resource keys leaked.
     ///   - reseals: whether resources get new keys; otherwise anyone who has a resource key can still open its files.
     ///   - bytesPerSecond: limits the reseal; nil for no limit.
     package static func leakResponse(
@@ -50,7 +51,7 @@ public struct KeyRunbook: Hashable, Sendable {
                 + (reseals ? [.reseal(bytesPerSecond: bytesPerSecond)] : []) + [.retire(keeping: 1), .audit])
     }
 
-    /// Replaces the generation, as is done from time to time. Destroys nothing if a key does not open.
+    /// Replaces the generation, as a scheduled rotation does. Destroys nothing if a key does not open.
     ///
     /// - Parameters:
     ///   - rotates: whether to create a new generation; if not, the runbook only finishes an earlier one.
@@ -61,14 +62,14 @@ public struct KeyRunbook: Hashable, Sendable {
 
     /// The runbook without its rotation, for a vault whose rotation is done.
     ///
-    /// Links may not be revoked yet; to revoke them again is harmless.
+    /// The links may not be revoked yet; revoking them twice is harmless.
     package var resumed: KeyRunbook {
         KeyRunbook(steps: steps.filter { ![.rotate, .rotateRoot].contains($0) }, endsIfIncomplete: endsIfIncomplete)
     }
 
     /// Returns whether receipts show that a rotation such as this runbook's created a generation.
     ///
-    /// A new generation alone, as a schedule creates it, does not replace the root key.
+    /// A new generation alone, such as a scheduled one, does not replace the root key.
     package func hasRotated(to generation: Int, _ receipts: [Receipt]) -> Bool {
         let rotations: [Receipt.Act] = steps.contains(.rotateRoot) ? [.rotateRoot] : [.rotate, .rotateRoot]
         return receipts.contains { $0.generation == generation && rotations.contains($0.act) }
@@ -76,7 +77,7 @@ public struct KeyRunbook: Hashable, Sendable {
 
     /// Returns the generations to destroy, in ascending order.
     ///
-    /// - Parameter generations: those that are not retired, in ascending order.
+    /// - Parameter generations: the generations that are not retired, in ascending order.
     static func generations(toRetireOf generations: [Int], keeping kept: Int) -> [Int] {
         Array(generations.dropLast(max(1, kept)))
     }
@@ -84,7 +85,7 @@ public struct KeyRunbook: Hashable, Sendable {
 
 /// The progress of a runbook.
 public struct RunbookProgress: Hashable, Sendable {
-    /// What became of a step that is over.
+    /// The outcome of a finished step.
     public enum Outcome: Hashable, Sendable {
         /// All of it is done.
         case done
@@ -92,10 +93,10 @@ public struct RunbookProgress: Hashable, Sendable {
         case unopened(keys: Int)
         /// The reseal found damage, or resources that keep an older key.
         case damaged(ResealReport)
-        /// Generations were destroyed, except those that stay: an error for each of them, such as `inUse`.
+        /// Generations were destroyed; for each one that stays there is an error, such as `inUse`.
         case retired([Int], kept: [VaultError])
 
-        /// Whether nothing was left undone.
+        /// Whether the step left nothing undone.
         public var isComplete: Bool {
             switch self {
             case .done: true
@@ -105,27 +106,27 @@ public struct RunbookProgress: Hashable, Sendable {
         }
     }
 
-    /// A step that is over.
+    /// A finished step.
     public struct Ended: Hashable, Sendable {
         /// The step.
         public let step: KeyRunbook.Step
-        /// What became of it.
+        /// Its outcome.
         public let outcome: Outcome
     }
 
-    /// The steps that are over, in their order.
+    /// The finished steps, in order.
     public private(set) var ended: [Ended] = []
-    /// The step that is being carried out; nil between two steps, and after the last.
+    /// The step being carried out; nil between two steps, and after the last.
     public private(set) var step: KeyRunbook.Step?
     /// How much of the step is done: keys of a rewrap, bytes of a reseal.
     public private(set) var done: Int64 = 0
-    /// How much there is to do in the step, as known at its beginning; 0 if it cannot be measured.
+    /// The size of the step, as known at its beginning; 0 if it cannot be measured.
     public private(set) var total: Int64 = 0
 
     /// The progress before the first step.
     package init() {}
 
-    /// Whether nothing was left undone so far.
+    /// Whether the finished steps left nothing undone.
     public var isComplete: Bool { ended.allSatisfy(\.outcome.isComplete) }
 
     fileprivate mutating func begin(_ next: KeyRunbook.Step) { (step, done, total) = (next, 0, 0) }
@@ -142,9 +143,9 @@ public struct RunbookProgress: Hashable, Sendable {
     }
 }
 
-/// What carries out the key operations of a runbook: a vault of this process, or the service that owns it.
+/// The key operations of a runbook, carried out by a vault of this process or by the service that owns the vault.
 package protocol KeyOperations {
-    /// Reports how much of an operation is done, and how much there is.
+    /// Reports how much of an operation is done, and its total.
     typealias Tell = (Int64, Int64) async throws -> Void
 
     /// The generations that are not retired, in ascending order; the last is the current one.
@@ -184,13 +185,13 @@ extension KeyOperations {
         return runbook.resumed
     }
 
-    /// Carries out a runbook. What does not open or cannot be destroyed is left as it is; everything else goes on,
-    /// unless the runbook says otherwise.
+    /// Carries out a runbook. Keys that do not open and generations that cannot be destroyed are left as they are;
+    /// everything else goes on, unless the runbook says otherwise.
     ///
     /// - Parameters:
     ///   - willBegin: called before each step; throwing ends the runbook before that step.
     ///   - tell: called when a step begins, advances or ends.
-    /// - Returns: what became of each step.
+    /// - Returns: the outcome of each step.
     package func carryOut(
         _ runbook: KeyRunbook, willBegin: (KeyRunbook.Step) async throws -> Void = { _ in },
         tell: (RunbookProgress) async throws -> Void
@@ -230,7 +231,7 @@ extension KeyOperations {
         return .done
     }
 
-    /// Destroys the older generations; tries each of them, even if another one could not be destroyed.
+    /// Destroys the older generations; tries each, even if another could not be destroyed.
     private func retireAll(keeping kept: Int) async throws -> RunbookProgress.Outcome {
         var (destroyed, errors): ([Int], [VaultError]) = ([], [])
         for generation in KeyRunbook.generations(toRetireOf: try await generations(), keeping: kept) {
@@ -239,7 +240,7 @@ extension KeyOperations {
                 destroyed.append(generation)
             } catch var error as VaultError {
                 try Task.checkCancellation()
-                // Only the error of a generation in use names it.
+                // An `inUse` error already names its generation; other errors do not.
                 if error.code != .inUse {
                     error.message = "generation \(generation) was not destroyed: \(error.message)"
                 }

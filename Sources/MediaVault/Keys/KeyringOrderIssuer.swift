@@ -6,12 +6,12 @@ import VaultStorage
 package typealias KeyringOrder = VaultCrypto.KeyringOrder
 
 extension KeyringOrder {
-    /// The number of the slot that the order adds or replaces; nil if there is none.
+    /// The number of the slot that the order adds or replaces; nil if it does neither.
     package var slotNumber: Int64? { slot?.number }
 }
 
-/// Creates orders for the owner of a vault from a keyring that this process unlocked. This way a secret never leaves
-/// the process that was given it.
+/// Creates orders for the vault's owner from a keyring that this process unlocked, so a secret never leaves the process
+/// that received it.
 package struct KeyringOrderIssuer: Sendable {
     private let keyring: Keyring
     private let path: String
@@ -49,7 +49,8 @@ package struct KeyringOrderIssuer: Sendable {
     /// Creates an order to add a slot to a keyring, given the bytes of its file. Its key file is created last, once the
     /// order is known to be valid. Blocks.
     ///
-    /// - Parameter refusesUsedKey: whether to refuse a key that opens a slot already. A restored keyring may keep one.
+    /// - Parameter refusesUsedKey: whether to refuse a key that already opens a slot. A restored keyring may keep such
+    ///   a key.
     static func adding(
         _ newSlot: NewSlot, to file: [UInt8], of keyring: Keyring, refusesUsedKey: Bool = false
     ) throws -> KeyringOrder {
@@ -72,8 +73,8 @@ package struct KeyringOrderIssuer: Sendable {
     ///
     /// - Parameters:
     ///   - number: nil for the slot that opened the keyring.
-    ///   - root: the root rotation that is to follow.
-    /// - Throws: as ``adding(_:)``; ``VaultError`` if that root key could not be created: `wrongKey` if a secret opens
+    ///   - root: the root rotation to follow.
+    /// - Throws: as ``adding(_:)``; ``VaultError`` if the root rotation could not follow: `wrongKey` if a secret opens
     ///   no slot, `invalidArgument` if a slot would be locked out.
     package func replacing(
         _ number: Int?, with newSlot: NewSlot, then root: RootRotation? = nil
@@ -98,11 +99,11 @@ package struct KeyringOrderIssuer: Sendable {
     /// Creates an order to remove a slot.
     ///
     /// - Parameters:
-    ///   - root: the root rotation that is to follow.
+    ///   - root: the root rotation to follow.
     ///   - isForced: whether to remove it even if no remaining slot is known to open.
-    /// - Throws: ``VaultError`` with code `invalidArgument` if there is no such slot, or no other, or if that root key
-    ///   would lock out a slot; `wrongKey` if a secret for it opens no slot; `inUse` if the slot is the only one known
-    ///   to open.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the slot does not exist or is the last one, or if the
+    ///   root rotation would lock out a slot; `wrongKey` if one of its secrets opens no slot; `inUse` if the slot is
+    ///   the only one known to open.
     package func removing(
         _ number: Int, then root: RootRotation? = nil, isForced: Bool = false
     ) async throws -> KeyringOrder {
@@ -114,12 +115,12 @@ package struct KeyringOrderIssuer: Sendable {
         }
     }
 
-    /// Has a backup counted, then writes it: the keyring as counted, opened by one passphrase only. The file has mode
+    /// Writes a backup of the keyring that only one passphrase opens, once the owner has counted it. The file has mode
     /// 0600, and is written completely or not at all.
     ///
-    /// It is counted first: a count that is too high is harmless, an uncounted backup is not.
+    /// Counting comes first: a count that is too high is harmless, an uncounted backup is not.
     ///
-    /// - Parameter count: has the vault's owner carry out an order; called again if the keyring was changed meanwhile.
+    /// - Parameter count: makes the vault's owner carry out an order; called again if the keyring changed in between.
     /// - Throws: ``VaultError`` with code `invalidArgument` if the slot is not for a passphrase, or the file exists;
     ///   any error of `count`.
     package func backUp(
@@ -145,7 +146,8 @@ package struct KeyringOrderIssuer: Sendable {
         }
     }
 
-    /// - Returns: false if the keyring has changed since it was counted: a generation added since counts no backup.
+    /// - Returns: false if the keyring has changed since the count: a generation added since has not counted this
+    ///   backup.
     private func writeBackup(
         to file: String, for newSlot: NewSlot, countedBy order: KeyringOrder
     ) async throws -> Bool {
@@ -160,7 +162,7 @@ package struct KeyringOrderIssuer: Sendable {
         }
     }
 
-    /// Reads the keyring's file and authenticates it.
+    /// Reads and authenticates the keyring file.
     package func summary() async throws -> KeyringSummary {
         try await pool.run { KeyringSummary(try keyring.document(of: file())) }
     }
@@ -175,7 +177,7 @@ package struct RootRotation: Sendable {
     private let dropsOtherSlots: Bool
 
     /// - Parameters:
-    ///   - unlocks: open the slots to keep, read in this process.
+    ///   - unlocks: the unlock methods of the slots to keep, read in this process.
     ///   - hasOtherKeys: whether the owner also has 32-byte keys that this process cannot read.
     ///   - dropsOtherSlots: whether slots that nothing opens are removed.
     package init(

@@ -3,22 +3,23 @@ import VaultModel
 import VaultStorage
 
 extension KeyAdministration {
-    /// Replaces the keyring with a backup, once it is proved that the backup opens this vault. No process may own the
-    /// vault meanwhile: an owner may have other keys in memory.
+    /// Replaces the keyring with a backup, after proving that the backup opens this vault. No process may own the
+    /// vault: an owner may have other keys in memory.
     ///
     /// The slots of the replaced keyring are kept if it is intact, has the backup's root key, and is not older than
-    /// what the vault has seen: a slot that was removed does not come back. In addition there are the slot that opened
-    /// the backup, and `way`. A generation that was retired since the backup was created stays retired, and a revoked
-    /// playback link stays revoked. The replaced keyring is kept beside the new one. If this is interrupted, the file
-    /// is either the old keyring or the new one.
+    /// what the vault has seen: a slot that was removed does not come back. The slot that opened the backup is kept,
+    /// too, and `way` is added. A generation that was retired since the backup was created stays retired, and a revoked
+    /// playback link stays revoked. The replaced keyring is kept beside the new one. After an interruption, the file is
+    /// either the old keyring or the new one.
     ///
     /// - Parameters:
     ///   - place: where the vault and its keyring are.
     ///   - file: the backup's absolute path.
     ///   - unlock: opens the backup.
-    ///   - way: a slot that is added to the restored keyring.
+    ///   - way: a slot to add to the restored keyring.
     ///   - keepingSlots: whether to keep the slots of the replaced keyring.
-    ///   - force: restores the backup even if it is older than a retirement, or opens only some of the titles.
+    ///   - force: whether to restore the backup even if it is older than a retirement, or opens only some of the
+    ///     titles.
     /// - Throws: ``VaultError`` with code `owned`; `noVault`; `wrongKey`, `damagedKeyring` or `tamperedKeyring` if the
     ///   backup does not open; `foreignKeyring` if it belongs to another vault; `olderKeyring` if it needs `force`, or
     ///   opens nothing; `inUse` if the kept slots leave no free slot; `storage`.
@@ -31,7 +32,7 @@ extension KeyAdministration {
         }
     }
 
-    /// Does the same on a given file system. Blocks.
+    /// Restores a backup on a given file system. Blocks.
     static func restore(
         _ place: VaultPlace, from file: String, _ unlock: Unlock, _ way: NewSlot?, _ force: Bool,
         _ fileSystem: any FileSystem, keepingSlots: Bool = true
@@ -122,7 +123,7 @@ extension KeyAdministration {
     }
 }
 
-/// Decides whether a backup of the keyring fits a vault, and which of its keys are restored. Pure.
+/// Decides whether a backup of the keyring fits a vault, and which of its keys to restore. A pure value.
 struct RestorePlan: Hashable, Sendable {
     /// The facts about the backup and the vault's index, and about what the backup opens of the index.
     struct Facts: Hashable, Sendable {
@@ -143,7 +144,7 @@ struct RestorePlan: Hashable, Sendable {
         var resources: [Int: Int]
         /// The number of records that each generation seals.
         var records: [Int: Int] = [:]
-        /// The generations of which the backup opens a resource key, checked by a sample.
+        /// The generations with a resource key that the backup opens, checked by sampling.
         var opened: Set<Int>
         /// Whether the backup opens the vault's settings.
         var opensSettings: Bool
@@ -155,7 +156,7 @@ struct RestorePlan: Hashable, Sendable {
     let current: Int
     /// The highest plausible revision that the vault has seen.
     let lastRevision: Int64
-    /// What is lost or undone, one clause each; if there are any, restoring needs `force`.
+    /// What is lost or undone, one clause each; if not empty, restoring needs `force`.
     let warnings: [String]
 
     /// - Throws: ``VaultError`` with code `olderKeyring` if the backup opens nothing of the vault, even with `force`.
@@ -164,7 +165,7 @@ struct RestorePlan: Hashable, Sendable {
             throw VaultError(
                 .olderKeyring, "the backup was created before the vault's locator was changed; use a newer backup")
         }
-        // Bounded, so that an impossible number leaves the keyring revisions to count up to.
+        // Bounded, so that an impossible number leaves room for the keyring's revision to grow.
         let farthest = facts.knownRevision + VaultIndex.maxRevisionLead
         lastRevision = min(max(facts.indexedRevision, facts.knownRevision), farthest)
         let retired = Self.retired(facts, lastRevision)
@@ -183,7 +184,7 @@ struct RestorePlan: Hashable, Sendable {
         warnings = Self.warnings(retired, lacking, sealed) + (facts.indexedRevision > farthest ? [Self.impossible] : [])
     }
 
-    /// Returns the generations that the index once had and no longer names. A generation newer than all that it names
+    /// Returns the generations that the index once named and no longer does. A generation newer than all that it names
     /// may simply not have been used yet.
     private static func retired(_ facts: Facts, _ lastRevision: Int64) -> Set<Int> {
         guard facts.revision < lastRevision, let newest = facts.indexed.max() else { return [] }
@@ -219,10 +220,10 @@ public struct RestoreReport: Hashable, Sendable {
     public let generations: [Int]
     /// What was lost or undone, one clause each; empty if nothing was.
     public let warnings: [String]
-    /// The path at which the replaced keyring is kept; nil if there was none.
+    /// The path of the replaced keyring; nil if there was none.
     public let kept: String?
     /// The slots of the keyring now.
     public let slots: [KeyringSlot]
-    /// The slots of the replaced keyring, as far as it could be read, that the new one lacks.
+    /// The slots of the replaced keyring that the new one lacks; empty if the replaced one could not be read.
     public let lostSlots: [KeyringSlot]
 }

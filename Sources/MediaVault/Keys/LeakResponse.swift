@@ -4,11 +4,11 @@ extension KeyAdministration {
     /// Makes a copied keyring worthless: creates a new root key, rewraps every key, and destroys the older generations.
     ///
     /// - Parameters:
-    ///   - unlocks: open the slots to keep: their secrets are needed to seal the new root key.
+    ///   - unlocks: the unlock methods of the slots to keep: their secrets are needed to seal the new root key.
     ///   - droppingOtherSlots: whether to drop the slots that none of them opens.
-    /// - Returns: the progress; the last element contains what became of each step. Iterating throws the errors of the
-    ///   operations: ``rotateRoot(unlockedBy:droppingOtherSlots:)`` and ``rewrap()``. An error of ``retire(_:)`` is
-    ///   part of the last element.
+    /// - Returns: the progress; the last element has the outcome of each step. Iterating throws the errors of
+    ///   ``rotateRoot(unlockedBy:droppingOtherSlots:)`` and ``rewrap()``. An error of ``retire(_:)`` is part of the
+    ///   last element.
     public func revokeRoot(
         unlockedBy unlocks: [Unlock], droppingOtherSlots: Bool = false
     ) -> ProgressSequence<RunbookProgress> {
@@ -18,17 +18,17 @@ extension KeyAdministration {
     /// Makes leaked keys worthless, as far as a vault can: creates a new root key, rewraps every key, reseals every
     /// resource, destroys the older generations, and checks the receipts. Playback continues.
     ///
-    /// What does not open or cannot be destroyed is left as it is and reported; everything else goes on. If another
-    /// operation fails, respond again; resume if the rotation is already done.
+    /// Keys that do not open and generations that cannot be destroyed are left as they are and reported; the rest
+    /// continues. After any other failure, call this again, with `resuming` if the rotation is done.
     ///
     /// - Parameters:
-    ///   - unlocks: open the slots to keep. Nil creates only a generation and revokes all links: enough if only keys of
-    ///     resources leaked.
+    ///   - unlocks: the unlock methods of the slots to keep. Nil only creates a generation and revokes all links, which
+    ///     is enough if only resource keys leaked.
     ///   - droppingOtherSlots: whether to drop the slots that none of them opens.
     ///   - reseals: whether resources get new keys; otherwise anyone who has a resource key can still open its files.
     ///   - bytesPerSecond: limits the reseal; nil for no limit.
-    ///   - resuming: whether to continue after a rotation that is done.
-    /// - Returns: the progress; the last element contains what became of each step. Iterating throws the errors of the
+    ///   - resuming: whether to continue after a completed rotation.
+    /// - Returns: the progress; the last element has the outcome of each step. Iterating throws the errors of the
     ///   operations; ``VaultError`` with code `invalidArgument` if there is no rotation to resume after, `integrity` if
     ///   the audit log has faults.
     public func respondToLeak(

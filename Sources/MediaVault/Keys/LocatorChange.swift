@@ -5,10 +5,11 @@ import VaultStorage
 extension KeyAdministration {
     /// Replaces the vault's locator key and recomputes every resource id.
     ///
-    /// Afterwards the old key no longer reveals whether the vault has a given URL. An interrupted change is finished.
+    /// Afterwards the old key no longer reveals whether the vault has a given URL. Another call finishes an interrupted
+    /// change.
     ///
-    /// Readers and downloads end with code `removed`, and opening a resource meanwhile fails with code `busy`;
-    /// afterwards everything is found by its URL as before. If resources are stored for single users, all playback
+    /// Readers and downloads end with code `removed`, and opening a resource during the change fails with code `busy`;
+    /// afterwards every resource is found by its URL as before. If resources are stored for single users, all playback
     /// links and tokens become void.
     ///
     /// - Returns: the new state of the keys.
@@ -21,7 +22,7 @@ extension KeyAdministration {
             await loaders.end(with: Self.renamed, refusing: ResourceNames.renaming)
             defer { loaders.resume() }
             let names = loaders.environment.names
-            // A run of a subscription has ids of the old locator until it has ended.
+            // A running subscription has ids of the old locator until it ends.
             let (unopened, report) = try await subscriptionChanges.exclusively {
                 try await downloads.rereading {
                     try await pool.run {

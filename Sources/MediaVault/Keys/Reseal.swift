@@ -2,19 +2,18 @@ import VaultModel
 import VaultStorage
 
 extension KeyAdministration {
-    /// Gives resources, and titles with all their parts, new keys, and seals all their segments again, in case a
-    /// resource key may have leaked.
+    /// Reseals resources, and titles with all their parts, under new keys, in case a resource key has leaked.
     ///
-    /// The resources with the newest risk go first: those of an interrupted reseal; then those under the oldest
-    /// generation, and among these the ones read last, because their keys were in memory last. It needs free space for
-    /// one segment. Playback continues. Imports that are running are waited for first.
+    /// The resources most at risk go first: those of an interrupted reseal; then those under the oldest generation, and
+    /// among these the ones read last, because their keys were in memory last. A reseal needs free space for one
+    /// segment. Playback continues. Running imports are waited for first.
     ///
-    /// It does not help against an attacker who has a copy of the old segments and their key, nor while an attacker
+    /// This does not help against an attacker who has a copy of the old segments and their key, nor while an attacker
     /// knows the keyring that wraps the new keys: rotate, rewrap and retire first.
     ///
     /// - Parameters:
     ///   - references: the resources to reseal; if empty, all that the vault holds.
-    ///   - bytesPerSecond: the most plaintext bytes per second; nil for no limit.
+    ///   - bytesPerSecond: the maximum plaintext bytes per second; nil for no limit.
     /// - Returns: the progress, reported at most ten times a second; the last element contains the report. Ending it
     ///   interrupts the reseal: resealed segments stay resealed, the vault records what is left, and continues when it
     ///   is opened again or when a reseal is requested again. Iterating throws ``VaultError``: `owned` if this process
@@ -36,7 +35,7 @@ extension KeyAdministration {
             throw VaultError(.invalidArgument, "a rate must be at least one byte per second")
         }
         var resources: [ResourceID] = []
-        // An import that runs seals under a key that no row has yet. One that begins later has a newer key.
+        // A running import seals under a key that no row has yet. A later import has a newer key.
         let imports = loaders.environment.imports
         if references.isEmpty { try await imports.ended() }
         for reference in references {
@@ -92,7 +91,7 @@ public struct ResealReport: Hashable, Codable, Sendable {
     public internal(set) var segments = 0
     /// Plaintext bytes in these segments.
     public internal(set) var bytes: Int64 = 0
-    /// Damaged segments found; what fails becomes a gap.
+    /// Damaged segments found; the damaged part becomes a gap.
     public internal(set) var damage = 0
     /// Resources that keep an older key, because their rows or a file cannot be read.
     public internal(set) var problems = 0

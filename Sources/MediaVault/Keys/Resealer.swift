@@ -1,7 +1,7 @@
 import VaultModel
 import VaultStorage
 
-/// One reseal, resource by resource and segment by segment, in parallel to all other use of the vault. An interrupted
+/// One reseal, resource by resource and segment by segment, concurrent with all other use of the vault. An interrupted
 /// reseal continues where it stopped.
 struct Resealer {
     let keys: KeyAdministration
@@ -13,7 +13,7 @@ struct Resealer {
     private var bytesTotal: Int64 = 0
     private var resourcesTotal = 0
     private var lastReport: ContinuousClock.Instant?
-    /// How many segments are sealed at a time: one while another waits for the disk.
+    /// How many segments are sealed at a time: one can be sealed while another waits for the disk.
     private var width = 2
     /// Segments that were tried, with the blocks known to be bad at the time; trying again without a change is useless.
     private var tried: [SegmentID: Set<Int>] = [:]
@@ -26,8 +26,8 @@ struct Resealer {
         let lease: LoaderLease
     }
 
-    /// Resources that get their keys before the catalog is backed up once for all of them. Without the new key in the
-    /// backup, an index rebuild could not adopt what is sealed under it.
+    /// The number of resources that get their keys before one catalog backup covers them all. Without the new key in
+    /// the backup, an index rebuild could not adopt segments sealed under it.
     private static let batch = 64
     private static let pageSize = 64
     /// How long to wait for segments that are still being written.
@@ -59,7 +59,7 @@ struct Resealer {
             rest = rest.dropFirst(Self.batch)
         }
         let (log, order, finished) = (keys.log, order, done)
-        // A title is resealed when all its parts are, except for those that have come or gone meanwhile.
+        // A title is resealed when all its parts are, except parts that were added or removed during the run.
         let left = Set(queue).subtracting(finished)
         try await blocking { store in
             let whole =
@@ -137,11 +137,11 @@ struct Resealer {
 
     private enum Outcome {
         case done
-        /// Something is still being written.
+        /// A segment is still being written.
         case growing
         /// Something cannot be read.
         case stuck
-        /// The resource was removed meanwhile.
+        /// The resource was removed during the reseal.
         case gone
     }
 
@@ -208,7 +208,7 @@ struct Resealer {
         case .failed(let error): throw error
         }
         let delay = pace?.take(task.segment.length, now: .now)
-        // What a long wait would keep from being told is told before it.
+        // Report progress before a long wait, which would otherwise delay it.
         if let delay, delay > Self.interval { lastReport = nil }
         progress()
         if let delay { try await Task.sleep(for: delay) }
@@ -247,7 +247,7 @@ struct SegmentResealer: Sendable {
         case sealed
         /// Nothing is known about the bytes: the segment stays as it is.
         case unreadable
-        /// The segment does not open: what fails becomes a gap.
+        /// The segment does not open: the damaged part becomes a gap.
         case damaged
         /// The segment was removed or invalidated: its rows must be read again.
         case changed
@@ -281,15 +281,15 @@ struct SegmentResealer: Sendable {
 }
 
 extension ResourceLoader {
-    /// Whether a closed segment can be replaced: the loader knows it, or is writing none. While segments are being
-    /// joined, the index may name one that the loader does not know yet.
+    /// Returns whether a closed segment can be replaced: the loader knows it at this length, or no fetch is running.
+    /// While segments are being joined, the index may name one that the loader does not know yet.
     func canReplace(_ segment: SegmentDescription) -> Bool {
         guard !joining.withLock(\.isRunning) else { return false }
         return look { $0.map.length(of: segment.id) == segment.length } || !isFetching
     }
 
-    /// Makes readers use new segments for the same bytes. A reader of an old one either has it open still, or looks
-    /// again.
+    /// Redirects readers to new segments with the same bytes. A reader of an old segment either still has it open, or
+    /// looks it up again.
     func exchange(_ old: [SegmentDescription], for new: [SegmentDescription]) {
         change { state in
             state.map.exchange(old.map(\.id), for: new)

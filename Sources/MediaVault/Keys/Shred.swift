@@ -3,22 +3,21 @@ import VaultModel
 import VaultStorage
 
 extension KeyAdministration {
-    /// Removes resources, and titles with all their parts, so that no key of the keyring opens what is left of them.
+    /// Removes resources, and titles with all their parts, so that no key of the keyring opens what remains of them.
     ///
-    /// They leave the download queue. Their keys are deleted, their segments removed, and their readers end with code
-    /// `removed`. Then the generation
-    /// is replaced: a new one is created, every other key is rewrapped under it, and the generations that wrapped the
-    /// deleted keys are destroyed. A wrapped key that remains in freed blocks of the drive, or in a copy of the index,
-    /// can then no longer be opened with the keyring.
+    /// The resources leave the download queue, their keys are deleted, their segments are removed, and their readers
+    /// end with code `removed`. Then the generation is replaced: a new one is created, every other key is rewrapped
+    /// under it, and the generations that wrapped the deleted keys are destroyed. After that, the keyring cannot open a
+    /// wrapped key that remains in freed blocks of the drive or in a copy of the index.
     ///
     /// An earlier copy of the keyring, together with its key or passphrase, still opens an earlier copy of the folder:
     /// nothing here affects copies. The audit log gets a receipt for each resource.
     ///
-    /// If it is interrupted, it is finished when the vault is opened again.
+    /// Opening the vault again finishes an interrupted shred.
     ///
     /// - Parameters:
     ///   - references: the resources to remove; each is tried, and failures are listed in the report.
-    ///   - quick: keeps the generation until it is rotated and retired; receipts then say *removed*.
+    ///   - quick: whether to keep the generation until it is rotated and retired; receipts then say *removed*.
     /// - Throws: ``VaultError``: `owned` if this process is not the owner, `busy` if another key operation is running,
     ///   `storage` or `diskFull` if traces of deleted data may remain: the next shred, or the next opening of the
     ///   vault, finishes the work.
@@ -27,7 +26,7 @@ extension KeyAdministration {
         return try await lock.exclusively(.shred) {
             var titles: [ShreddedTitle] = []
             let store = store
-            // A person who can change files could have unlinked a part from its title, and so have kept it.
+            // Someone who can change files could have unlinked a part from its title, to save it from the shred.
             try await pool.run { try store.index.linkParts() }
             for reference in references { titles.append(try await shredOne(reference, quick: quick)) }
             let kept = try await finishShreds()
@@ -43,7 +42,7 @@ extension KeyAdministration {
         do {
             let (log, resource) = (log, try await loaders.name(reference))
             let subject = log.subject(of: resource.id)
-            // First, so that the queue does not fetch again what is shredded.
+            // First, so that the queue does not fetch the resource again.
             try await downloads.forget(resource)
             let bytes = try await loaders.remove(resource, byOwner: true) { store, id in
                 try store.shred(id, isQuick: quick, noting: log)
@@ -80,7 +79,7 @@ extension KeyAdministration {
                     try await pool.run { try Self.destroy(store, noting: log) }
                 }
             } catch {
-                // The vault is still usable, so that destroying it can be tried again.
+                // The vault stays usable, so that the caller can try again.
                 loaders.resume()
                 throw error
             }
@@ -92,7 +91,7 @@ extension KeyAdministration {
         let resources = try store.destroyRows()
         let backups = store.keyring.generationRecords.map(\.backups).max() ?? 0
         try log.place.destroyCopies(of: store.keyring.vaultID)
-        // From here on nothing can be read any more.
+        // After this, nothing can be read.
         try log.destroyKeyring(resources: resources)
         // Without the keyring, files that cannot be removed are noise.
         try? store.finishDestruction()
@@ -100,7 +99,7 @@ extension KeyAdministration {
     }
 }
 
-/// The outcome for one resource that was to be shredded.
+/// The outcome for one resource to shred.
 public struct ShreddedTitle: Hashable, Sendable {
     /// Its URL, without credentials.
     public let url: String
@@ -129,8 +128,7 @@ public struct DestructionReport: Hashable, Codable, Sendable {
     public let vaultID: String
     /// The number of resources, including those that an earlier attempt deleted.
     public let resources: Int
-    /// The number of backup files of the keyring, as counted when they were created: each still opens a copy of the
-    /// folder.
+    /// The number of keyring backups, as counted when they were created: each still opens a copy of the folder.
     public let backups: Int
 
     private enum CodingKeys: String, CodingKey {

@@ -2,12 +2,12 @@ import VaultCrypto
 import VaultModel
 import VaultStorage
 
-/// The slots of the keyring. Each change is one durable write of its file: if it is interrupted, either the old slots
-/// open it or the new ones do.
+/// The slots of the keyring. Each change is one durable write of the keyring file: after an interruption, either the
+/// old slots open it or the new ones do.
 ///
 /// A key or passphrase of a removed slot still opens a copy of the keyring from before the removal.
 extension KeyAdministration {
-    /// Returns what the keyring's file states: its slots.
+    /// Returns the vault id, revision and slots that the keyring file states.
     ///
     /// - Throws: ``VaultError`` with code `storage`, `noVault`, `damagedKeyring` or `tamperedKeyring`.
     public func summary() async throws -> KeyringSummary { try await orders.summary() }
@@ -24,21 +24,21 @@ extension KeyAdministration {
     /// Replaces a slot, with a new passphrase or another method.
     ///
     /// - Parameters:
-    ///   - number: nil for the slot that opened the keyring.
+    ///   - number: the slot; nil for the one that opened the keyring.
     ///   - way: the new unlock method.
     /// - Throws: as ``addSlot(_:)``.
     public func replaceSlot(_ number: Int? = nil, with way: NewSlot) async throws {
         try await carryOut(orders.replacing(number, with: way))
     }
 
-    /// Removes a slot of the keyring.
+    /// Removes a slot from the keyring.
     ///
     /// The last slot cannot be removed, nor the only one known to open: a slot that opened this vault, or that this
     /// process added or changed, must remain.
     ///
     /// - Parameters:
     ///   - number: the slot, as ``KeyringSlot`` numbers it.
-    ///   - force: removes it even if no other slot is known to open.
+    ///   - force: whether to remove it even if no other slot is known to open.
     /// - Throws: as ``addSlot(_:)``; ``VaultError`` with code `inUse` if removing it needs `force`.
     public func removeSlot(_ number: Int, force: Bool = false) async throws {
         try await carryOut(orders.removing(number, isForced: force))
@@ -57,7 +57,7 @@ extension KeyAdministration {
         try await orders.backUp(to: file, for: way) { try await carryOut($0) }
     }
 
-    /// Carries out an order that was created by a process that has unlocked the keyring.
+    /// Carries out an order from a process that has unlocked the keyring.
     ///
     /// - Throws: ``VaultError`` with code `owned` if this process is not the owner, `busy` if another key operation is
     ///   running, `wrongKey` if the order was created without the keyring, `olderKeyring` if the keyring has changed
@@ -84,7 +84,7 @@ extension KeyAdministration {
 public struct NewSlot: Sendable {
     /// The secret that will open it. A missing key file is created.
     public var unlock: Unlock
-    /// The name that people see; nil for the name of its method, or for the existing label of the slot.
+    /// The name that people see; nil for its method's name, or to keep the label of the slot that it replaces.
     public var label: String?
     /// The cost of the passphrase, if it is one.
     public var strength: PassphraseStrength
@@ -114,7 +114,7 @@ public struct NewSlot: Sendable {
     }
 }
 
-/// A slot as the keyring's file states it. It contains no secret.
+/// A slot as the keyring file states it. It contains no secret.
 public struct KeyringSlot: Hashable, Codable, Sendable {
     /// The number of the slot, from 1.
     public let number: Int
@@ -136,11 +136,11 @@ public struct KeyringSlot: Hashable, Codable, Sendable {
     }
 }
 
-/// What a keyring's file states about itself.
+/// What a keyring file states about itself.
 public struct KeyringSummary: Hashable, Codable, Sendable {
     /// The id of the vault that it belongs to, 32 hex digits.
     public let vaultID: String
-    /// Grows by one with each change.
+    /// The revision, which grows by one with each change.
     public let revision: Int64
     /// The slots, in their order.
     public let slots: [KeyringSlot]
@@ -156,7 +156,7 @@ public struct KeyringSummary: Hashable, Codable, Sendable {
         slots = document.slots.map(KeyringSlot.init)
     }
 
-    /// Reads a keyring's file without unlocking it. Tampering is detected only when it is unlocked.
+    /// Reads a keyring file without unlocking it. Tampering is detected only when it is unlocked.
     ///
     /// - Throws: ``VaultError`` with code `noVault`, `damagedKeyring` or `storage`.
     public static func read(_ keyring: String) async throws -> KeyringSummary {

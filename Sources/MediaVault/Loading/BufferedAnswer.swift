@@ -1,27 +1,27 @@
 import VaultFetch
 import VaultModel
 
-/// A small answer of an origin, read whole into memory. Nothing of it is stored.
+/// A small answer from an origin, read whole into memory and never stored.
 struct BufferedAnswer: Sendable {
     let bytes: [UInt8]
     /// The URL that answered.
     let location: MediaURL
-    /// The URL that took the place of the requested one for good; nil if none did.
+    /// The URL that permanently replaced the requested one; nil if none did.
     let movedTo: MediaURL?
     /// The media type as the origin stated it; nil if it stated none.
     let type: String?
 
-    /// Why an answer is not read, although the origin sends one.
+    /// Why an answer is not read although the origin sends one.
     enum Refusal: Error {
         case tooLarge
         case tooSlow
     }
 
-    /// Sends a request, and reads its answer, also if that is compressed.
+    /// Sends a request and reads its answer, expanding compressed content.
     ///
     /// - Parameters:
-    ///   - limit: the most bytes of the answer.
-    ///   - time: the longest that it may take, however slowly its bytes come.
+    ///   - limit: the maximum size of the answer in bytes.
+    ///   - time: the maximum time for the whole answer, however slowly its bytes arrive.
     /// - Throws: ``Refusal``, `OriginFailure`, `CancellationError`.
     static func read(
         _ request: OriginRequest, upTo limit: Int, within time: Duration, from origin: any Origin

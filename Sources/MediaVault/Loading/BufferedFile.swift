@@ -2,7 +2,7 @@ import VaultFetch
 import VaultModel
 import VaultStorage
 
-/// A small file that was read whole into memory, so that many of them can be stored together.
+/// A small file read whole into memory, so that many of them can be stored together.
 struct BufferedFile: Sendable {
     let bytes: [UInt8]
     let information: ContentInformation
@@ -12,14 +12,14 @@ struct BufferedFile: Sendable {
 }
 
 extension ResourceLoader {
-    /// Fetches a file of which nothing is known yet, if it is small.
+    /// Fetches a file that nothing is known about yet, if it is small.
     ///
     /// - Parameters:
-    ///   - limit: the most bytes of a small file.
+    ///   - limit: the maximum size of a small file in bytes.
     ///   - refusesPages: whether a web page is refused, whatever its size.
     ///   - taking: called with the number of bytes that have just arrived; may wait before more are taken.
-    /// - Returns: nil if it must be fetched like any other resource: it is large, its length is unknown, or the origin
-    ///   failed in a way that may pass. The answer of an origin with a large file is kept for the next request.
+    /// - Returns: nil if the file must be fetched like any other resource: it is large, its length is unknown, or the
+    ///   origin failed in a way that may pass. The answer with a large file is kept for the next request.
     /// - Throws: ``VaultError`` if the origin refuses for good, with code `notMedia` for a page; `CancellationError`.
     func fetchIfSmall(
         limit: Int64, refusingPages refusesPages: Bool, taking: (Int) async throws -> Void
@@ -55,7 +55,7 @@ extension ResourceLoader {
         }
     }
 
-    /// Whether nothing is known of the resource, nobody reads it, and its bytes may be fetched and stored.
+    /// Whether nothing is known of the resource, nothing reads it, and its bytes may be fetched and stored.
     private var isUntouched: Bool {
         look { state in
             state.information == nil && state.readers.isEmpty && state.fetches.isEmpty && state.refusal == nil
@@ -63,7 +63,7 @@ extension ResourceLoader {
         }
     }
 
-    /// Returns the body; nil if it has another length than was stated, or if a player begins to use the resource.
+    /// Returns the body; nil if its length differs from the stated one, or if a player begins to use the resource.
     private func body(
         of response: any OriginResponse, _ length: Int64, _ taking: (Int) async throws -> Void
     ) async throws -> [UInt8]? {
@@ -74,7 +74,7 @@ extension ResourceLoader {
             store.countFetched(Int64(more.count))
             bytes += more
             try await taking(more.count)
-            // A player that comes now reads with the loader, and so does the rest of the download.
+            // A player that has come reads through the loader, and so must the rest of the download.
             guard isUntouched else { return nil }
         }
         return bytes.count == length ? bytes : nil

@@ -5,18 +5,17 @@ import VaultStorage
 /// Whether an origin's entity tags identify versions of a resource, or only the node that answered: a value.
 ///
 /// Nodes behind one host name, such as those of a CDN, may give the same bytes different entity tags. If validators
-/// come back after others have contradicted them, they come from another node of the same origin.
+/// reappear after others have contradicted them, they come from another node of the same origin.
 struct EntityTagReliability {
     private var length: Int64?
-    /// The validators that were contradicted, the oldest first. They belong to seemingly different versions of one
-    /// length.
+    /// The contradicted validators, oldest first. They belong to seemingly different versions of one length.
     private var contradicted: [Validators] = []
     /// Whether the origin's entity tags were found to identify nodes, not versions, and are ignored.
     private(set) var ignoresTags = false
 
     private static let most = 8
 
-    /// Records validators that were followed by those of a seemingly different version.
+    /// Records validators that an answer with a seemingly different version has contradicted.
     mutating func note(_ validators: Validators, length: Int64?) {
         if length != self.length { (self.length, contradicted) = (length, []) }
         contradicted.removeAll { $0 == validators }
@@ -24,12 +23,12 @@ struct EntityTagReliability {
         if contradicted.count > Self.most { contradicted.removeFirst() }
     }
 
-    /// Whether these validators were recorded, and contradicted since.
+    /// Whether these validators reappear after they were contradicted.
     func isBack(_ validators: Validators, length: Int64?) -> Bool {
         length == self.length && contradicted.contains(validators)
     }
 
-    /// Ignores the origin's entity tags from now on.
+    /// Ignores the origin's entity tags permanently.
     mutating func ignoreTags() { ignoresTags = true }
 }
 
@@ -42,14 +41,14 @@ extension ResourceLoader {
         tags.ignoresTags || names.ignoresEntityTag(of: url.host)
     }
 
-    /// What is known of the representation being read, without an entity tag that is ignored.
+    /// What is known of the representation being read, without its entity tag if that is ignored.
     var known: ContentInformation? {
         guard var information = look({ $0.information }) else { return nil }
         if ignoresTags { information.validators = information.validators.withoutTag }
         return information
     }
 
-    /// ``known``, as an answer is compared with it.
+    /// ``known``, in the form that answers are compared with.
     var knownRepresentation: KnownRepresentation? {
         known.map {
             KnownRepresentation(
@@ -57,7 +56,7 @@ extension ResourceLoader {
         }
     }
 
-    /// Returns the head of an answer that has just come, with a date, and without an entity tag that is ignored.
+    /// Returns the head of a new answer, with a date, and without its entity tag if that is ignored.
     func heard(_ head: OriginHead) -> OriginHead {
         let dated = head.dated(store.now())
         return ignoresTags ? dated.withoutEntityTag : dated
@@ -66,28 +65,30 @@ extension ResourceLoader {
     /// Whether the representation is filled from one connection alone.
     ///
     /// This is so if no validator distinguishes it from another version, and the operator has not declared the content
-    /// of the origin's host immutable. That is said of each URL alone: another URL of the same title may have other bytes.
+    /// of the origin's host immutable. Each URL is judged separately: another URL of the same title may have other
+    /// bytes.
     var isBound: Bool { isBound(at: urls.current.url) }
 
-    /// Whether the representation is filled from one connection alone, if more of it is requested from a URL.
+    /// Whether the representation is filled from one connection alone when more of it is requested from this URL.
     func isBound(at url: MediaURL) -> Bool { look { isBound($0.information, $0.entityTags, at: url) } }
 
-    /// ``isBound(at:)`` of a state that is being changed: what was found out before would be of another representation.
+    /// ``isBound(at:)`` for a state that is being changed: the loader's own findings may be of an earlier
+    /// representation.
     func isBound(_ information: ContentInformation?, _ tags: EntityTagReliability, at url: MediaURL) -> Bool {
         information.map { isBound($0, at: url, ignoresTags: ignoresTags(tags)) } ?? false
     }
 
     private func isBound(_ information: ContentInformation, at url: MediaURL, ignoresTags: Bool) -> Bool {
-        // Nothing shows that the origin has what was imported, whatever is known of its host.
+        // Nothing shows that the origin has the imported bytes, even if its host is declared immutable.
         guard !information.isImported else { return true }
         guard information.validators.lastModified == nil else { return false }
         guard information.validators.strongTag == nil || ignoresTags else { return false }
         return !names.isImmutable(host: url.host) || !isSource(url, of: information)
     }
 
-    /// Whether a URL is the one that the bytes of a representation came from, as the key policy sees it.
+    /// Whether the bytes of a representation came from this URL, as the key policy compares URLs.
     ///
-    /// Without a content id it always is: the key policy has named the resource after it.
+    /// Without a content id they always did: the key policy named the resource after the URL.
     func isSource(_ url: MediaURL, of information: ContentInformation) -> Bool {
         guard record.key.contentID != nil else { return true }
         guard let source = information.source else { return false }
@@ -95,7 +96,7 @@ extension ResourceLoader {
             && names.isImmutable(host: source.host) == names.isImmutable(host: url.host)
     }
 
-    /// Returns information that names the URL that its first bytes came from, if the resource may have others.
+    /// Adds to information the URL of its first bytes, if the resource may have several URLs.
     func naming(_ url: MediaURL, in information: ContentInformation) -> ContentInformation {
         guard record.key.contentID != nil else { return information }
         var information = information
@@ -111,15 +112,15 @@ extension ResourceLoader {
             ? EntityTag(weak: entityTag.opaque) : entityTag
     }
 
-    /// How often the origin is asked for the answer of another node.
+    /// Maximum requests for the answer of another node.
     private static let mostProbes = 5
-    /// How often it is asked if there is no date: an origin that gives two tags at once gives each answer its own.
+    /// Maximum such requests without a date: an origin that sends two different tags at once tags every answer anew.
     private static let mostProbesWithoutDate = 1
 
-    /// Whether an answer of a seemingly different version comes from another node that has the same version.
+    /// Whether an answer with a seemingly different version is from another node that has the same version.
     ///
-    /// This is so if length and date are equal, and the entity tags alternate or differ each time. From then on only
-    /// the date counts or, without a date, the connection. One caller at a time.
+    /// This is so if length and date are equal, and the entity tags alternate or differ each time. After that, only the
+    /// date counts or, without a date, the connection. One caller at a time.
     func isFromOtherNode(_ head: OriginHead, _ content: ResponseContent) async throws -> Bool {
         if case .unsatisfiable = content { return false }
         guard let known, content.length == nil || content.length == known.length else { return false }
@@ -140,9 +141,9 @@ extension ResourceLoader {
         return true
     }
 
-    /// Whether the whole was sent instead of a range because another node has a weak tag for the same version.
+    /// Whether the origin sent everything instead of a range because another node has a weak tag for the same version.
     ///
-    /// From then on only the date counts. One caller at a time.
+    /// After that, only the date counts. One caller at a time.
     func isFromNodeWithWeakTag(_ head: OriginHead, asked: OriginRequest) async throws -> Bool {
         guard let known, let mine = known.validators.strongTag, asked.ifRange == mine.description,
             let theirs = head.validators.entityTag, theirs.isWeak, theirs.matchesWeakly(mine),
@@ -162,10 +163,10 @@ extension ResourceLoader {
         try await learn(settled)
     }
 
-    /// Whether the origin, asked again, gives the same length and date with another entity tag.
+    /// Whether the origin, asked again, sends the same length and date with another entity tag.
     ///
-    /// The time limit is short: the answer that raised the question waits, and some origins give no second answer
-    /// beside a first.
+    /// The time limit is short: the answer that raised the question waits, and some origins send no second answer while
+    /// a first is open.
     private func originVaries(otherThan validators: Validators, length: Int64?) async throws -> Bool {
         do {
             return try await contact.within(look { $0.retry.policy.probeTimeLimit }) { [self] in

@@ -31,10 +31,10 @@ struct Fetch {
 
     private static let wrongEnd = OriginFailure(.invalidResponse, "it sent more bytes than it stated")
 
-    /// Discards what the answer brought, so that nothing of it is held.
+    /// Discards the bytes of the answer, so that none of them are held.
     private func discardBytes() async {
         let segments = loader.change { $0.forgetBytes(of: id) }
-        // The store remembers those that it cannot discard now.
+        // The store remembers the segments that it cannot discard now.
         try? await loader.pool.run { for segment in segments { try? loader.store.discard(segment) } }
     }
 
@@ -57,14 +57,14 @@ struct Fetch {
             }
             if loader.look({ $0.fetches[id]?.awaitsEnd ?? false }) {
                 do {
-                    // The body must end there.
+                    // The body must end here.
                     guard let more = try await body.next() else {
                         noteEnd()
                         return nil
                     }
                     take(more)
                 } catch is OriginFailure {
-                    // All bytes are there that the head states.
+                    // All bytes that the head states have arrived.
                     noteEnd()
                 }
             }
@@ -72,10 +72,10 @@ struct Fetch {
         } catch is CancellationError {
             return nil
         } catch let failure as OriginFailure {
-            // What came before a connection broke is what the reader goes on from.
+            // The reader continues after the bytes that arrived before the connection broke.
             noteEnd()
             if failure.kind == .unreachable { loader.noteContact(isReachable: false) }
-            // An origin that drops a client which takes nothing has done nothing wrong.
+            // An origin that drops a client that takes nothing is not at fault.
             if failure.kind != .interrupted || !loader.look({ $0.fetches[id]?.hasStoodStill ?? false }) {
                 loader.originErrors.count(failure)
             }
@@ -86,8 +86,8 @@ struct Fetch {
         }
     }
 
-    /// Notes whether only the end of the body shows that it is the range and nothing else: an origin may send the whole
-    /// file under the head of a range, and without a length the framing does not tell.
+    /// Notes whether only the end of the body proves that it is just the range: an origin may send the whole file under
+    /// the head of a range, and framing without a length does not reveal that.
     private func noteFraming(_ head: OriginHead) {
         let isFramed = head.fields["Content-Length"] != nil && head.fields["Transfer-Encoding"] == nil
         loader.change { state in
@@ -104,7 +104,7 @@ struct Fetch {
         }
     }
 
-    /// Returns an answer with a valid head; nil if nothing is wanted any more.
+    /// Returns an answer with a valid head; nil if the fetch is no longer needed.
     private func acceptedAnswer() async throws
         -> (request: OriginRequest, response: any OriginResponse, body: PeekableBody)?
     {
@@ -123,7 +123,7 @@ struct Fetch {
             } catch let failure as OriginFailure
                 where failure.kind == .invalidResponse && [206, 416].contains(response.head.status) && what != .whole
             {
-                // Some origins answer ranges carelessly, and send the whole right.
+                // Some origins answer range requests wrongly but send the whole resource correctly.
                 loader.originErrors.count(failure)
                 response.cancel()
                 what = .whole
@@ -143,7 +143,7 @@ struct Fetch {
     private enum Asked {
         /// The wanted range, if the representation is the known one.
         case rangeUnlessChanged
-        /// The wanted range, of whatever representation.
+        /// The wanted range of any representation.
         case range
         case whole
     }
@@ -163,7 +163,7 @@ struct Fetch {
             guard let fetch = state.fetches[id], fetch.isActive else { return nil }
             guard what != .whole else { return OriginRequest(url: url) }
             let isCut = fetch.end < state.information?.length ?? .max
-            // Bytes that are apart may be of any version.
+            // Bytes kept apart from the representation may be of any version.
             let condition = what == .rangeUnlessChanged && !fetch.isSeparate ? known?.validators.ifRange : nil
             return OriginRequest(url: url, first: fetch.start, end: isCut ? fetch.end : nil, ifRange: condition)
         }
@@ -194,8 +194,8 @@ struct Fetch {
         _ head: OriginHead, _ body: PeekableBody, asked: OriginRequest, at time: Int64
     ) async throws {
         try await loader.awaitBeginning(of: body, head, asked: asked)
-        // One answer at a time is processed, so that two first answers, or two that bring the same change, do not count
-        // as two changes. The representation of the bytes is recorded before the next answer may begin another.
+        // Process one answer at a time, so that two first answers, or two that bring the same change, do not count as
+        // two changes. The representation of the bytes is recorded before the next answer may begin another.
         try await loader.answers.exclusively {
             let content = try await takeIn(loader.heard(head), body, asked: asked, at: time)
             if head.isEndless, content.length == nil {
@@ -238,7 +238,7 @@ struct Fetch {
                 throw OriginFailure(.invalidResponse, "it sent a web page or an error in place of media")
             }
         }
-        // A range that was asked for without a condition follows a whole that was not from another node.
+        // A range without a condition is requested only after an answer with everything that was not from another node.
         let isDecided = asked.first != nil && asked.ifRange == nil && known?.validators.ifRange != nil
         if case .changed(let content) = verdict, !isDecided, try await loader.isFromOtherNode(head, content) {
             if case .whole = content, asked.ifRange != nil { throw AskAgain() }
@@ -268,7 +268,7 @@ struct Fetch {
             throw VaultError(.changed, "\(loader.url) has changed at its origin")
         case (.changed, _):
             if case .whole = verdict.content, asked.ifRange != nil {
-                // The whole would have to come from its first byte on up to the one that is waited for.
+                // Everything before the awaited byte would have to arrive first.
                 if known?.supportsRanges == true, asked.first ?? 0 > FetchState.reach, isAwaited {
                     throw AskAgain(what: .range)
                 }
@@ -280,7 +280,7 @@ struct Fetch {
         return verdict.content
     }
 
-    /// Returns what the answer's bytes are to the representation being read.
+    /// Returns how the answer's bytes relate to the representation being read.
     private func share(
         with known: ContentInformation, from connection: UInt64?, _ url: MediaURL
     ) -> LoaderState.Share {
@@ -297,7 +297,7 @@ struct Fetch {
         _ url: MediaURL
     ) async throws -> ResponseContent {
         loader.change { state in
-            // It was apart only from the representation that ends now.
+            // The fetch was apart only from the representation that ends now.
             if state.fetches[id]?.isSeparate == true { state.fetches[id]?.destination = .readers }
             for reader in state.readers.keys where state.readers[reader]?.fetch == id {
                 state.readers[reader]?.isSeparate = false
@@ -311,12 +311,12 @@ struct Fetch {
         return content
     }
 
-    /// Whether another representation is of use: readers that have begun with the one before cannot go on with it.
+    /// Whether a reader can use another representation: one that has begun with the previous one cannot.
     private var isAwaited: Bool {
         loader.look { state in state.readers.values.contains { $0.fetch == id && !$0.hasBegun } }
     }
 
-    /// Records where more bytes of the representation come from, before any reader gets one of them.
+    /// Records the private hosts that more bytes of the representation come from, before a reader gets any of them.
     private func noteHosts(of news: ContentInformation, _ known: ContentInformation) async throws -> Set<String>? {
         let isConfirmed = known.validators != Validators() || loader.look(\.present.isEmpty)
         let hosts = known.privateHosts(with: news, isConfirmed: isConfirmed)
@@ -326,7 +326,7 @@ struct Fetch {
         return hosts
     }
 
-    /// Records the URL of the first bytes of a representation that had none, such as one that is known from HEAD.
+    /// Records the URL that a representation's first bytes come from; one known only from HEAD has none yet.
     private func noteSource(_ url: MediaURL, _ known: ContentInformation) async throws -> MediaURL? {
         guard loader.look(\.present.isEmpty), let information = loader.look({ $0.information }) else {
             return known.source
@@ -375,9 +375,9 @@ struct Fetch {
             (state.fetches[id]?.present ?? 0, state.fetches[id]?.end ?? 0)
         }
         if end == .max {
-            // What is apart from the representation says nothing of its length.
+            // Bytes apart from the representation say nothing about its length.
             guard !loader.change({ $0.endSeparateReaders(of: id) }) else { return }
-            // An answer that begins another representation meanwhile ends this fetch.
+            // If another answer begins a new representation first, that ends this fetch.
             try await loader.answers.exclusively {
                 let known = loader.look { $0.fetches[id] == nil ? nil : $0.information }
                 guard var information = known, information.length == nil else { return }
@@ -391,9 +391,9 @@ struct Fetch {
 }
 
 extension OriginHead {
-    /// The `Last-Modified` field if it tells no versions apart yet.
+    /// The `Last-Modified` field if it does not distinguish versions yet.
     fileprivate var unsettledDate: String? { validators.lastModified == nil ? fields["Last-Modified"] : nil }
 
-    /// Whether it is that of a web radio, which has no end.
+    /// Whether the answer is a web radio stream, which has no end.
     var isEndless: Bool { fields.fields.contains { $0.name.lowercased().hasPrefix("icy-") } }
 }

@@ -7,15 +7,15 @@ import VaultModel
 struct FetchState {
     /// The phase of a transfer.
     enum Phase: Int, Comparable {
-        /// The request is on its way; the head has not come.
+        /// The request was sent; its head has not arrived.
         case requesting
         /// The head is valid; bytes arrive.
         case receiving
-        /// The transfer must end, keeping its bytes. Readers that go on start another fetch.
+        /// The transfer must end, keeping its bytes. Readers that continue start another fetch.
         case released
         /// No more bytes come: the rest is sealed, then the fetch is removed.
         case ended
-        /// All is done, but bytes that are not stored wait for readers that have not had them yet.
+        /// Everything is done, but unstored bytes wait for readers that have not had them yet.
         case keptForReaders
 
         static func < (one: Phase, other: Phase) -> Bool { one.rawValue < other.rawValue }
@@ -41,9 +41,9 @@ struct FetchState {
     /// One past the last byte wanted; `Int64.max` if the end is unknown. Another fetch may shorten it.
     var end: Int64
     private(set) var phase = Phase.requesting
-    /// Whether it is extended to whole blocks, so that held ranges begin and end at block boundaries.
+    /// Whether the fetch is extended to whole blocks, so that held ranges begin and end at block boundaries.
     var isExtendedToBlocks = false
-    /// Since when an extended fetch has had no reader; nil while it has one.
+    /// When an extended fetch lost its last reader; nil while it has one.
     var leftSince: ContinuousClock.Instant?
     /// How many bytes were requested, if the answer brings less than a block of them; nil otherwise.
     var requestedOfTinyAnswer: Int64?
@@ -51,7 +51,7 @@ struct FetchState {
     var keepsRepresentation = false
     /// Where its bytes go.
     var destination = Destination.store
-    /// The representation that the answer's bytes belong to; nil before the head, or if the store has none.
+    /// The representation that the answer's bytes belong to; nil before the head arrives, or if the store has none.
     var representation: RepresentationID?
     /// The bytes received last.
     private(set) var recent: RecentBytes
@@ -59,7 +59,7 @@ struct FetchState {
     var takenTo: Int64
     /// One past the last byte that is sealed in a segment, or known to be held elsewhere.
     var sealedTo: Int64
-    /// One past the last byte that came unstored, before the store took bytes again.
+    /// One past the last byte that passed through unstored before the store took bytes again.
     var unstoredTo: Int64 = 0
     /// Where sealing was restarted after the disk was full.
     var rewoundAt: Int64?
@@ -67,17 +67,17 @@ struct FetchState {
     var demand: Int64
     /// The offset that the slowest reader has reached, if nothing else brings that reader's bytes; else `Int64.max`.
     var slowest = Int64.max
-    /// One past the last byte that the head of the answer states; nil before it comes, or if it states none.
+    /// One past the last byte that the answer's head states; nil before the head arrives, or if it states none.
     var statedEnd: Int64?
-    /// Whether the body did not end where the head of the answer states: then nobody knows which bytes are right.
+    /// Whether the body went on past the end that the head states; then no byte of it can be trusted.
     var hasWrongEnd = false
-    /// Whether nothing but the end of the body would show that its bytes are those of the range, and it was not seen.
+    /// Whether only the end of the body would prove that its bytes are those of the range, and that end was not seen.
     var isUnproven = false
     /// The segments that its bytes were sealed in.
     var segments: Set<SegmentID> = []
-    /// When the transfer began to wait for its readers; nil while it does not.
+    /// When the transfer began to wait for its readers; nil while it does not wait.
     var pausedSince: ContinuousClock.Instant?
-    /// Whether the transfer has waited for its readers for so long that the origin may have dropped it.
+    /// Whether the transfer has waited so long for its readers that the origin may have dropped it.
     var hasStoodStill = false
     /// When the last byte arrived.
     var lastByte: ContinuousClock.Instant
@@ -92,32 +92,34 @@ struct FetchState {
 
     /// How far ahead of the fastest reader bytes are taken from the network.
     ///
-    /// No further than a player needs, unless its reader takes bytes faster than they arrive one window at a time.
+    /// This is no further than a player needs, unless its reader takes bytes faster than they arrive one window at a
+    /// time.
     private(set) var window = leastWindow
     /// Whether the window has held the receiver back since it last grew.
     private var wasHeldBack = false
 
     static let leastWindow: Int64 = 64 << 10
     private static let mostWindow: Int64 = 1 << 20
-    /// How far behind the fastest reader bytes are kept for one whose bytes nothing else brings.
+    /// How far behind the fastest reader bytes are kept for a reader that no other fetch can serve.
     static let mostBehind: Int64 = 4 << 20
-    /// The window is at most one part in this many of the bytes that readers have taken: sockets buffer megabytes
-    /// before a player's pace shows.
+    /// The window is at most 1/32 of the bytes that readers have taken: sockets buffer megabytes before a player's pace
+    /// shows.
     private static let windowShare: Int64 = 32
     /// How many unsealed bytes wake the sealer: one block.
     static let sealingBatch: Int64 = 32 << 10
     /// How far the receiver may be ahead of the sealer.
     static let mostUnsealed: Int64 = 512 << 10
-    /// How far before a reader a transfer may be for the reader to wait for it rather than start another.
+    /// How far behind a reader a transfer may be for the reader to wait for it rather than start another.
     static let reach: Int64 = 256 << 10
-    /// How long a transfer is kept for readers that stand still.
+    /// How long a transfer is kept for stalled readers.
     static let patience: Duration = .seconds(30)
-    /// How long readers take nothing before they count as standing still.
+    /// How long readers take nothing before they count as stalled.
     static let stallTime: Duration = .seconds(1)
-    /// How long an extended fetch may continue after its last reader has left, and how many of a loader's may.
+    /// How long an extended fetch may continue after its last reader has left, and how many such fetches a loader may
+    /// have.
     static let unreadTimeLimit: Duration = .seconds(2)
     static let mostLeft = 4
-    /// After this long without a byte, the short block is sealed.
+    /// How long to wait for more bytes before the short block is sealed.
     static let quiet: Duration = .seconds(5)
 
     init(id: ID, range: ByteRange, now: ContinuousClock.Instant) {
@@ -143,18 +145,18 @@ struct FetchState {
     /// Whether more bytes will come.
     var isActive: Bool { phase == .requesting || phase == .receiving }
 
-    /// Whether its answer has begun, and has still to bring what a reader wants.
+    /// Whether its answer has begun, and will still bring bytes that a reader wants.
     func brings(to reader: ReaderState) -> Bool {
         phase == .receiving && !isSeparate && reader.position < end && reader.end > present
     }
 
-    /// Whether all bytes are there that the head of the answer states; only the end of the body is awaited.
+    /// Whether all bytes that the answer's head states have arrived, and only the end of the body is awaited.
     var awaitsEnd: Bool { phase == .receiving && statedEnd == present }
 
     /// Whether no more bytes come.
     var hasEnded: Bool { phase == .ended || phase == .keptForReaders }
 
-    /// Moves on to a phase; no phase leads back to an earlier one.
+    /// Advances to a phase, never back to an earlier one.
     mutating func enter(_ next: Phase) { phase = max(phase, next) }
 
     /// The bytes still to come.
@@ -182,28 +184,28 @@ struct FetchState {
         pausedSince = pausedSince ?? now
     }
 
-    /// Records that a reader has taken all bytes and waits; if the window held the receiver back, it grows.
+    /// Records that a reader has taken all bytes and waits; widens the window if it held the receiver back.
     mutating func noteWaiting(at position: Int64) {
         guard wasHeldBack, position >= present else { return }
         wasHeldBack = false
         window = max(window, min(window * 2, Self.mostWindow, (demand - start) / Self.windowShare))
     }
 
-    /// Frees memory while readers stand still.
+    /// Frees memory while readers are stalled.
     ///
-    /// When they go on, they read sealed bytes from the segment, and the window is small again.
+    /// When they continue, they read sealed bytes from the segment, and the window starts small again.
     mutating func rest() {
         window = Self.leastWindow
         recent.drop(before: min(isStoring && demand >= unstoredTo ? sealedTo : demand, neededFrom))
     }
 
-    /// Goes on to the end of its answer, because no other fetch may bring what follows.
+    /// Extends the fetch to the end of its answer, because no other fetch may bring the bytes that follow.
     mutating func goOn() { end = answerEnd }
 
     /// One past the last byte that its answer brings; `Int64.max` if the head does not state it.
     var answerEnd: Int64 { statedEnd ?? .max }
 
-    /// Restarts at byte 0, for an origin that sends from there whatever was requested.
+    /// Restarts at byte 0, for an origin that sends everything whatever was requested.
     mutating func restartAtZero(end: Int64) {
         start = 0
         self.end = end
@@ -268,7 +270,7 @@ struct RecentBytes {
         end += Int64(bytes.count)
     }
 
-    /// Returns the bytes from `offset` to the end of its chunk, none past `limit`; nil if they are not present.
+    /// Returns the bytes from `offset` to the end of its chunk, but not past `limit`; nil if they are not present.
     func bytes(from offset: Int64, limit: Int64) -> ArraySlice<UInt8>? {
         guard offset >= start, offset < end, offset < limit else { return nil }
         guard let chunk = chunks.first(where: { $0.end > offset }) else { return nil }

@@ -3,21 +3,21 @@ import VaultStorage
 
 /// Seals the bytes of an import into segments. Calls block.
 ///
-/// It can be ended from elsewhere at any time, whatever the file is waited for: then nothing is stored any more.
+/// An import can be ended from elsewhere at any time, even while it waits for the file; nothing is stored afterwards.
 final class ImportWriter: Sendable {
     private let store: VaultStore
     private let length: Int64
     private let work = Locked(Work())
 
     private struct Work: ~Copyable {
-        /// The resource with the segments that are durable; nil before the import begins.
+        /// The resource with its durable segments; nil before the import begins.
         var resource: StoredResource?
         /// The segments that the index does not name as held.
         var unlisted: [SegmentID] = []
         var writer: SegmentWriter?
         /// One past the last byte written.
         var end: Int64 = 0
-        /// Why nothing is stored any more; nil until the import has failed.
+        /// Why the import has failed or was ended, after which nothing is stored; nil until then.
         var failure: VaultError?
         var isFinished = false
     }
@@ -25,10 +25,10 @@ final class ImportWriter: Sendable {
     /// - Parameter length: the number of bytes of the file.
     init(length: Int64, in store: VaultStore) { (self.length, self.store) = (length, store) }
 
-    /// Why the import was ended from elsewhere; nil if it was not.
+    /// Why the import has failed or was ended from elsewhere; nil if neither.
     var failure: VaultError? { work.withLock { $0.failure } }
 
-    /// Begins with a resource, as the store gives it.
+    /// Begins with the resource that the store makes.
     func begin(_ make: () throws -> StoredResource) throws {
         try work.withLock { work in
             if let failure = work.failure { throw failure }
@@ -84,9 +84,9 @@ final class ImportWriter: Sendable {
         work.resource?.serving?.segments.append(try store.closeImported(writer))
     }
 
-    /// Makes the bytes what is read of the resource. If it throws, nothing has changed.
+    /// Makes the resource serve the imported bytes. If it throws, nothing has changed.
     ///
-    /// - Returns: the resource as it is from now on.
+    /// - Returns: the changed resource.
     func finish(
         _ information: ContentInformation, _ freshness: Freshness?, _ change: (inout ResourceMetadata) -> Void
     ) throws -> StoredResource {
@@ -102,8 +102,8 @@ final class ImportWriter: Sendable {
 
     /// Deletes what was written, unless the import is finished.
     ///
-    /// - Parameter reason: why the import is ended from elsewhere; nil if it has failed by itself.
-    /// - Returns: whether it had not ended before.
+    /// - Parameter reason: why the import is ended from elsewhere; nil if it failed by itself.
+    /// - Returns: whether this call ended the import.
     @discardableResult
     func discard(because reason: VaultError? = nil) -> Bool {
         work.withLock { work in
@@ -113,7 +113,7 @@ final class ImportWriter: Sendable {
                     VaultError($0.code, "the import was ended, and nothing of it is stored: \($0.message)")
                 } ?? VaultError(.storage, "the import has failed; import the file again")
             _ = work.writer.take()
-            // What cannot be deleted now is deleted by the next owner, at the latest.
+            // The next owner, at the latest, deletes whatever cannot be deleted now.
             try? store.dropImport(work.unlisted)
             return true
         }

@@ -3,19 +3,19 @@ import VaultStorage
 
 /// The state of joining small segments of one resource in the background.
 struct Joining {
-    /// Whether segments are being joined; the resource is in use meanwhile.
+    /// Whether segments are being joined, which keeps the resource in use.
     private(set) var isRunning = false
     /// Segments that could not be opened, kept for the lifetime of the loader.
     var excluded: Set<SegmentID> = []
-    /// When joining was last tried: the loaders that were tried longest ago go first.
+    /// When joining was last tried; the loader that was tried longest ago goes first.
     private(set) var lastTry: ContinuousClock.Instant?
     /// Whether the last attempt joined nothing.
     var joinedNothing = false
-    /// The tasks that wait for the end of joining.
+    /// The tasks that wait for joining to end.
     private(set) var waiting: [CheckedContinuation<Void, Never>] = []
 
-    /// This many adjacent segments are joined at any time. Fewer are joined only after ``rest`` without readers and
-    /// fetches, since more may follow.
+    /// This many adjacent segments are joined even while the resource is in use. Fewer are joined only after ``rest``
+    /// without readers and fetches, since more may follow.
     static let crowd = 16
     static let rest: Duration = .seconds(10)
     /// How long to wait after an attempt that joined nothing.
@@ -74,7 +74,7 @@ extension ResourceLoader {
             try? await pool.run { store.removeReplaced(segments, by: [new]) }
             return new.length
         } catch is SegmentFailure {
-            // A segment that does not open is reported by a reader, or by verification.
+            // A reader or verification will report a segment that does not open.
             exclude(segments)
             return 0
         } catch {
@@ -158,7 +158,7 @@ final class SegmentJoiner: Sendable {
 
     /// Joins some segments of one title, if it has small adjacent ones and playback leaves time for it.
     ///
-    /// - Parameter mayBegin: whether nothing else seals segments again, such as a key operation.
+    /// - Parameter mayBegin: whether joining may begin: no key operation or other work is resealing segments.
     func join(now: ContinuousClock.Instant, mayBegin: Bool = true) {
         let environment = loaders.environment
         let opened = environment.store.work.opened.total

@@ -1,10 +1,10 @@
 import VaultFetch
 public import VaultModel
 
-/// Finds a new link to a title whose origin refuses the one that the vault has; nil if there is none.
+/// Finds a new link to a title whose origin refuses the vault's link; returns nil if there is none.
 ///
-/// It is called at most once at a time for a title, and not again within ``RefusedLink/interval`` seconds. If it throws,
-/// the title's readers get the origin's refusal.
+/// The vault makes one such call at a time for a title, and not again within ``RefusedLink/interval`` seconds. If the
+/// call throws, the title's readers get the origin's refusal.
 public typealias LinkRefresher = @Sendable (_ refused: RefusedLink) async throws -> FreshLink?
 
 /// A title whose origin refused every link that the vault has.
@@ -13,16 +13,16 @@ public struct RefusedLink: Hashable, Sendable {
     public let contentID: String
     /// How the origin refused: 401, 403 or 410.
     public let status: Int
-    /// Whether the title was stored for one user: only then may a new link have fields that stand for a user.
+    /// Whether the title was stored for one user; only then may a new link have fields that identify a user.
     public let isPrivate: Bool
 
-    /// The fewest seconds between two refreshes of a title, so that an origin that refuses every link is left alone.
+    /// Minimum seconds between two refreshes of a title, so that an origin that refuses every link is left alone.
     public static let interval = 30
 
-    /// The statuses that say that a link is no longer good, rather than that there is no such title.
+    /// The statuses that mean that the link no longer works, rather than that the title does not exist.
     static let statuses = [401, 403, 410]
 
-    /// Returns what a refresher is asked about; nil if the resource has no content id, or its link is not at fault.
+    /// Creates the refresher's argument; nil if the resource has no content id, or its link is not at fault.
     init?(contentID: String?, status: Int, isPrivate: Bool) {
         guard let contentID, Self.statuses.contains(status) else { return nil }
         (self.contentID, self.status, self.isPrivate) = (contentID, status, isPrivate)
@@ -33,7 +33,8 @@ public struct RefusedLink: Hashable, Sendable {
 public struct FreshLink: Hashable, Sendable {
     /// The URL that the bytes come from now.
     public var url: MediaURL
-    /// Request fields for the origin of the URL; none to send those that were sent before to their own origin.
+    /// Request fields for the URL's origin; if empty, the earlier fields are still sent to the origin they were given
+    /// for.
     public var fields: HeaderFields
 
     /// Creates a link.
@@ -41,13 +42,14 @@ public struct FreshLink: Hashable, Sendable {
 
     /// Checks that the vault can use the link in place of one that was refused.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if a field cannot be sent, or stands for a user although the
-    ///   title is shared by all.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if a field cannot be sent, or identifies a user although
+    ///   all users share the title.
     package func check(for refused: RefusedLink) throws { _ = try reference(for: refused, isDerived: false) }
 
     /// Returns the reference by which a resource can be requested through this link.
     ///
-    /// - Parameter isDerived: whether it was named by a manifest or a redirect: a new link does not let it reach further.
+    /// - Parameter isDerived: whether a manifest or a redirect named the resource; a new link does not extend its
+    ///   reach.
     /// - Throws: as ``check(for:)``.
     func reference(for refused: RefusedLink, isDerived: Bool) throws -> MediaReference {
         var reference = try MediaReference(url, fields: fields).settled()
@@ -74,12 +76,12 @@ final class LinkRefreshes: Sendable {
     private let lock = AsyncLock()
     private let pace = Locked(LinkRefreshPace())
 
-    /// Asks a refresher, unless the link was renewed while the caller waited, or the last time was a moment ago.
+    /// Calls a refresher, unless the link was renewed while the caller waited, or the last refresh is too recent.
     ///
     /// - Parameters:
-    ///   - isRenewed: whether another link is left to try.
-    ///   - take: tries to use the new link, and returns whether it is one.
-    /// - Returns: whether another link is left to try now.
+    ///   - isRenewed: returns whether an untried link remains.
+    ///   - take: adds the new link, and returns whether an untried link remains.
+    /// - Returns: whether an untried link remains now.
     func refresh(
         _ refused: RefusedLink, by refresher: LinkRefresher, isRenewed: () -> Bool, take: (FreshLink) throws -> Bool
     ) async -> Bool {
@@ -89,7 +91,7 @@ final class LinkRefreshes: Sendable {
             do {
                 return try await refresher(refused).map { try take($0) } ?? false
             } catch is CancellationError {
-                // Whoever asks next may need the link.
+                // The next caller may need the link at once.
                 pace.withLock { $0 = LinkRefreshPace() }
                 return false
             } catch {

@@ -35,7 +35,7 @@ package enum LoadPlan {
 
     /// Returns what to request from an origin for a gap.
     ///
-    /// A gap smaller than a block grows to whole blocks, as far as the bytes around it are missing too.
+    /// A gap smaller than a block grows to whole blocks, where the bytes around it are missing too.
     package static func extendedToBlocks(
         _ gap: ByteRange, block: Int64, there: ByteRanges, length: Int64
     ) -> ByteRange {
@@ -70,7 +70,7 @@ struct SegmentMap {
     }
 
     private var segments: [SegmentID: SegmentDescription] = [:]
-    /// The bytes that belong to the resource: of a pack's segments, only some do.
+    /// The range of bytes that belong to the resource: only some bytes of a pack's segments do.
     private var window: ByteRange = 0..<ContentInformation.maxBytes
     private var badBlocks: [SegmentID: Set<Int>] = [:]
     /// Sorted and disjoint: the good bytes of two segments never overlap.
@@ -150,7 +150,7 @@ struct SegmentMap {
         rebuild()
     }
 
-    /// Replaces segments with others; does nothing if none of the old ones is in the map.
+    /// Replaces segments with others; does nothing if the map has none of the old ones.
     mutating func exchange(_ old: [SegmentID], for new: [SegmentDescription]) {
         guard !old.filter({ segments.removeValue(forKey: $0) != nil }).isEmpty else { return }
         for id in old { badBlocks[id] = nil }

@@ -30,7 +30,7 @@ struct LoaderEnvironment: Sendable {
     }
 }
 
-/// The mode of a vault: that of the run, else that of the settings, else ``VaultMode/online``.
+/// The mode of a vault: the mode of the run, else the one in the settings, else ``VaultMode/online``.
 final class ModeInForce: Sendable {
     private let ofRun: VaultMode?
     private let setting = Locked<VaultMode?>(nil)
@@ -39,7 +39,7 @@ final class ModeInForce: Sendable {
 
     var current: VaultMode { ofRun ?? setting.withLock(\.self) ?? .online }
 
-    /// Switches to the mode that the settings have.
+    /// Switches to the mode in the settings.
     func use(_ mode: VaultMode?) { setting.withLock { $0 = mode } }
 }
 

@@ -8,20 +8,21 @@ extension LoaderState {
         case fill
         /// They begin another representation.
         case begin
-        /// They are passed on unstored to one reader, apart from the representation, which other readers are reading.
+        /// They pass unstored to one reader, apart from the representation that other readers are reading.
         case apart
-        /// Nobody waits for them: those that did have transfers of their own.
+        /// No reader waits for them any more: the readers that waited now have their own transfers.
         case nobodys
-        /// They are of no use to the readers that wait for them, which have had bytes from elsewhere.
+        /// They are useless to the waiting readers, which have had bytes from elsewhere.
         case none
     }
 
-    /// Decides what an answer is to a bound representation, by the connection it came on.
+    /// Decides how an answer's bytes are used for a bound representation, by the connection that they came on.
     ///
-    /// A reader gets all of its bytes from one transfer: one whose answer brings fewer than it wants gets its own.
+    /// A reader gets all of its bytes from one transfer: if the answer brings fewer than it wants, it gets its own
+    /// transfer.
     ///
-    /// - Parameter isSource: whether it came from the URL that the bytes so far are from; if not, it is of no use that
-    ///   the connection is the same.
+    /// - Parameter isSource: whether the answer came from the URL that the bytes so far came from; if not, the same
+    ///   connection does not count.
     mutating func share(of id: FetchState.ID, from connection: UInt64?, isSource: Bool = true) -> (Share, Effects) {
         var effects = Effects()
         guard isBound, let fetch = fetches[id], !fetch.isSeparate else { return (.fill, effects) }
@@ -36,7 +37,7 @@ extension LoaderState {
             }
         guard hasBytes, !isSource || connection == nil || connection != self.connection else {
             self.connection = connection
-            // Others took the place of what it does not bring when they asked; it alone may bring that now.
+            // Other fetches may have cut this one short when they were added; now it alone may bring those bytes.
             fetches[id]?.goOn()
             let awaiting = readers.filter { $0.value.fetch == id }.keys
             for reader in awaiting {
@@ -47,9 +48,9 @@ extension LoaderState {
         }
         let waiting = readers.filter { $0.value.fetch == id && !$0.value.hasBegun }.sorted { $0.key < $1.key }
         guard !waiting.isEmpty else { return (isAwaited(id) ? .none : .nobodys, effects) }
-        // Also those whose answers have not begun: they would have to begin again, and might never come to an end.
+        // Count readers whose answers have not begun, too: they would have to begin again, and might never finish.
         guard reading.contains(where: { $0.hasBegun || $0.fetch != id }) else {
-            // At once: the store takes its time, and who comes meanwhile must not read what ends.
+            // Forget it at once: storing takes time, and a reader that comes before then must not read what ends.
             effects.merge(forget(keeping: id))
             return (.begin, effects)
         }
@@ -63,16 +64,16 @@ extension LoaderState {
         }
         guard let owner else { return (isAwaited(id) ? .none : .nobodys, effects) }
         fetches[id]?.destination = .ownReaders
-        // Others may have waited for later bytes, but it needs those before them.
+        // Other readers may have demanded later bytes, but this one needs those before them.
         fetches[id]?.demand = readers[owner]?.position ?? fetch.start
         return (.apart, effects)
     }
 
-    /// Whether nothing else brings what a transfer has brought: what other connections bring may be of another version,
-    /// and it is not stored.
+    /// Whether only this transfer can bring its bytes: other connections may bring another version, and these bytes are
+    /// not stored.
     func isOnlySource(_ fetch: FetchState) -> Bool { fetch.isSeparate || isBound && !fetch.isStoring }
 
-    /// Returns where the slowest reader of a transfer is that its bytes are still there for.
+    /// Returns the position of the slowest reader of a transfer whose bytes are still in memory.
     func slowest(of fetch: FetchState, besides position: Int64) -> Int64 {
         readers.values.reduce(position) { slowest, reader in
             reader.fetch == fetch.id && reader.position >= fetch.recent.start ? min(slowest, reader.position) : slowest
@@ -97,14 +98,14 @@ extension LoaderState {
     func boundStep(for wanted: ByteRange) -> BoundStep {
         let wanted = wanted.clamped(to: 0..<(information?.length ?? .max))
         guard isBound, let missing = present.gaps(in: wanted).first?.lowerBound else { return .share }
-        // Also by those whose answers have not begun, as in `share`.
+        // Count readers whose answers have not begun, too, as in `share`.
         let isRead = readers.values.contains { !$0.isSeparate && $0.edition == edition }
-        // What is not stored is there only as long as others need it.
+        // Unstored bytes are present only as long as other readers need them.
         guard canStore && refusal == nil || !isRead else { return .apart }
-        // What an answer is that has not come yet, nobody knows.
+        // An answer that has not come yet may be of any version.
         let coming = coming, there = presentOrComing
         guard !there.overlaps(with: wanted).isEmpty else { return .share }
-        // After held bytes only a transfer that is near is waited for.
+        // After held bytes, a reader waits only for a transfer that is near.
         let supportsRanges = information?.supportsRanges ?? false
         let isAwaited =
             missing == wanted.lowerBound
@@ -113,10 +114,10 @@ extension LoaderState {
         return isRead ? .apart : .begin
     }
 
-    /// The transfers whose answers have begun, but for those that are apart.
+    /// The transfers whose answers have begun, except those apart from the representation.
     private var coming: [FetchState] { fetches.values.filter { $0.phase == .receiving && !$0.isSeparate } }
 
-    /// The bytes that are present, and those that come with answers that have begun.
+    /// The bytes that are present, or that answers which have begun will bring.
     var presentOrComing: ByteRanges { coming.reduce(into: present) { $0.insert(contentsOf: $1.remaining) } }
 
     /// Adds a reader with a transfer of its own.
@@ -126,7 +127,7 @@ extension LoaderState {
         return id
     }
 
-    /// Gives a reader a transfer of its own if the one that it waits for, or would find, will not bring all that it wants.
+    /// Gives a reader its own transfer if the one that it waits for, or would find, will not bring everything it wants.
     mutating func detach(_ id: ReaderState.ID, from fetch: FetchState.ID) {
         guard let reader = readers[id], !reader.hasBegun, !reader.isSeparate, reader.edition == edition,
             let end = fetches[fetch]?.end, reader.end > end,
@@ -136,8 +137,8 @@ extension LoaderState {
         readers[id]?.fetch = nil
     }
 
-    /// Gives all readers that wait for a transfer, but for the first, transfers of their own: nothing is stored, so that one
-    /// that falls behind the others could not go on.
+    /// Gives every reader waiting for a transfer, except the first, its own transfer: nothing is stored, so a reader
+    /// that fell behind the others could not continue.
     mutating func leaveToOne(_ fetch: FetchState.ID) {
         for id in readers.filter({ $0.value.fetch == fetch && !$0.value.hasBegun }).keys.sorted().dropFirst() {
             readers[id]?.isSeparate = true
@@ -145,7 +146,7 @@ extension LoaderState {
         }
     }
 
-    /// Ends the readers of a transfer of their own where its body ended, whose length was unknown.
+    /// Ends the readers of a separate transfer, whose length was unknown, at the end of its body.
     ///
     /// - Returns: false if the transfer is part of the representation.
     mutating func endSeparateReaders(of id: FetchState.ID) -> (Bool, Effects) {
@@ -172,7 +173,7 @@ extension LoaderState {
             return (.fetch(fetch), effects)
         }
         guard reader.position >= fetch.recent.start else {
-            // Others of a version that has ended had bytes too long before it.
+            // Other readers of an ended version got too far ahead, and the bytes are gone.
             reader.fetch = nil
             effects.merge(release(id, leaving: reader))
             return (.changed, effects)
@@ -196,7 +197,7 @@ extension LoaderState {
         return .origin(OriginFailure(.interrupted, cause))
     }
 
-    /// Ends fetches that went on only for a reader that has left.
+    /// Ends fetches that continued only for a reader that has left.
     mutating func releaseUnneeded() -> Effects {
         guard isBound else { return Effects() }
         let taken = Set(readers.values.compactMap(\.fetch))
@@ -206,7 +207,7 @@ extension LoaderState {
             }.map(\.id))
     }
 
-    /// Whether a fetch goes on after its last reader has left.
+    /// Whether a fetch continues after its last reader has left.
     ///
     /// It does if another reader will need its bytes, and no other fetch can bring them.
     func isNeeded(_ fetch: FetchState, leaving: ReaderState?) -> Bool {
@@ -215,7 +216,7 @@ extension LoaderState {
             !reader.isSeparate && reader.edition == edition && reader.position < fetch.end
                 && reader.end > fetch.present
         }
-        // One that leaves is still in the table, whether it would need the bytes or not.
+        // The leaving reader is still in the table, whether or not it would need the bytes.
         return readers.values.count(where: needs) > (leaving.map(needs) ?? false ? 1 : 0)
     }
 }

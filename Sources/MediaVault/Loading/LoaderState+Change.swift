@@ -1,13 +1,13 @@
 import VaultModel
 
-// What becomes of readers and transfers when the origin has changed a representation.
+// How a change of the representation at the origin affects readers and transfers.
 extension LoaderState {
-    /// Leaves readers on the transfers that they began with, if those bring all that they still want.
+    /// Leaves readers on the transfers that they began with, if those bring everything they still want.
     ///
-    /// They get one version to its end, apart from the representation that begins; nothing more of it is stored. The
-    /// other readers are left without a transfer.
+    /// These readers get the old version to its end, apart from the new representation; nothing more of the old one is
+    /// stored. The other readers lose their transfers.
     ///
-    /// - Parameter keeping: the fetch whose answer begins that representation.
+    /// - Parameter keeping: the fetch whose answer begins the new representation.
     mutating func keepTransfers(except keeping: FetchState.ID?) -> Effects {
         var effects = Effects()
         for id in fetches.keys where id != keeping {
@@ -25,7 +25,7 @@ extension LoaderState {
             fetch.goOn()
             fetch.destination = .ownReaders
             (fetch.slowest, fetch.demand) = (slowest, fastest)
-            // What it was sealing is closed.
+            // The segment that it was sealing is closed.
             fetch.wantsFlush = true
             effects.wake(fetch.sealerSignal.raise())
             effects.wake(fetch.receiverSignal.raise())
@@ -39,15 +39,16 @@ extension LoaderState {
         guard reader.fetch == fetch.id, reader.hasBegun, !reader.isFilling, reader.edition == edition,
             fetch.phase == .receiving || fetch.hasEnded
         else { return false }
-        // One that has come to where another took over brings no more.
+        // A transfer that has reached the point where another took over brings no more.
         let isRunning = fetch.isActive && fetch.present < fetch.end
         return fetch.recent.start...fetch.present ~= reader.position
             && reader.end <= (isRunning ? fetch.answerEnd : fetch.present)
     }
 
-    /// Has those that waited for the answer that begins a representation read that one, if it brings all they want.
+    /// Moves the readers that waited for a representation's first answer to it, if the answer brings everything they
+    /// want.
     ///
-    /// The others are opened again.
+    /// The other readers are opened again.
     mutating func follow(_ id: FetchState.ID) {
         fetches[id]?.goOn()
         guard let end = fetches[id]?.end, let information else { return }

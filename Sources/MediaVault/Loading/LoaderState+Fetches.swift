@@ -11,7 +11,7 @@ extension LoaderState {
         return effects
     }
 
-    /// Removes fetches of an earlier representation at once; none of their bytes is used any more.
+    /// Removes fetches of an earlier representation at once; their bytes are no longer used.
     mutating func discard(_ ids: [FetchState.ID]) -> Effects {
         var effects = Effects()
         effects.cancelled = ids
@@ -28,9 +28,9 @@ extension LoaderState {
         _ gap: ByteRange, now: ContinuousClock.Instant, isSeparate: Bool = false
     ) -> FetchState.ID {
         lastID += 1
-        // A fetch that would come here much later stops before the gap, so that nothing is fetched twice. If the
-        // representation is bound to one connection it goes on, as the new fetch's bytes may turn out not to belong to
-        // the representation.
+        // A fetch that would reach the gap much later stops before it, so that nothing is fetched twice. If the
+        // representation is bound to one connection, that fetch continues, as the new fetch's bytes may turn out not to
+        // belong to the representation.
         for (id, fetch) in fetches
         where !isBound && !isSeparate && fetch.isActive && !fetch.isSeparate && fetch.remaining.contains(gap.lowerBound)
         {
@@ -71,7 +71,7 @@ extension LoaderState {
         return effects
     }
 
-    /// Returns whether a fetch's receiver may go on; nil if it must end.
+    /// Returns whether a fetch's receiver may continue; nil if it must end.
     mutating func mayReceive(_ id: FetchState.ID, now: ContinuousClock.Instant) -> Bool? {
         guard var fetch = fetches[id], fetch.isActive else { return nil }
         defer { fetches[id] = fetch }
@@ -107,10 +107,10 @@ extension LoaderState {
         if fetch.phase == .released { fetch.end = lateBytesEnd(of: fetch) }
         let isNew = !map.covered.contains(fetch.present)
         let used = fetch.append(bytes, now: now)
-        // Tiny answers are no progress: each would cost a request, a file and a row.
+        // Tiny answers do not count as progress: each would cost a request, a file and a row.
         if isNew, fetch.requestedOfTinyAnswer == nil { retry.received(used) }
         hasFetched = true
-        // What is apart from the representation is not the store's to refuse.
+        // Bytes apart from the representation are never offered to the store.
         if !fetch.isStoring, !fetch.isSeparate, mode.stores { effects.passedThrough = used }
         if fetch.isWorthSealing { effects.wake(fetch.sealerSignal.raise()) }
         let present = fetch.present
@@ -123,9 +123,9 @@ extension LoaderState {
         return (mode.stores ? used : 0, effects)
     }
 
-    /// Returns up to where the late bytes of a released fetch are used.
+    /// Returns where the usable late bytes of a released fetch end.
     ///
-    /// Bytes that another fetch brings are not counted twice.
+    /// Bytes that another fetch brings are left out, so that they do not count twice.
     func lateBytesEnd(of fetch: FetchState) -> Int64 {
         fetches.values.reduce(fetch.end) { end, other in
             guard other.id != fetch.id, !other.isSeparate, other.end > fetch.present else { return end }
@@ -141,7 +141,7 @@ extension LoaderState {
     ) -> Effects {
         var effects = Effects()
         guard var fetch = fetches[id] else { return effects }
-        // An origin that drops a client which takes nothing has done nothing wrong.
+        // An origin that drops a client that takes nothing is not at fault.
         var failure = fetch.hasStoodStill && failure?.isInterruption ?? false ? nil : failure
         if let asked = fetch.requestedOfTinyAnswer, failure == nil, fetch.present >= fetch.end {
             let given = fetch.end - fetch.start
@@ -163,7 +163,7 @@ extension LoaderState {
         return effects
     }
 
-    /// Forgets what an answer has brought that did not end where its head states.
+    /// Forgets the bytes of an answer that went on past its stated end, or was not proven to be the range.
     ///
     /// - Returns: the segments to discard.
     mutating func forgetBytes(of id: FetchState.ID) -> (Set<SegmentID>, Effects) {
@@ -263,7 +263,7 @@ extension LoaderState {
     /// Records that blocks of a segment are sealed and can be opened.
     mutating func sealed(_ segment: SegmentDescription, by id: FetchState.ID) -> Effects {
         var effects = Effects()
-        // An abandoned fetch writes for a representation that is no longer read, and so did one that its readers keep.
+        // An abandoned fetch, or one kept only by its readers, wrote for a representation that is no longer read.
         guard var fetch = fetches[id], !fetch.isSeparate else { return effects }
         map.put(segment)
         fetch.segments.insert(segment.id)
@@ -277,7 +277,7 @@ extension LoaderState {
 
     /// Records that the store refused bytes.
     ///
-    /// The segment is gone, and the fetch's bytes only pass through from now on.
+    /// The segment is gone, and further bytes of the fetch only pass through.
     mutating func storeFailed(_ id: FetchState.ID, segment: SegmentID?, _ failure: VaultError) -> Effects {
         var effects = Effects()
         // A late block of a representation that is no longer read is not a failure of the store.

@@ -16,7 +16,8 @@ extension LoaderState {
     mutating func removeReader(_ id: ReaderState.ID) -> Effects {
         var effects = Effects()
         guard var reader = readers.removeValue(forKey: id) else { return effects }
-        // That a date counts by now is no change for who reads it. Unread, the version begins again, with that date.
+        // For current readers, a date that begins to count is no change. Once unread, the version begins again with
+        // that date.
         if readers.isEmpty { unsettledDate = nil }
         effects.wake(reader.signal.raise())
         keepTrace(of: reader)
@@ -54,7 +55,7 @@ extension LoaderState {
         }
         let supportsRanges = information?.supportsRanges ?? false
         let active = fetches.values.filter { $0.isActive && !$0.isSeparate }
-        // Before the first answer, what will come is unknown: one fetch asks, and the others wait.
+        // Before the first answer, what will come is unknown: one fetch asks, and the other readers wait.
         if information == nil, let pioneer = active.first {
             effects.merge(attach(&reader, to: pioneer.id, isDemanding: false))
             return (.wait, effects)
@@ -75,7 +76,7 @@ extension LoaderState {
             return (.open(segment, run.clamped(to: range)), effects)
         case .inFlight:
             let near = active.filter { $0.near(supportsRanges: supportsRanges).contains(position) }
-            // Its own goes on: what the answer to another is, is not known before it has come.
+            // Stay with the reader's own fetch: another fetch's answer is unknown until it comes.
             guard let fetch = near.first(where: { $0.id == reader.fetch }) ?? near.first else {
                 return (.wait, effects)
             }
@@ -96,11 +97,11 @@ extension LoaderState {
     /// This is not the requested range if the origin does not support ranges.
     ///
     /// - Parameters:
-    ///   - edition: the number of the representation that the range is of.
+    ///   - edition: the number of the representation that the range belongs to.
     ///   - isWhole: whether the client asked for everything, without a range.
     ///   - isCut: whether the reader ends where the present bytes do.
-    /// - Returns: false if another representation has begun meanwhile, even if the reader is apart from it; and if
-    ///   something would be missing that no other transfer may bring.
+    /// - Returns: false if another representation has begun since, even if the reader is apart from it, or if bytes
+    ///   would be missing that no other transfer may bring.
     mutating func place(
         _ id: ReaderState.ID, _ range: ByteRange, of edition: Int, isWhole: Bool, isCut: Bool = false
     ) -> Bool {
@@ -109,7 +110,7 @@ extension LoaderState {
         guard !isBound || isCut || reader.isSeparate || presentOrComing.gaps(in: range.lowerBound..<end).isEmpty
         else { return false }
         if range.lowerBound < reader.position, let fetch = reader.fetch.flatMap({ fetches[$0] }), isOnlySource(fetch) {
-            // What the transfer has brought before the byte that was waited for is wanted as well.
+            // The bytes that the transfer brought before the awaited byte are wanted, too.
             fetches[fetch.id]?.demand = range.lowerBound
         }
         readers[id]?.isWhole = isWhole
@@ -129,7 +130,7 @@ extension LoaderState {
         return effects
     }
 
-    /// Begins a reader's wait, unless it was woken meanwhile.
+    /// Adds a reader's waiter, unless the reader was already woken.
     mutating func wait(_ id: ReaderState.ID, _ waiter: WakeFlag.Waiter) -> Bool {
         readers[id]?.signal.wait(waiter) ?? false
     }
@@ -140,7 +141,7 @@ extension LoaderState {
         return effects
     }
 
-    /// Returns bytes that arrived lately, from a fetch if it has them, else from any.
+    /// Returns recently received bytes: from the given fetch if it has them, else from any fetch.
     private func recentBytes(
         at position: Int64, limit: Int64, of first: FetchState.ID?
     ) -> (FetchState.ID, ArraySlice<UInt8>)? {
@@ -164,7 +165,7 @@ extension LoaderState {
         let old = reader.fetch
         reader.fetch = fetch
         if isDemanding { effects.merge(demand(reader.position, of: fetch)) }
-        // What a bound transfer has still to bring, no other may bring.
+        // No other transfer may bring what a bound transfer has still to bring.
         let goesOn = isBound && reader.hasBegun && old.flatMap { fetches[$0] }?.brings(to: reader) == true
         if let old, old != fetch, !goesOn { effects.merge(release(old, leaving: reader)) }
         return effects
@@ -204,14 +205,14 @@ extension LoaderState {
         return effects
     }
 
-    /// Whether few fetches run to their end without a reader; each uses a connection to the origin.
+    /// Whether few fetches are running to their end without a reader; each uses a connection to the origin.
     private var mayFinishWithoutReader: Bool {
         let taken = Set(readers.values.compactMap(\.fetch))
         return fetches.values.count { $0.isActive && $0.isExtendedToBlocks && !taken.contains($0.id) }
             <= FetchState.mostLeft
     }
 
-    /// Returns a reader of sealed bytes that will reach what a fetch has still to bring.
+    /// Returns a reader of sealed bytes that will reach the bytes that a fetch has still to bring.
     ///
     /// This applies only to an origin without range support, which would otherwise send everything again.
     private func heir(to fetch: FetchState) -> ReaderState.ID? {
@@ -248,9 +249,9 @@ struct ReaderState {
     var openingTimeLimit: Duration = .zero
     /// Whether its answer promised everything, without a range.
     var isWhole = false
-    /// Until when it waits, before its answer has begun, for a briefly busy origin; in the past once it has waited.
+    /// When its wait for a briefly busy origin ends, before its answer has begun; in the past once it has waited.
     var busyUntil: ContinuousClock.Instant?
-    /// Since when it has been waiting for a failing origin; nil if it is not.
+    /// When it began to wait for a failing origin; nil if it is not waiting.
     var failingSince: ContinuousClock.Instant?
     /// Where the bytes that it has had came from, and where its current bytes come from.
     var trace = ByteTrace()
@@ -296,7 +297,7 @@ extension LoaderState {
             let range = requested.resolved(length: length), !range.isEmpty,
             let (segment, run) = map.segment(at: range.lowerBound),
             run.upperBound >= range.upperBound || map.holds(range),
-            // If the origin does not support ranges and something is missing, everything is given.
+            // If the origin does not support ranges and something is missing, everything is served.
             information.supportsRanges || map.holds(0..<length)
         else { return nil }
         return Held(information: information, range: range, segment: segment, run: run, edition: edition)
@@ -313,7 +314,7 @@ extension LoaderState {
 
 // How readers react to a failing origin.
 extension LoaderState {
-    /// Begins a reader's answer: from now on it waits for a failing origin, up to a time limit.
+    /// Begins a reader's answer, after which it waits for a failing origin up to a time limit.
     mutating func begin(_ id: ReaderState.ID, isDownload: Bool) -> Effects {
         readers[id]?.hasBegun = true
         readers[id]?.patience = isDownload ? retry.policy.downloadTimeLimit : retry.policy.patience

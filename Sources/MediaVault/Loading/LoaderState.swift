@@ -30,20 +30,22 @@ struct LoaderState {
     var vaultMode: VaultMode
     /// The mode set for this resource alone.
     var ownMode: VaultMode?
-    /// How long the representation counts as current, and what the index has of that.
+    /// How long the representation counts as current, and the value that the index has for it.
     var freshness: Freshness?
     var writtenFreshness: Freshness?
     /// Whether no validator distinguishes the representation from another version; then one connection alone fills it.
     var isBound = false
-    /// That connection; nil if it has brought no bytes yet, or if they came in an earlier run.
+    /// The connection that fills the representation; nil if it has brought no bytes yet, or if they came in an earlier
+    /// run.
     var connection: UInt64?
     /// Whether the origin's entity tags identify versions.
     var entityTags = EntityTagReliability()
-    /// The `Last-Modified` of the answer that began the representation, if it was of the second in which it was sent.
+    /// The `Last-Modified` of the answer that began the representation, if it names the second in which the answer was
+    /// sent.
     var unsettledDate: String?
-    /// Whether the origin says that it never ends, as that of a web radio does.
+    /// Whether the origin states that the resource never ends, as a web radio does.
     var isEndless = false
-    /// Whether the resource is kept and served whatever becomes of it at its origin.
+    /// Whether the resource is kept and served whatever happens to it at its origin.
     var isPinned = false
     /// When a failing origin is asked again.
     var retry: RetrySchedule
@@ -81,8 +83,8 @@ struct LoaderState {
         information = representation.info.information
         map = SegmentMap(representation)
         writtenFreshness = representation.info.freshness
-        // A representation stored before freshness was recorded gets the default for answers that state none. One that
-        // was imported unasked was never current: its origin has not been asked.
+        // A representation stored before freshness was recorded gets the default for answers that state none. One
+        // imported without asking the origin was never current.
         let retrieved = representation.info.retrieved
         freshness =
             writtenFreshness
@@ -90,24 +92,24 @@ struct LoaderState {
                 ? Freshness(checked: retrieved, lifetime: 0) : Freshness(HeaderFields(), asked: retrieved))
     }
 
-    /// Takes over what the index has now; another process changes it.
+    /// Loads what the index has now, because another process changes it.
     ///
     /// - Parameters:
-    ///   - representation: what the index still holds of the representation; nil if it has another one now.
+    ///   - representation: what the index still holds of the representation; nil if it now has another one.
     ///   - lost: a segment whose file is missing.
     mutating func reload(_ representation: StoredRepresentation?, without lost: SegmentID) -> Effects {
-        // What was forgotten meanwhile stays so.
+        // A forgotten representation stays forgotten.
         guard information != nil else { return Effects() }
         if let representation { load(representation) } else { map = SegmentMap() }
         map.remove(lost, isDamaged: false)
         return Effects()
     }
 
-    /// Begins a representation: nothing of an earlier one is used any more.
+    /// Begins a representation. Bytes of an earlier one reach only readers whose own transfers bring it to its end.
     ///
     /// - Parameters:
-    ///   - keeping: the fetch whose answer begins it, and which continues.
-    ///   - refused: why the store does not accept it; then its bytes only pass through.
+    ///   - keeping: the fetch whose answer begins the representation, and which continues.
+    ///   - refused: why the store does not accept the representation; its bytes then only pass through.
     mutating func begin(
         _ information: ContentInformation, _ freshness: Freshness? = nil, keeping: FetchState.ID?, isBound: Bool,
         connection: UInt64? = nil, unsettledDate: String? = nil, refused: VaultError? = nil
@@ -118,7 +120,7 @@ struct LoaderState {
         (self.freshness, writtenFreshness) = (freshness, freshness)
         storeFailure = refused
         refusal = refused.map { Refusal(error: $0) }
-        // At once, so that no reader that comes now cuts the fetch off that alone can fill a bound representation.
+        // Set now, so that no new reader cuts short the only fetch that can fill a bound representation.
         (self.isBound, self.connection) = (isBound, connection)
         if let keeping {
             fetches[keeping]?.destination = canStore ? .store : .readers
@@ -144,7 +146,7 @@ struct LoaderState {
 
     /// Forgets the representation, so that the next answer begins a new one.
     ///
-    /// - Parameter keeping: the fetch whose answer that is, if it is there. Readers that wait for it go on waiting.
+    /// - Parameter keeping: the fetch of that answer, if it has come. Readers that wait for it keep waiting.
     mutating func forget(keeping: FetchState.ID? = nil) -> Effects {
         var effects = Effects()
         information = nil
@@ -160,7 +162,7 @@ struct LoaderState {
         return effects
     }
 
-    /// Ends all readers with an error; none is served any more. Bytes that have arrived are still sealed.
+    /// Ends all current and future readers with an error. Bytes that have arrived are still sealed.
     mutating func end(with error: VaultError) -> Effects {
         ending = error
         var effects = letGo(Array(fetches.keys))
@@ -186,7 +188,7 @@ struct LoaderState {
         readers[id]?.end = min(end, length)
     }
 
-    /// The ranges that are not sealed; none while the length is unknown.
+    /// The ranges that are not sealed; empty while the length is unknown.
     var missing: [ByteRange] { map.covered.gaps(in: 0..<(information?.length ?? 0)) }
 
     /// Whether the length is known, and all bytes are sealed.
@@ -205,7 +207,7 @@ struct LoaderState {
 
     // MARK: Time
 
-    /// Does what is due: ends transfers whose readers stand still, and has short blocks sealed.
+    /// Does what is due: ends transfers whose readers have stalled, and makes sealers close short blocks.
     mutating func tick(now: ContinuousClock.Instant) -> Effects {
         var effects = Effects()
         if let refusal, refusal.retryAt == nil { self.refusal?.retryAt = now + Refusal.pause }
@@ -250,9 +252,9 @@ extension LoaderState {
 
     /// The first step in opening a stale representation.
     enum StaleStep: Equatable {
-        /// It can be given: fetching its missing bytes will show whether it has changed.
+        /// It can be served: fetching its missing bytes will show whether it has changed.
         case open
-        /// It can be given, although the origin may not be asked.
+        /// It can be served, although the origin may not be asked.
         case stale(Staleness)
         /// The origin is asked first.
         case ask
@@ -295,7 +297,7 @@ extension LoaderState {
         let before = mode
         mode = VaultMode.inForce(vault: vaultMode, own: ownMode)
         guard mode.allowsRequests != before.allowsRequests || mode.stores != before.stores else { return Effects() }
-        // A representation that has passed through until now is stored from now on, if the store accepts it.
+        // A representation that has only passed through so far is stored now, if the store accepts it.
         if mode.stores, !canStore { refusal = Refusal(error: VaultError(.storage, "the mode was no-store")) }
         var effects = letGo(fetches.keys.filter { fetches[$0]?.isActive == true })
         for id in readers.keys { effects.wake(readers[id]?.signal.raise()) }
@@ -305,10 +307,10 @@ extension LoaderState {
 
 // Where the bytes of answers came from.
 extension LoaderState {
-    /// The most traces of ended readers that are kept until they are taken.
+    /// Maximum traces of ended readers kept until they are taken.
     private static let mostTraces = 16
 
-    /// Keeps the trace of an ended reader. The bytes that a download passes over answer no client.
+    /// Keeps the trace of an ended reader, unless it was a download's, which answers no client.
     mutating func keepTrace(of reader: ReaderState) {
         guard !reader.isFilling, reader.trace.bytes > 0 else { return }
         if traces.count >= Self.mostTraces { traces.removeFirst() }

@@ -16,7 +16,7 @@ final class LoaderTable: Sendable {
 
     private struct State {
         var entries: [ResourceID: Entry] = [:]
-        /// The resources that are being removed: no more leases are given for these.
+        /// The resources that are being removed: no leases are given for them.
         var removing: Set<ResourceID> = []
         /// The error for callers that request a loader; nil if loaders are given out.
         var refusal: VaultError?
@@ -24,11 +24,11 @@ final class LoaderTable: Sendable {
 
     let environment: LoaderEnvironment
     let answers: AnswerLog
-    /// The pictures that were found in what is held.
+    /// The pictures found in held media.
     let pictures = PictureCache()
-    /// The pictures of feeds that were asked for lately.
+    /// The recently requested pictures of feeds.
     let feedPictures = FeedPictures()
-    /// Called when a title was removed, before it can be used again; may block.
+    /// Called after a title was removed, before it can be used again; may block.
     let onRemoval = Locked<@Sendable () -> Void>({})
     private let state = Locked(State())
     /// Whether the vault is closed, or being closed.
@@ -46,11 +46,11 @@ final class LoaderTable: Sendable {
     /// All loaders.
     var all: [ResourceLoader] { state.withLock { $0.entries.values.map(\.loader) } }
 
-    /// The resources that have readers, or for which something is fetched or written; packs by their parts, too.
+    /// The resources that have readers, or for which something is fetched or written, and the packs that they lie in.
     var resourcesInUse: Set<ResourceID> {
         state.withLock { state in
             state.entries.reduce(into: []) { ids, entry in
-                // What is played of a title is requested segment by segment: between two, the title is in use, too.
+                // A player requests a title segment by segment: the title is in use between two of them, too.
                 guard entry.value.isInUse || entry.value.loader.record.isPlayedPart else { return }
                 ids.insert(entry.key)
                 if let pack = entry.value.loader.record.place?.pack { ids.insert(pack) }
@@ -63,7 +63,7 @@ final class LoaderTable: Sendable {
     /// Returns the loader of a resource if the resource is in use, or was used recently.
     func loader(of id: ResourceID) -> ResourceLoader? { state.withLock { $0.entries[id]?.loader } }
 
-    /// Returns the loaders that read the segments of a resource: its own, and those of the parts in it if it is a pack.
+    /// Returns the loaders that read the segments of a resource: its own and, if it is a pack, those of its parts.
     func loaders(reading id: ResourceID) -> [ResourceLoader] { loaders(reading: [id]) }
 
     private func loaders(reading ids: Set<ResourceID>) -> [ResourceLoader] {
@@ -74,9 +74,9 @@ final class LoaderTable: Sendable {
         }.values.map(\.loader)
     }
 
-    /// Returns the loader of a resource if there is one that may be used, and keeps it for longer.
+    /// Returns the loader of a resource if one exists and may be used, and keeps it for longer.
     ///
-    /// It may be one that could not read the index, and holds nothing.
+    /// The loader may have failed to read the index, and hold nothing.
     func loaderInUse(_ id: ResourceID) -> ResourceLoader? {
         state.withLock { state in
             guard let entry = state.entries[id], !state.removing.contains(id) else { return nil }
@@ -87,8 +87,9 @@ final class LoaderTable: Sendable {
 
     /// Returns the loader of a resource, which all its users share.
     ///
-    /// - Throws: ``VaultError`` with code `closed` if the vault was closed, `busy` if resource ids are being recomputed,
-    ///   `removed` if the resource is being removed, or was removed a moment ago and a link led to it.
+    /// - Throws: ``VaultError`` with code `closed` if the vault was closed, `busy` if resource ids are being
+    ///   recomputed, `removed` if the resource is being removed, or was removed within the last minute and is requested
+    ///   through a link.
     func use(_ resource: NamedResource) throws -> (ResourceLoader, LoaderLease) {
         try checkOpen()
         let id = resource.id
@@ -97,7 +98,7 @@ final class LoaderTable: Sendable {
             // An id computed before the locator was changed is no longer valid.
             guard resource.locator == environment.store.index.locator else { throw ResourceNames.renaming }
             if state.removing.contains(id) { throw ResourceRecord.removed }
-            // Under the lock: what is not being removed any more has been noted as removed.
+            // Checked under the lock: a resource that is no longer being removed has been noted as removed.
             let removed = environment.removed
             if !resource.reference.isLinked {
                 removed.end(id)
@@ -141,7 +142,7 @@ final class LoaderTable: Sendable {
         return try await environment.names.name(settled(reference))
     }
 
-    /// Returns a reference as the vault uses it: checked, and behind the vault's own playback links.
+    /// Returns a reference as the vault uses it: checked, and with the vault's own playback links resolved.
     func settled(_ reference: MediaReference) throws -> MediaReference {
         try TokenIssuer(keyring: environment.store.keyring).resolvingPlaybackLinks(reference).settled()
     }
@@ -174,7 +175,7 @@ final class LoaderTable: Sendable {
         }
     }
 
-    /// All loaders, each with whether it has been idle for so long.
+    /// Returns all loaders, each with whether it has been idle for `time`.
     func resting(for time: Duration, now: ContinuousClock.Instant) -> [(ResourceID, ResourceLoader, isResting: Bool)] {
         state.withLock { state in
             state.entries.map { ($0, $1.loader, isResting: !$1.isInUse && now - $1.idleSince >= time) }
@@ -183,9 +184,9 @@ final class LoaderTable: Sendable {
 
     // MARK: Removal
 
-    /// Ends all use of a resource, and of the parts of a title, and removes it from the store.
+    /// Ends all use of a resource and of the parts of a title, and removes them from the store.
     ///
-    /// A download of the title ends, too. What its parts share with other titles stays for these.
+    /// A download of the title ends, too. Whatever its parts share with other titles stays.
     ///
     /// - Parameter erase: removes it from the store; may block.
     /// - Returns: the size of the removed files in bytes.
@@ -198,7 +199,7 @@ final class LoaderTable: Sendable {
 
     /// ``remove(_:_:)-(MediaReference,_)`` for a named resource.
     ///
-    /// - Parameter byOwner: whether its owner wants it gone: then links fetch nothing of it for a minute.
+    /// - Parameter byOwner: whether the owner removes it; links then fetch nothing of it for a minute.
     func remove(
         _ resource: NamedResource, byOwner: Bool = false,
         _ erase: @escaping @Sendable (VaultStore, ResourceID) throws -> Int64?
@@ -237,31 +238,31 @@ final class LoaderTable: Sendable {
             // Before the title can be used again, and before the caller is told.
             if byOwner { removed.note(resource, title, with: removing, now: store.now()) }
             onRemoval()
-            // It holds in memory anyway; a restart alone would forget it.
+            // The note is in memory anyway; only a restart would lose it.
             if byOwner { try? removed.write(to: store) }
             return bytes
         }
         for loader in ending { answers.forget(loader.record.id) }
         pictures.forget(removing)
         guard let bytes else { throw resource.reference.notHeld }
-        // The title is gone, whatever comes of this.
+        // The title is gone, even if this fails.
         try? await leave(resource)
         return bytes
     }
 
-    /// Has the next users of a resource read the index again, which has another version. Those that read it now go on,
-    /// and nothing more is stored for them. Blocks.
+    /// Makes later users of a resource read the index again, which has another version. Current users continue, but
+    /// nothing more is stored for them. Blocks.
     func detach(_ id: ResourceID) { state.withLock { $0.entries.removeValue(forKey: id) }?.loader.record.retire() }
 
-    /// Gives out no more leases for resources.
+    /// Stops giving out leases for resources.
     ///
-    /// - Returns: the loaders that read the segments of those that have some.
+    /// - Returns: the loaders that read the segments of `owners`.
     private func begin(removing ids: Set<ResourceID>, reading owners: Set<ResourceID>) -> [ResourceLoader] {
         state.withLock { $0.removing.formUnion(ids) }
         return loaders(reading: owners)
     }
 
-    /// Lets the loaders of what was shared with a title know that it is gone; one whose rows are gone ends.
+    /// Detaches shared resources from a removed title; ends the loader of any resource whose rows are gone.
     private func leave(_ title: NamedResource) async throws {
         let (store, key) = (environment.store, title.key.bytes)
         for loader in all where loader.record.metadata?.partOf.contains(key) == true {
@@ -272,7 +273,7 @@ final class LoaderTable: Sendable {
                 return true
             }
             guard !isThere else { continue }
-            // It joined the title while that was being removed.
+            // It joined the title while the title was being removed.
             loader.end(with: ResourceRecord.removed)
             try await environment.pool.run { record.retire() }
             remove(record.id)
@@ -289,7 +290,7 @@ final class LoaderTable: Sendable {
         }
     }
 
-    /// Requires that the vault has a resource by itself, and not as a file in the pack of a title.
+    /// Requires that the vault has the resource itself, not just as a file in a title's pack.
     ///
     /// - Throws: ``VaultError`` with code `notHeld` or `invalidArgument`.
     func requireOwnRows(of resource: NamedResource) async throws {
@@ -310,7 +311,7 @@ final class LoaderTable: Sendable {
 
     /// Removes the loaders that read the segments of a resource from the table, unless one of them is in use.
     ///
-    /// - Returns: whether there are none now.
+    /// - Returns: whether none are left.
     func removeIfIdle(_ id: ResourceID) -> Bool {
         state.withLock { state in
             let reading = state.entries.filter { $0.key == id || $0.value.loader.record.place?.pack == id }
@@ -329,7 +330,7 @@ final class LoaderTable: Sendable {
         }
     }
 
-    /// Ends all readers and fetches, stops all writes that they would cause, and gives out no loader from now on.
+    /// Ends all readers and fetches, stops all writes that they would cause, and gives out no more loaders.
     ///
     /// - Parameters:
     ///   - reason: the error that readers end with.
@@ -348,7 +349,7 @@ final class LoaderTable: Sendable {
         }
     }
 
-    /// Removes all loaders from the table, and returns them; gives out none from now on.
+    /// Removes all loaders from the table and returns them; gives out no more loaders.
     @discardableResult
     func refuse(_ refusal: VaultError) -> [ResourceLoader] {
         state.withLock { state in
@@ -361,9 +362,9 @@ final class LoaderTable: Sendable {
     /// Whether the vault is open; a closed one has no key to verify a link with.
     var isOpen: Bool { !isClosed.load(ordering: .relaxed) }
 
-    /// Gives out no loader from now on, because the vault is being closed.
+    /// Stops giving out loaders, because the vault is being closed.
     ///
-    /// - Returns: false if it is closed already.
+    /// - Returns: false if it was already closed.
     func beginClosing() -> Bool { !isClosed.exchange(true, ordering: .relaxed) }
 
     /// Gives out loaders again.

@@ -2,7 +2,7 @@ import VaultFetch
 import VaultModel
 import VaultStorage
 
-/// Compares bytes that are here with those that an origin has, in samples.
+/// Compares local bytes with an origin's, in samples.
 struct OriginComparison: Sendable {
     /// The origin's version of what was compared.
     struct Version: Sendable {
@@ -14,7 +14,7 @@ struct OriginComparison: Sendable {
 
     enum Verdict: Sendable {
         case same(Version)
-        /// It differs, and how, as the end of a sentence.
+        /// The bytes differ; the text says how, as the end of a sentence.
         case different(String)
     }
 
@@ -22,11 +22,11 @@ struct OriginComparison: Sendable {
     private let length: Int64
     private let mine: @Sendable (ByteRange) throws -> [UInt8]
 
-    /// The bytes of a sample, and how many samples are taken of what is longer than all of them.
+    /// The size of a sample, and the number of samples taken of bytes longer than all samples together.
     static let (sampleBytes, sampleCount): (Int64, Int64) = (64 << 10, 8)
 
     /// - Parameters:
-    ///   - length: the number of bytes that are here, above 0.
+    ///   - length: the number of local bytes, above 0.
     ///   - mine: returns a range of them; may block.
     init(_ loader: ResourceLoader, length: Int64, _ mine: @escaping @Sendable (ByteRange) throws -> [UInt8]) {
         self.loader = loader
@@ -34,17 +34,17 @@ struct OriginComparison: Sendable {
         self.mine = mine
     }
 
-    /// Returns the ranges to compare: everything if that is little, else the first and the last bytes, and some between
-    /// that cannot be foreseen.
+    /// Returns the ranges to compare: everything if it is short, else the first and last bytes, and unpredictable
+    /// ranges in between.
     static func samples(of length: Int64, using random: inout some RandomNumberGenerator) -> [ByteRange] {
         guard length > sampleBytes * sampleCount else { return [0..<length] }
         let starts = (0..<sampleCount - 2).map { _ in Int64.random(in: 0...(length - sampleBytes), using: &random) }
         return ([0, length - sampleBytes] + starts).map { $0..<$0 + sampleBytes }
     }
 
-    /// Compares.
+    /// Runs the comparison.
     ///
-    /// An origin without ranges is compared from its first byte on only.
+    /// If the origin does not support ranges, only the first sample is compared.
     ///
     /// - Throws: ``OriginFailure`` if the origin did not show what it has; `CancellationError`.
     func run() async throws -> Verdict {
@@ -105,9 +105,9 @@ struct OriginComparison: Sendable {
 extension ResourceLoader {
     /// Compares an imported version with the origin's.
     ///
-    /// If they are the same, it becomes a copy of the origin's version, with its validators.
+    /// If they are the same, the imported version becomes a copy of the origin's, with its validators.
     ///
-    /// - Returns: nil if the origin has another one.
+    /// - Returns: nil if the origin has another version, or if not all of the import is held.
     /// - Throws: ``OriginFailure``; `CancellationError`.
     func compareImport(_ imported: ContentInformation) async throws -> Revalidation.Verdict? {
         guard let length = imported.length, length > 0, look({ $0.isHeldWhole }) else { return nil }
@@ -118,7 +118,7 @@ extension ResourceLoader {
         }
         guard case .same(let version) = try await comparison.run() else { return nil }
         return try await answers.exclusively { () async throws -> Revalidation.Verdict in
-            // Another answer may have brought news meanwhile.
+            // Another answer may have changed the state meanwhile.
             guard look({ $0.information }) == imported else { return .changed }
             var information = version.information
             information.type = imported.type ?? information.type

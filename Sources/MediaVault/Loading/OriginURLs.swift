@@ -34,25 +34,25 @@ final class OriginURLs: Sendable {
     /// Returns which network addresses a URL may lead to.
     func reach(of url: MediaURL) -> NetworkReach { list.withLock { $0.reach(of: url) } }
 
-    /// Adds the URL that the index has.
+    /// Adds the URL from the index.
     func recall(_ source: Source) {
         list.withLock { $0.recall(source.url, fields: source.fields, reach: source.reach) }
     }
 
     /// Records that the origin refused a URL that was requested with these fields.
     ///
-    /// - Returns: whether another URL, or the same with other fields, is left to request.
+    /// - Returns: whether an untried URL remains, or the refused one can be tried with other fields.
     func refuse(_ source: Source) -> Bool {
         list.withLock { $0.refuse(source.url, sentWith: source.fields) }
     }
 
-    /// Whether a URL is left that was not refused.
+    /// Whether an untried URL remains.
     var isLeft: Bool { list.withLock { $0.isLeft } }
 
     /// Records that the origin accepted a URL.
     func grant(_ url: MediaURL) { list.withLock { $0.grant(url) } }
 
-    /// Returns what to write to the index after the origin answered a URL; nil if it is up to date.
+    /// Returns what to write to the index after the origin answered a URL; nil if the index is up to date.
     func takeChange(of url: MediaURL) -> Source? {
         list.withLock { $0.takeChange(of: url, now: .now) ? (url, $0.fields, $0.reach(of: url)) : nil }
     }
@@ -65,7 +65,7 @@ extension MediaReference {
 
 /// The URLs that were given for one resource, and the request fields that go with them: a value.
 ///
-/// Signed URLs expire and are renewed. The newest one is used, unless the origin refused it and another is left.
+/// Signed URLs expire and are renewed. The newest one is used, unless the origin refused it and another remains.
 struct OriginURLList {
     private struct Entry {
         let url: MediaURL
@@ -73,16 +73,16 @@ struct OriginURLList {
         var isRefused = false
     }
 
-    /// The URLs, the oldest first.
+    /// The URLs, oldest first.
     private var entries: [Entry] = []
     /// The request fields given last, and the origin that they were given for.
     private(set) var fields: OriginFields?
     /// What was last written to the index.
     private var told: (url: MediaURL, fields: OriginFields?, reach: NetworkReach, at: ContinuousClock.Instant?)?
 
-    /// The most URLs that are remembered.
+    /// Maximum URLs remembered.
     static let most = 4
-    /// The shortest time between two writes of a new URL to the index.
+    /// Minimum time between two writes of a new URL to the index.
     static let pace: Duration = .seconds(60)
 
     init(_ url: MediaURL, fields: OriginFields? = nil, reach: NetworkReach = .anywhere) {
@@ -117,7 +117,7 @@ struct OriginURLList {
         }
     }
 
-    /// Adds the URL that the index has, as older than all that were given since.
+    /// Adds the URL from the index as the oldest one.
     ///
     /// It keeps its reach: a restart does not turn a URL from a manifest or a redirect into one that the operator
     /// named.
@@ -134,18 +134,18 @@ struct OriginURLList {
 
     /// Records that the origin refused a URL.
     ///
-    /// - Returns: whether another URL is left to request.
+    /// - Returns: whether an untried URL remains.
     mutating func refuse(_ url: MediaURL) -> Bool {
         mark(url, isRefused: true)
         return isLeft
     }
 
-    /// Records the same for a request with these fields: with those that were given since, it may be accepted.
+    /// Records that the origin refused a request with these fields; with fields given since, the URL may be accepted.
     mutating func refuse(_ url: MediaURL, sentWith fields: OriginFields?) -> Bool {
         fields == self.fields ? refuse(url) : true
     }
 
-    /// Whether a URL is left that was not refused.
+    /// Whether an untried URL remains.
     var isLeft: Bool { entries.contains { !$0.isRefused } }
 
     /// Records that the origin accepted a URL.

@@ -1,24 +1,25 @@
 import VaultCrypto
 import VaultModel
 
-/// Which resources were named by the manifests that players got, so that what is played of a title is stored as its
-/// part: it is listed, pinned, removed and shredded with it.
+/// The resources that players' manifests name, so that what is played of a title is stored as a part of it: listed,
+/// pinned, removed and shredded with the title.
 ///
-/// It is kept in memory only. After a restart, a player that goes on without its manifest gets resources of their own.
+/// This is kept in memory only. After a restart, what a player requests without its manifest becomes separate
+/// resources.
 final class PartOwners: Sendable {
-    /// What a manifest names.
+    /// The resources that a manifest names.
     struct Names: Sendable {
-        /// Hashes of URLs. Two URLs with one hash would put a resource under a wrong title, and do no more harm.
+        /// Hashes of URLs. A collision would put a resource under the wrong title, but do no further harm.
         private var urls: Set<Int> = []
-        /// The beginnings of the URLs that templates make up (DASH).
+        /// The prefixes of the URLs that DASH templates produce.
         private var folders: Set<String> = []
 
-        /// The most folders that are remembered.
+        /// Maximum folders remembered.
         private static let maxFolders = 64
 
         var count: Int { urls.count }
 
-        /// - Parameter isFolder: whether the URL is the beginning of others.
+        /// - Parameter isFolder: whether the URL is a prefix of others.
         mutating func insert(_ url: MediaURL, isFolder: Bool = false) {
             guard isFolder else {
                 urls.insert(url.hashValue)
@@ -36,7 +37,7 @@ final class PartOwners: Sendable {
     }
 
     private struct Entry {
-        /// The cache keys of the titles that the manifest belongs to, or its own.
+        /// The cache keys of the titles that the manifest belongs to; its own if it belongs to none.
         var titles: [[UInt8]]
         var names: Names
         var lastUse: Int
@@ -54,9 +55,9 @@ final class PartOwners: Sendable {
         }
     }
 
-    /// The most manifests that are remembered.
+    /// Maximum manifests remembered.
     private static let maxManifests = 64
-    /// The most URLs that are remembered: some 16 MiB.
+    /// Maximum URLs remembered: about 16 MiB.
     private static let maxURLs = 1 << 20
 
     private let maxURLs: Int
@@ -64,9 +65,9 @@ final class PartOwners: Sendable {
 
     init(maxURLs: Int = PartOwners.maxURLs) { self.maxURLs = maxURLs }
 
-    /// Remembers what a manifest names, in place of what it named before.
+    /// Remembers what a manifest names, replacing what it named before.
     ///
-    /// The manifests that were used least recently make room for it.
+    /// The least recently used manifests make room for it.
     ///
     /// - Parameters:
     ///   - manifest: the id of the manifest's resource.

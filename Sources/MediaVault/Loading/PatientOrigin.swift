@@ -1,11 +1,12 @@
 import VaultFetch
 import VaultModel
 
-/// An app's own transport, with the limit on silence that the vault's own transport has by itself: one that neither
-/// answers nor fails would hold a reader for ever.
+/// An app's own transport, with a limit on silence: one that neither answers nor fails would hold a reader forever.
+///
+/// The vault's own transport has such a limit built in.
 struct PatientOrigin: Origin {
     let origin: any Origin
-    /// Returns when it has been silent for too long.
+    /// Returns when the transport has been silent for too long.
     let patience: @Sendable () async throws -> Void
 
     init(_ origin: any Origin, limit: Duration) {
@@ -28,7 +29,7 @@ struct PatientOrigin: Origin {
     private final class Response: OriginResponse {
         private let response: any OriginResponse
         private let patience: @Sendable () async throws -> Void
-        /// Whether the transport still owes bytes that nobody waits for any more: what comes after them has no place.
+        /// Whether the transport still owes bytes that nothing waits for; bytes after them cannot be placed.
         private let hasGap = Locked(false)
 
         init(_ response: any OriginResponse, _ patience: @escaping @Sendable () async throws -> Void) {
@@ -63,7 +64,7 @@ extension OriginFailure {
     fileprivate static let silent = OriginFailure(.interrupted, "it sent nothing for too long")
 }
 
-/// Work that may never end, of which only the first outcome counts: its own, or that its time is over.
+/// A race between work that may never end and its time limit; only the first outcome counts.
 private final class Silence<Value: Sendable>: Sendable {
     private struct State {
         var outcome: Result<Value, any Error>?
@@ -72,7 +73,7 @@ private final class Silence<Value: Sendable>: Sendable {
 
     private let state = Locked(State())
 
-    /// Ends the wait; false if it has ended before.
+    /// Ends the wait; returns false if it had already ended.
     private func end(_ outcome: Result<Value, any Error>) -> Bool {
         let (isFirst, waiter) = state.withLock { state in
             guard state.outcome == nil else { return (false, nil as CheckedContinuation<Value, any Error>?) }
@@ -91,7 +92,8 @@ private final class Silence<Value: Sendable>: Sendable {
         if let outcome { waiter.resume(with: outcome) }
     }
 
-    /// Does work; fails if patience ends before. The work goes on then, and what it brings is `late`.
+    /// Does work; throws `failure` if the patience ends first. Work that still succeeds afterwards yields its value to
+    /// `late`.
     static func bounded(
         by patience: @escaping @Sendable () async throws -> Void, _ failure: OriginFailure,
         _ work: @escaping @Sendable () async throws -> Value, late: @escaping @Sendable (Value) -> Void

@@ -34,15 +34,15 @@ final class PlaybackPriority: Sendable {
 
 /// The players that wait for bytes, by origin, with the start of each wait. A pure value.
 ///
-/// Downloads yield for a while at a time, never for good: a player of a slow origin waits all the time, and gains
-/// nothing from the bandwidth that others leave.
+/// Downloads yield for a limited time, never for good: a player of a slow origin waits all the time, and gains nothing
+/// from the bandwidth that downloads leave.
 struct WaitingPlayers {
     /// The players of one origin.
     private struct Group {
         var waiting: [Int: ContinuousClock.Instant] = [:]
-        /// When the last wait ended that did not exceed ``patience``.
+        /// When the last wait that did not exceed ``patience`` ended.
         var lastEnd: ContinuousClock.Instant?
-        /// Since when at least one of these players has been waiting, disregarding breaks of up to ``pause``.
+        /// When these players began to wait, disregarding breaks of up to ``pause``.
         var busySince: ContinuousClock.Instant
 
         /// Whether a player waits for an origin that is not silent, or received bytes a moment ago.
@@ -55,7 +55,7 @@ struct WaitingPlayers {
     private var groups: [String: Group] = [:]
     private var origins: [Int: String] = [:]
     private var lastID = 0
-    /// Since when any player of any origin has been waiting, disregarding breaks of up to ``pause``.
+    /// When players of any origin began to wait, disregarding breaks of up to ``pause``.
     private var busySince: ContinuousClock.Instant?
 
     /// A player that reads as fast as bytes arrive waits again within this time.

@@ -3,23 +3,23 @@ import VaultStorage
 
 /// The titles that were removed or shredded within the last minute.
 ///
-/// A player does not know that its title is gone, and goes on asking: it would have the title fetched and stored again.
-/// So links that were made before open nothing of it for a minute, which is longer than players try. The owner ends that
-/// by asking for the title otherwise than through a link, as `fetch` does, or by creating a link to it.
+/// A player that does not know that its title is gone keeps requesting it, and would have it fetched and stored again.
+/// So earlier links to the title open nothing for a minute, which is longer than players retry. The owner ends that by
+/// requesting the title without a link, as `fetch` does, or by creating a link to it.
 ///
-/// It is sealed in the settings, too, so that a restart within the minute does not forget it.
+/// The removals are sealed in the settings, too, so that a restart within the minute does not lose them.
 final class RemovedTitles: Sendable {
     private struct Mark {
         let removed: RemovedTitle
-        /// All that was removed with it; the settings name the first of these.
+        /// Everything that was removed with it; the settings keep only the first of these.
         let ids: Set<UInt64>
-        /// The cache key of the title, by which the manifests that players got know it; nil after a restart.
+        /// The title's cache key, by which ``PartOwners`` knows it; nil after a restart.
         let key: [UInt8]?
     }
 
     private struct State {
         var marks: [Mark] = []
-        /// Whether the settings have others.
+        /// Whether the settings differ from these.
         var isUnwritten = false
     }
 
@@ -28,16 +28,16 @@ final class RemovedTitles: Sendable {
     /// Held while the settings are written, so that an earlier state never follows a later one.
     private let writing = Locked(())
 
-    /// For how many seconds links open nothing of a title that was removed.
+    /// How many seconds links open nothing of a removed title.
     static let lifetime: Int64 = 60
 
     init(_ partOwners: PartOwners) { self.partOwners = partOwners }
 
-    /// Takes over what the settings have. Blocks.
+    /// Loads the removals from the settings. Blocks.
     func load(from store: VaultStore) {
         guard let stored = try? store.index.settings().removals, !stored.isEmpty else { return }
         let now = store.now()
-        // A title that is there was stored again, or its removal was broken off.
+        // A title that the index still has was stored again, or its removal was interrupted.
         let inForce = stored.filter { removed in
             Self.isInForce(removed, at: now) && (try? store.index.resources(removed.title).isEmpty) ?? false
         }
@@ -47,12 +47,12 @@ final class RemovedTitles: Sendable {
         }
     }
 
-    /// A wall clock that was set back does not prolong the minute.
+    /// Setting the wall clock back does not prolong the minute.
     private static func isInForce(_ removed: RemovedTitle, at now: Int64) -> Bool {
         removed.end > now && removed.end - now <= lifetime
     }
 
-    /// Forgets all of them, because the vault is closed; the settings have them.
+    /// Forgets all removals, because the vault is closed; the settings keep them.
     func forget() { state.withLock { $0 = State() } }
 
     // MARK: Removing
@@ -87,10 +87,10 @@ final class RemovedTitles: Sendable {
 
     // MARK: Asking
 
-    /// Whether there is any, so that a request looks for a title only then.
+    /// Whether no removal is noted, so that a request need not look for its title.
     var isEmpty: Bool { state.withLock { $0.marks.isEmpty } }
 
-    /// Returns whether a link opens nothing of a resource.
+    /// Returns whether links open nothing of a resource.
     ///
     /// - Parameters:
     ///   - title: the title of a link that hides its origin.
@@ -100,13 +100,13 @@ final class RemovedTitles: Sendable {
         guard !marks.isEmpty else { return false }
         let own = RemovedTitle.mark(of: resource.id)
         if Self.isHidden(title, marks) || marks.contains(where: { $0.ids.contains(own) }) { return true }
-        // A part that was never stored is known by the manifests that name it.
+        // A part that was never stored is known only by the manifests that name it.
         guard resource.reference.isNamedByManifest else { return false }
         let titles = partOwners.titles(naming: resource.reference.url)
         return !titles.isEmpty && titles.allSatisfy { title in marks.contains { $0.key == title } }
     }
 
-    /// Returns whether a link that hides the origin of a title opens nothing.
+    /// Returns whether a link that hides its origin opens nothing.
     func refuses(hidden title: TitleID, now: Int64) -> Bool { Self.isHidden(title, marks(at: now)) }
 
     private static func isHidden(_ title: TitleID?, _ marks: [Mark]) -> Bool {
@@ -120,7 +120,7 @@ final class RemovedTitles: Sendable {
 
     // MARK: Writing
 
-    /// Writes to the settings what has changed, and forgets what has passed. Blocks.
+    /// Writes changed removals to the settings, and forgets expired ones. Blocks.
     func write(to store: VaultStore) throws {
         try writing.withLock { _ in
             let now = store.now()

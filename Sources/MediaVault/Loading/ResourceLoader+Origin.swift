@@ -5,10 +5,10 @@ import VaultStorage
 extension ResourceLoader {
     /// Sends a request to the current URL.
     ///
-    /// If the origin refuses a URL with 401, 403 or 410, as it does for expired signed URLs, the other known ones are
-    /// tried, then a new one that the vault's refresher finds.
+    /// If the origin refuses a URL with 401, 403 or 410, as it does for expired signed URLs, the other known URLs are
+    /// tried, then a new one from the vault's refresher.
     ///
-    /// - Returns: nil if there is nothing to request any more.
+    /// - Returns: nil if nothing needs to be requested any more.
     func ask(
         for makeRequest: (MediaURL) -> OriginRequest?
     ) async throws -> (request: OriginRequest, response: any OriginResponse)? {
@@ -35,7 +35,7 @@ extension ResourceLoader {
         }
     }
 
-    /// Finds a new link in place of one that the origin refused; returns whether there is one to try now.
+    /// Finds a new link to replace one that the origin refused; returns whether an untried link remains.
     private func refresh(_ refused: OriginURLs.Source, _ status: Int) async -> Bool {
         let (key, urls) = (record.key, urls)
         guard let refresher,
@@ -51,13 +51,13 @@ extension ResourceLoader {
     func noteAnswer(from url: MediaURL) async {
         guard look({ $0.mode.stores }), let source = urls.takeChange(of: url) else { return }
         let record = record
-        // If the write fails, the URL will be given, or found out, again.
+        // If the write fails, a later request brings or finds the URL again.
         try? await pool.run { try record.renew(source) }
     }
 }
 
 extension ResourceLoader {
-    /// Waits for a player's bytes; downloads yield to it meanwhile.
+    /// Waits for a player's bytes while downloads yield to it.
     func waitAsPlayer(_ reader: ReaderState.ID) async throws {
         try await playbackPriority.waiting(at: urls.current.url.origin) { try await waitForWake(reader) }
     }
@@ -71,14 +71,14 @@ extension ResourceLoader {
     }
 }
 
-// News from answers goes to the index first, then to the state, so that nothing is read that a restart would not know.
+// What answers state goes to the index first, then to the state, so that readers see nothing that a restart would lose.
 extension ResourceLoader {
     /// Begins a new representation, in the index and in the state.
     ///
     /// - Parameters:
     ///   - url: the URL that answered.
     ///   - connection: the connection that the answer came on, if its bytes are used.
-    ///   - unsettledDate: its `Last-Modified` if that tells no versions apart yet.
+    ///   - unsettledDate: the answer's `Last-Modified` if it does not distinguish versions yet.
     func begin(
         _ information: ContentInformation, _ freshness: Freshness, from url: MediaURL, keeping fetch: FetchState.ID?,
         connection: UInt64? = nil, unsettledDate: String? = nil
@@ -113,17 +113,17 @@ extension ResourceLoader {
     /// Records more about the representation, in the index and in the state.
     func learn(_ information: ContentInformation) async throws {
         let record = record
-        // If the write fails, the same will be found out again.
+        // If the write fails, the loader learns it again.
         if look({ $0.mode.stores }) { try? await pool.run { try record.learn(information) } }
         change { $0.learn(information) }
     }
 }
 
 extension ResourceLoader {
-    /// Makes sure that what is known may be given, asking the origin once if it is stale.
+    /// Makes sure that the known representation may be served, asking the origin once if it is stale.
     ///
     /// - Parameter position: the first byte wanted; nil if the request is not about bytes.
-    /// - Throws: ``VaultError`` with code `refused` if the origin refuses and demands that each use is confirmed;
+    /// - Throws: ``VaultError`` with code `refused` if the origin refuses and demands that each use be confirmed;
     ///   `CancellationError`.
     func revalidateIfStale(at position: @autoclosure () -> Int64?) async throws -> RevalidationOutcome {
         let now = store.now()
@@ -134,10 +134,10 @@ extension ResourceLoader {
         case .stale(let reason): return RevalidationOutcome(staleness: reason)
         case .ask: break
         }
-        // An origin that was silent a moment ago is not waited for.
+        // Do not wait for an origin that was silent a moment ago.
         if contact.verdict(now: .now) == false { return RevalidationOutcome(staleness: .unreachable) }
-        // A resource with gaps asks the origin for bytes anyway, and learns of a change then: it waits only briefly,
-        // unless the origin demands that each use is confirmed.
+        // A resource with gaps requests bytes anyway, and learns of a change then: it waits only briefly, unless the
+        // origin demands that each use be confirmed.
         let isStrict = look { $0.freshness?.isStrict } ?? false
         let waitsLong = isStrict || look { state in state.missing.isEmpty }
         let patience = look { state in
@@ -160,7 +160,7 @@ extension ResourceLoader {
 
     /// Returns whether the origin answers; nil if it has not answered in time.
     ///
-    /// The question continues in the background. A changed representation is noticed on the way.
+    /// The request continues in the background, and notices a changed representation.
     func reachOrigin(within patience: Duration) async throws -> Bool? {
         if let known = contact.verdict(now: .now) { return known }
         switch try await verdict(within: patience) {
@@ -171,8 +171,8 @@ extension ResourceLoader {
         }
     }
 
-    /// Returns whether the origin still provides the resource, or another version of it, and says so now: that it
-    /// answered lately does not count, because the network may have gone since.
+    /// Returns whether the origin confirms that it still provides the resource, or another version of it. A recent
+    /// answer does not count, because the network may be gone by now.
     func isProvided(within patience: Duration) async throws -> Bool {
         guard contact.verdict(now: .now) != false else { return false }
         switch try await verdict(within: patience) {
@@ -209,8 +209,8 @@ extension ResourceLoader {
 
     /// Asks the origin whether it still has the known representation.
     ///
-    /// If the origin has another one, that one begins. Some origins answer HEAD carelessly: an answer that would
-    /// discard what is held is checked with a GET of the first byte.
+    /// If the origin has another one, begins that. Some origins answer HEAD carelessly: an answer that would discard
+    /// what is held is checked with a GET of the first byte.
     private func askOriginIfSame() async throws -> Revalidation.Verdict {
         if let imported = look({ $0.information }), imported.isImported {
             if let verdict = try await compareImport(imported) { return verdict }
@@ -232,13 +232,13 @@ extension ResourceLoader {
 
     /// Asks with one method. An answer to HEAD changes nothing but the freshness.
     ///
-    /// - Parameter isOther: whether it is known already that the origin has another representation.
+    /// - Parameter isOther: whether the origin is already known to have another representation.
     private func askOriginIfSame(
         by method: OriginRequest.Method, isOther: Bool = false
     ) async throws -> Revalidation.Verdict {
         let validators = known?.validators
         let asked = store.now()
-        // What a manifest gives way to is read whole first.
+        // What would replace a manifest is read whole first.
         let wantsByte = method == .get && !holdsManifest
         let exchange = try await ask { url in
             let end: Int64? = wantsByte ? 1 : nil
@@ -251,7 +251,7 @@ extension ResourceLoader {
         if method == .get { try await awaitBeginning(of: body, response.head, asked: request) }
         return try await answers.exclusively {
             guard let information = known, information.validators == validators else {
-                // Another answer has brought news meanwhile.
+                // Another answer changed the state meanwhile.
                 return .changed
             }
             guard let known = knownRepresentation else { return .changed }
@@ -305,7 +305,7 @@ extension ResourceLoader {
     func writeFreshness() async {
         guard let news = change({ ($0.takeUnwrittenFreshness(), Effects()) }) else { return }
         let record = record
-        // A failed write costs one question to the origin after the next start.
+        // A failed write costs one extra request to the origin after the next start.
         try? await pool.run { try record.confirm(news) }
     }
 
@@ -314,7 +314,7 @@ extension ResourceLoader {
         return status
     }
 
-    /// Whether an origin refused in a way that asking again does not change.
+    /// Whether an origin refused in a way that another try does not change.
     static func isFinal(_ failure: OriginFailure) -> Bool {
         guard let status = status(of: failure) else { return false }
         return [401, 403, 404, 410, 451].contains(status)

@@ -20,9 +20,9 @@ final class ResourceLoader: Sendable {
     let revalidator = Revalidator()
     let refreshes = LinkRefreshes()
     let joining = Locked(Joining())
-    /// An answer to a request that is about to be sent again.
+    /// An answer kept for a request that is about to be made again.
     private let early = Locked<(request: OriginRequest, response: any OriginResponse)?>(nil)
-    /// The edition whose first bytes were seen to be media; nil before.
+    /// The edition whose first bytes were seen to be media; nil before that.
     private let seenMedia = Locked<Int?>(nil)
     private let guarded: Locked<Guarded>
     private let loading: Task<StoredRepresentation?, any Error>
@@ -68,7 +68,7 @@ final class ResourceLoader: Sendable {
 
     /// Waits until the loader has its state from the index.
     ///
-    /// - Throws: the error of reading the index; the loader is broken from then on.
+    /// - Throws: the error of reading the index, which leaves the loader broken.
     func ready() async throws {
         let serving: StoredRepresentation?
         do {
@@ -120,7 +120,7 @@ final class ResourceLoader: Sendable {
         return result
     }
 
-    /// Makes a change that has no result, in the same way.
+    /// Changes the state under the lock without a result, then carries out the effects.
     func change(_ body: (inout LoaderState) -> Effects) {
         change { state in ((), body(&state)) }
     }
@@ -128,7 +128,7 @@ final class ResourceLoader: Sendable {
     /// Reads the state under the lock.
     func look<Result>(_ body: (LoaderState) -> Result) -> Result { guarded.withLock { body($0.state) } }
 
-    /// Waits for a flag of the state, unless it was raised meanwhile.
+    /// Waits for a flag of the state, unless it is already raised.
     func wait(_ begin: (inout LoaderState, WakeFlag.Waiter) -> Bool) async {
         await withCheckedContinuation { waiter in
             let isWaiting = guarded.withLock { begin(&$0.state, waiter) }
@@ -136,7 +136,7 @@ final class ResourceLoader: Sendable {
         }
     }
 
-    /// Whether there are no readers, no fetches, and no question to the origin under way.
+    /// Whether there are no readers, no fetches, and no revalidation.
     var isIdle: Bool {
         guarded.withLock { $0.state.readers.isEmpty && $0.state.fetches.isEmpty && $0.tasks.isEmpty }
             && !revalidator.isRunning
@@ -145,7 +145,7 @@ final class ResourceLoader: Sendable {
     /// Whether a fetch is running, or received bytes are still being sealed.
     var isFetching: Bool { guarded.withLock { !$0.state.fetches.isEmpty || !$0.tasks.isEmpty } }
 
-    /// Whether bytes that arrive are stored.
+    /// Whether an active fetch stores its bytes.
     var isStoring: Bool { look { $0.fetches.values.contains { $0.isActive && $0.isStoring } } }
 
     /// Whether the index could not be read. The next request then uses another loader.
@@ -157,7 +157,7 @@ final class ResourceLoader: Sendable {
         return look { $0.edition == seen }
     }
 
-    /// Records that what a reader gave as the first bytes is media.
+    /// Records that a reader's first bytes are media.
     func noteMedia(_ reader: ReaderState.ID) {
         guard let edition = look({ $0.readers[reader]?.edition }) else { return }
         seenMedia.withLock { $0 = edition }
@@ -261,12 +261,12 @@ final class ResourceLoader: Sendable {
 
     // MARK: Origin
 
-    /// Keeps the answer to a request for everything, until the same is requested again.
+    /// Keeps the answer to a request for everything, in case the next request is the same.
     func keep(_ response: any OriginResponse, to request: OriginRequest) {
         early.withLock { $0 = (request, response) }
     }
 
-    /// Returns the answer that was kept, if this request is for the same; there is none afterwards.
+    /// Returns the kept answer if this request is the same; forgets the answer either way.
     func takeAnswer(to request: OriginRequest) -> (request: OriginRequest, response: any OriginResponse)? {
         let kept = early.withLock { early in
             defer { early = nil }

@@ -15,10 +15,11 @@ final class ResourceRecord: Sendable {
     /// The id of the representation being read, whether the store has it or refused it. It has a lock of its own, so
     /// that reading it never waits.
     private let name = Locked<RepresentationID?>(nil)
-    /// Where the bytes lie in a pack, if they do. It has a lock of its own for the same reason.
+    /// Where the bytes lie in a pack, if they do. It has its own lock for the same reason.
     private let packed = Locked<PackPlace?>(nil)
     let isRetired = Locked(false)
-    /// The cache keys of the titles whose manifests name the resource to players; what is stored first joins them.
+    /// The cache keys of the titles whose manifests name the resource to players; it joins them when it is first
+    /// stored.
     let playedTitles = Locked<[[UInt8]]>([])
 
     init(id: ResourceID, key: CacheKey, store: VaultStore, imports: RunningImports) {
@@ -31,12 +32,13 @@ final class ResourceRecord: Sendable {
     /// The strong entity tag of the representation being read.
     var entityTag: EntityTag? { name.withLock { $0 }.map { EntityTag(strong: $0.hex) } }
 
-    /// Loads what the index has.
+    /// Loads the resource from the index.
     ///
     /// - Returns: the representation to read, if the store has one.
     func load() throws -> StoredRepresentation? {
         var resource = try store.index.resource(id)
-        // Older versions did not record where bytes came from; of what a manifest named they requested nothing else.
+        // Older versions did not record where bytes came from, but fetched what a manifest named only from public
+        // addresses.
         if let read = resource, read.metadata.isDerived, read.serving?.info.information.privateHosts == nil {
             resource?.serving?.info.information.privateHosts = []
         }
@@ -57,13 +59,14 @@ final class ResourceRecord: Sendable {
         return (url, metadata.fields, metadata.isDerived ? .publicOnly : .anywhere)
     }
 
-    /// The mode set for this resource alone; nil also if this version does not know it.
+    /// The mode set for this resource alone; nil also if this version does not know that mode.
     var mode: VaultMode? { stored.withLock { $0?.metadata.mode } }
 
-    /// Whether a player was led to the resource by a manifest. It waits for no call to the store, which may ask for it.
+    /// Whether a manifest led a player to the resource. Reading this never waits for the store, which may read it
+    /// itself.
     var isPlayedPart: Bool { !playedTitles.withLock(\.isEmpty) }
 
-    /// Whether the resource was pinned when it was loaded.
+    /// Whether the resource is pinned, as loaded or noted since.
     var isPinned: Bool { stored.withLock { $0?.resourceClass } == .pinned }
     /// Whether it was requested by name, rather than only played.
     var isKept: Bool { stored.withLock { $0.map { $0.resourceClass != .cache } ?? false } }
@@ -104,7 +107,7 @@ final class ResourceRecord: Sendable {
         name.withLock { $0 = begun }
     }
 
-    /// Has the store accept a representation that it had refused, under the id that it was read by.
+    /// Makes the store accept a representation that it had refused, under the id that it was read by.
     func takeIn(_ information: ContentInformation, _ freshness: Freshness?, of source: OriginURLs.Source) throws {
         guard let id = representation, stored.withLock({ $0?.serving?.id }) != id else { return }
         _ = try start(information, freshness, of: source, id: id)
@@ -122,7 +125,7 @@ final class ResourceRecord: Sendable {
                 try store.startRepresentation(new, of: &resource)
                 stored = resource
             } else {
-                // Another version of a file that lies in a pack becomes a resource of its own.
+                // Another version of a file in a pack becomes a resource of its own.
                 stored = try add(source, unpacking: stored, beginning: new)
                 packed.withLock { $0 = nil }
             }
@@ -140,7 +143,7 @@ final class ResourceRecord: Sendable {
             beginning: first)
     }
 
-    /// Marks the resource as removed: nothing is written for it any more.
+    /// Marks the resource as removed: nothing more is written for it.
     func retire() {
         isRetired.withLock { $0 = true }
         stored.withLock { $0 = nil }
@@ -149,7 +152,7 @@ final class ResourceRecord: Sendable {
     /// The error for callers that still have the resource open.
     static let removed = VaultError(.removed, "the resource was removed from the vault; open it again")
 
-    /// Gives the representation being read an id that the store does not have.
+    /// Gives the representation being read an id that is not in the store.
     func useUnstoredID() throws {
         let id: RepresentationID = try SecureRandom.identifier("representation id")
         name.withLock { $0 = id }
@@ -184,7 +187,7 @@ final class ResourceRecord: Sendable {
 
     /// Changes the class of a cached resource to download, because it was requested by name.
     ///
-    /// A part of a title stays from now on when the title goes, unless it lies in a pack.
+    /// A part of a title then survives the title's removal, unless it lies in a pack.
     ///
     /// - Returns: whether this becomes durable only with the next write to the index.
     func markAsDownload() throws -> Bool {
@@ -200,7 +203,7 @@ final class ResourceRecord: Sendable {
         return true
     }
 
-    /// Takes over a class that was written to the index. May block.
+    /// Copies a class that was written to the index. May block.
     ///
     /// - Parameter only: as for ``VaultStore/setClass(_:of:only:)``.
     func noteClass(_ resourceClass: ResourceClass, only: ResourceClass?) {
@@ -213,7 +216,7 @@ final class ResourceRecord: Sendable {
     /// What the index has recorded about the resource; nil if the vault does not have it.
     var metadata: ResourceMetadata? { stored.withLock { $0?.metadata } }
 
-    /// Changes what is recorded about the titles that the resource is, or is a part of, if the vault has it.
+    /// Changes what is recorded about the titles that the resource is or belongs to, if the vault has it.
     ///
     /// The parameters are those of the store's method.
     func changeTitles(
@@ -227,9 +230,9 @@ final class ResourceRecord: Sendable {
         }
     }
 
-    /// Gives the resource a picture in place of the one before, or takes it away, if the vault has it.
+    /// Sets, replaces or removes the resource's cover, if the vault has the resource.
     ///
-    /// - Parameter source: where to fetch it from, if it is to be added unless the vault has it; else nil.
+    /// - Parameter source: where to fetch the resource from, to add it if the vault does not have it; else nil.
     /// - Throws: as ``VaultStore/setCover(_:isOfFeed:of:)``.
     func setCover(_ picture: [UInt8]?, adding source: OriginURLs.Source? = nil) throws {
         try stored.withLock { stored in
@@ -241,12 +244,12 @@ final class ResourceRecord: Sendable {
         }
     }
 
-    /// Whether a picture that a feed names is of use: the resource has none, and rows of its own.
+    /// Whether the resource can use a feed's picture: it has no cover, and rows of its own.
     var lacksCover: Bool {
         stored.withLock { stored in stored.map { $0.coverTag == nil && $0.place == nil } ?? false }
     }
 
-    /// Gives the resource a picture that a feed names, unless it got one meanwhile.
+    /// Makes a feed's picture the resource's cover, unless it has one by now.
     ///
     /// - Throws: as ``VaultStore/setCover(_:isOfFeed:of:)``.
     func setFeedCover(_ picture: [UInt8]) throws {
@@ -269,7 +272,7 @@ final class ResourceRecord: Sendable {
         do {
             return try store.beginSegment(at: start, of: try resource(reading: representation), estimate)
         } catch let error as VaultError where error.code == .changed {
-            // The resource may have got another key at that moment; that of a pack is read again.
+            // The resource may just have got another key; a pack's key is read again.
             if place != nil { _ = try load() }
             return try store.beginSegment(at: start, of: try resource(reading: representation), estimate)
         }
@@ -290,7 +293,7 @@ final class ResourceRecord: Sendable {
     }
 }
 
-// Calls that reseal or join segments; each may block. Writes to the resource wait meanwhile, and are sealed under the
+// Calls that reseal or join segments; each may block. Writes to the resource wait for them, and are sealed under the
 // new key.
 extension ResourceRecord {
     /// Gives the resource another key, once for each run.

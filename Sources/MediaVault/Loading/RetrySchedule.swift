@@ -18,9 +18,9 @@ struct RetrySchedule {
     private var last: FetchFailure?
     private var lastTime: ContinuousClock.Instant?
     private var notBefore: ContinuousClock.Instant?
-    /// Since when the origin has been gone; nil if it is not.
+    /// When the origin was found gone; nil if it is not gone.
     private var goneSince: ContinuousClock.Instant?
-    /// The failures of the last minute that brought no byte, the oldest first.
+    /// The failures of the last minute that brought no byte, oldest first.
     private var wasted: [ContinuousClock.Instant] = []
     /// The number of new bytes since the last failure.
     private var news: Int64 = 0
@@ -30,7 +30,7 @@ struct RetrySchedule {
     /// Whether the last contact with the origin failed. Then one fetch asks, and the other readers wait for its result.
     var isFailing: Bool { failures > 0 }
 
-    /// Whether that was a failure of the connection.
+    /// Whether the last failure was one of the connection.
     var isOfConnection: Bool { isFailing && last?.isOfConnection ?? false }
 
     /// Records bytes that were not present before.
@@ -57,7 +57,7 @@ struct RetrySchedule {
         failures += 1
         var delay = isTiny ? policy.firstDelay : policy.delay(failures: failures, chance: chance)
         if case .origin(let failure) = failure, case .refused(_, let seconds?) = failure.kind {
-            // Clients that were given the same time must not all come back in the same instant.
+            // Clients that were told the same time must not all return at the same instant.
             delay = max(delay, .seconds(seconds) + .milliseconds(500) * chance)
         }
         notBefore = max(now + delay, freeAgain(now: now) ?? now)
@@ -73,17 +73,17 @@ struct RetrySchedule {
     /// Returns what a reader does about a missing byte.
     ///
     /// - Parameters:
-    ///   - failure: why the fetch that it waited for failed, if it has not been told yet.
-    ///   - patience: how long it waits for one byte; zero if its answer has not begun.
-    ///   - since: when its wait for the failing origin began.
-    ///   - isWhole: whether it was promised everything, and has no other way to learn that its origin is gone.
+    ///   - failure: why the fetch that the reader waited for failed, if the reader does not know it yet.
+    ///   - patience: how long the reader waits for one byte; zero if its answer has not begun.
+    ///   - since: when the reader's wait for the failing origin began.
+    ///   - isWhole: whether the reader was promised everything, and has no other way to learn that its origin is gone.
     func advice(
         after failure: FetchFailure?, patience: Duration, since: ContinuousClock.Instant, isWhole: Bool = false,
         now: ContinuousClock.Instant
     ) -> Advice {
         if let failure, patience == .zero || !RetryPolicy.isWorthAnotherTry(failure) { return .giveUp(failure) }
         guard patience > .zero else {
-            // A client that opens again and again gets the error that the others got.
+            // A client that opens repeatedly gets the error that the earlier clients got.
             guard let last, freeAgain(now: now) != nil else { return .ask }
             return .giveUp(last)
         }
@@ -99,7 +99,7 @@ struct RetrySchedule {
         return .wait(until: min(notBefore, end))
     }
 
-    /// Returns until when an opening waits for a briefly busy origin; nil if the failure is reported at once.
+    /// Returns when an opening stops waiting for a briefly busy origin; nil if the failure is reported at once.
     func openingWait(after failure: FetchFailure) -> ContinuousClock.Instant? {
         RetryPolicy.isBrieflyBusy(failure) ? notBefore : nil
     }
@@ -121,15 +121,15 @@ package struct RetryPolicy: Hashable, Sendable {
     /// The origin is gone if connections are refused or there is no route to it. If it is merely silent, ``patience``
     /// applies.
     package var goneTimeLimit: Duration = .seconds(10)
-    /// How long an app's own transport may neither bring anything nor fail. The vault's own has shorter limits by itself.
+    /// How long an app's own transport may stay silent. The vault's own transport has shorter built-in limits.
     package var silenceLimit: Duration = .seconds(60)
-    /// The most attempts per minute for one resource that bring no byte.
+    /// Maximum attempts per minute for one resource that bring no byte.
     package var attemptsPerMinute = 30
     /// How long a range that begins with held bytes is delayed to find out whether its origin is unreachable.
     ///
     /// Refusals come at once; silence may last.
     package var moment: Duration = .milliseconds(150)
-    /// How long the first byte of a stale resource is delayed at most to find out whether it has changed.
+    /// Maximum delay of a stale resource's first byte to find out whether it has changed.
     package var revalidationTimeLimit: Duration = .seconds(3)
     /// How long a stale resource with gaps is delayed to find out whether it has changed.
     package var staleTimeLimit: Duration = .milliseconds(500)
@@ -137,10 +137,10 @@ package struct RetryPolicy: Hashable, Sendable {
     package var headTimeLimit: Duration = .seconds(1)
     /// How long the answers of an origin's other nodes are awaited; the answer that raised the question waits.
     package var probeTimeLimit: Duration = .seconds(2)
-    /// The most that the second retry waits; each further one waits up to twice as long.
+    /// Maximum wait before the second retry; each further retry waits up to twice as long.
     package var firstDelay: Duration = .milliseconds(250)
     package var longestDelay: Duration = .seconds(8)
-    /// The most that a download of the queue waits after its first failure; each further one waits up to twice as long.
+    /// Maximum wait of a queued download after its first failure; each further wait is up to twice as long.
     package var firstQueueDelay: Duration = .seconds(5)
     package var longestQueueDelay: Duration = .seconds(900)
 
@@ -193,7 +193,7 @@ package struct RetryPolicy: Hashable, Sendable {
 
 /// Why a fetch failed, as its readers see it.
 enum FetchFailure: Error, Sendable {
-    /// The origin gave no answer, or an incomplete one: trying again may help.
+    /// The origin refused, or gave no usable answer: trying again may help.
     case origin(OriginFailure)
     /// A failure that trying again does not cure.
     case final(VaultError)

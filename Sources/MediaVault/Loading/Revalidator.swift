@@ -1,6 +1,6 @@
 import VaultModel
 
-/// Revalidates one resource on behalf of all that wait for it, each up to its own time limit.
+/// Revalidates one resource for all callers that wait for it, each up to its own time limit.
 final class Revalidator: Sendable {
     private struct State {
         var revalidation = Revalidation()
@@ -16,7 +16,7 @@ final class Revalidator: Sendable {
 
     /// Returns what is known of the representation, or can be found out in time.
     ///
-    /// The question continues after the time limit, and later callers get its answer.
+    /// The revalidation continues after the time limit, and later callers get its verdict.
     ///
     /// - Parameters:
     ///   - patience: how long to wait for the answer.
@@ -42,7 +42,7 @@ final class Revalidator: Sendable {
         return (state.withLock { $0.revalidation.verdict }, true)
     }
 
-    /// Ends the question and allows no other; returns when it is over.
+    /// Ends the revalidation and allows no other; returns when it is over.
     func stop() async {
         let task = state.withLock { state in
             state.isEnded = true
@@ -80,15 +80,15 @@ final class Revalidator: Sendable {
 
 /// When an origin is asked whether it still has a representation: a value.
 ///
-/// All callers share one question, and none waits long for it.
+/// All callers share one revalidation, and none waits long for it.
 struct Revalidation {
-    /// The result of the question.
+    /// The result of a revalidation.
     enum Verdict: Equatable {
-        /// The origin still has it, by an answer with this status: 304, or another if the origin ignores conditions.
+        /// The origin still has it. The status of its answer is 304, or another if the origin ignores conditions.
         case confirmed(status: Int)
         /// The origin has another representation, which has begun.
         case changed
-        /// It is not known. The status is that of the origin's answer, if it gave one.
+        /// The outcome is unknown. The status is the one in the origin's answer, if there was one.
         case stale(Staleness, status: Int? = nil)
         /// The origin clearly no longer provides it.
         case refused(OriginFailure)
@@ -119,7 +119,7 @@ struct Revalidation {
     /// Returns what to do now. A caller that is told to ask must ask.
     ///
     /// - Parameters:
-    ///   - patience: how long the caller waits, from when the question was asked.
+    ///   - patience: how long the caller waits, counted from the start of the revalidation.
     ///   - inconclusiveLifetime: how long an inconclusive verdict counts before the origin is asked again.
     mutating func advice(
         now: ContinuousClock.Instant, patience: Duration,
@@ -135,7 +135,7 @@ struct Revalidation {
         return .ask(until: now + patience)
     }
 
-    /// Records the verdict, or that there will be none.
+    /// Records the verdict.
     mutating func end(_ verdict: Verdict, now: ContinuousClock.Instant) {
         begun = nil
         last = (verdict, now)
@@ -154,13 +154,13 @@ struct Revalidation {
 
 /// What an opening found out about a stale representation.
 struct RevalidationOutcome: Hashable {
-    /// Why it is given unconfirmed; nil if it is fresh, was confirmed, or another has begun.
+    /// Why the representation is served unconfirmed; nil if it is fresh, was confirmed, or was replaced.
     var staleness: Staleness?
     /// The status of the origin's answer; nil if it was not asked, or gave none.
     var originStatus: Int?
 }
 
-/// Why a representation is given although its origin did not confirm that it is current.
+/// Why a representation is served although its origin did not confirm that it is current.
 public enum Staleness: String, Sendable {
     /// The origin did not answer.
     case unreachable
@@ -177,7 +177,7 @@ public enum Staleness: String, Sendable {
     /// The mode prefers held bytes.
     case preferVault = "prefer-vault"
 
-    /// Whether the mode kept the origin from being asked.
+    /// Whether the mode prevented a request to the origin.
     package var isByMode: Bool { self == .offline || self == .preferVault }
 }
 
@@ -196,10 +196,10 @@ final class OriginReachability: Sendable {
     private static let believed: Duration = .seconds(60)
     static let doubted: Duration = .seconds(5)
 
-    /// Whether HEAD is worth sending: the origin has not left one unanswered.
+    /// Whether HEAD is worth sending: the origin has never left one unanswered.
     var answersHead: Bool { !ignoresHead.withLock(\.self) }
 
-    /// Records that HEAD was left unanswered: GET is sent instead from now on.
+    /// Records that HEAD was left unanswered, so that GET is sent instead.
     func noteSilenceToHead() { ignoresHead.withLock { $0 = true } }
 
     /// Returns whether the origin answers; nil if that is not known.
@@ -219,9 +219,9 @@ final class OriginReachability: Sendable {
         last.withLock { $0?.answer.map { now - $0 < Self.believed } ?? false }
     }
 
-    /// Runs a question with a time limit.
+    /// Runs a request with a time limit.
     ///
-    /// - Throws: ``TooSlow`` if the time limit passed; the errors of the question.
+    /// - Throws: ``TooSlow`` if the time limit passed; the errors of the request.
     func within<Result: Sendable>(
         _ limit: Duration, _ question: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {

@@ -1,24 +1,25 @@
 import VaultModel
 import VaultStorage
 
-/// The imports that are running, one at most for each resource.
+/// The running imports, at most one for each resource.
 ///
 /// While one runs, nothing else is stored of its resource: players get their bytes unstored.
 final class RunningImports: Sendable {
     private struct State {
         var writers: [ResourceID: ImportWriter] = [:]
-        /// The error for imports that begin; nil if they may.
+        /// The error for new imports; nil if they may begin.
         var refusal: VaultError?
     }
 
     private let state = Locked(State())
 
-    /// How often one that waits for imports looks for their end.
+    /// How often a caller that waits for imports checks whether they have ended.
     private static let interval: Duration = .milliseconds(100)
 
     /// Reserves a resource for an import.
     ///
-    /// - Throws: ``VaultError`` with code `inUse` if another import of it is running; the refusal.
+    /// - Throws: ``VaultError`` with code `inUse` if another import of it is running; the refusal, if imports are
+    ///   refused.
     func begin(_ id: ResourceID, _ writer: ImportWriter, at url: MediaURL) throws {
         try state.withLock { state in
             if let refusal = state.refusal { throw refusal }
@@ -44,12 +45,12 @@ final class RunningImports: Sendable {
 
     /// Ends the import of a resource, and deletes what it has stored. Blocks.
     ///
-    /// - Returns: whether there was one.
+    /// - Returns: whether an import was running.
     func end(_ id: ResourceID, because reason: VaultError) -> Bool {
         state.withLock { $0.writers[id] }?.discard(because: reason) ?? false
     }
 
-    /// Ends all imports, and begins none from now on. Blocks.
+    /// Ends all imports and allows no new ones. Blocks.
     func end(because reason: VaultError, refusing refusal: VaultError) {
         let writers = state.withLock { state in
             state.refusal = refusal
@@ -58,10 +59,10 @@ final class RunningImports: Sendable {
         for writer in writers { _ = writer.discard(because: reason) }
     }
 
-    /// Begins imports again.
+    /// Allows imports again.
     func resume() { state.withLock { $0.refusal = nil } }
 
-    /// Waits for the end of the imports that are running now.
+    /// Waits until the imports running now have ended.
     ///
     /// - Parameter id: the resource; nil for all.
     func ended(of id: ResourceID? = nil) async throws {
@@ -73,9 +74,9 @@ final class RunningImports: Sendable {
 }
 
 extension LoaderTable {
-    /// Ends all imports, and begins none from now on.
+    /// Ends all imports and allows no new ones.
     ///
-    /// - Parameter refusal: the error for those that begin; nil for the same.
+    /// - Parameter refusal: the error for new imports; nil to use `reason`.
     func endImports(because reason: VaultError, refusing refusal: VaultError? = nil) async {
         let imports = environment.imports
         try? await environment.pool.run { imports.end(because: reason, refusing: refusal ?? reason) }

@@ -47,7 +47,7 @@ final class SegmentReaderCache: Sendable {
     /// Drops the segments that were not read recently.
     func dropIdle(now: ContinuousClock.Instant) { drop { now - $1.lastUse >= Self.idleTime } }
 
-    /// Drops all segments and keeps none from now on: each holds its segment's key.
+    /// Drops all readers and keeps no more of them, because each holds its segment's key.
     func close() {
         let dropped = entries.withLock { entries in
             defer { entries = nil }

@@ -9,13 +9,13 @@ final class SegmentSink {
     private let loader: ResourceLoader
     private let fetch: FetchState.ID
     private var writer: SegmentWriter?
-    /// Where the resource's bytes lie in a pack, in whose offsets the writer works; nil if they lie in none.
+    /// The place of the resource's bytes in a pack, whose offsets the writer uses; nil if they are in no pack.
     private var place: PackPlace?
     private var writing: SegmentID?
     private var committed: Int64 = 0
     private var lastCommit = ContinuousClock.now
 
-    /// The most bytes, and the longest time, before what was written becomes durable.
+    /// Maximum bytes, and maximum time, before written bytes become durable.
     private static let checkpointBytes: Int64 = 4 << 20
     private static let checkpointTime: Duration = .seconds(2)
 
@@ -64,7 +64,7 @@ final class SegmentSink {
 
     /// Gives up the segment after a failure.
     ///
-    /// The store has closed or invalidated it, or will when it opens again.
+    /// The store has closed or invalidated the segment, or will when the vault is next opened.
     ///
     /// - Returns: the segment that readers must not use any more.
     func giveUp() -> SegmentID? {
@@ -88,7 +88,7 @@ final class SegmentSink {
         lastCommit = .now
     }
 
-    /// Whether other resources may be evicted for what is written now.
+    /// Whether other resources may be evicted to make room for the current write.
     var mayEvict: Bool { estimate(at: 0).mayEvict }
 
     private func estimate(at position: Int64) -> WriteEstimate {
@@ -100,8 +100,8 @@ final class SegmentSink {
             mayEvict: length != nil || ends && !isEndless)
     }
 
-    /// Whether a resource of unknown length ends all the same: a part of a title does, and so does what is fetched by
-    /// name. What is only played may be a web radio.
+    /// Whether a resource of unknown length is known to end: a part of a title does, and so does one fetched by name.
+    /// One that is only played may be a web radio.
     private var ends: Bool { loader.record.metadata?.partOf.isEmpty == false || loader.record.isKept }
 
     private func checkpointIfDue() throws {
@@ -139,7 +139,7 @@ struct FetchSealer {
 
     /// Runs a piece of work.
     ///
-    /// If the store refuses, the readers go on without it, as caching must never make playback fail. If the disk is
+    /// If the store refuses, the readers continue without it, as caching must never make playback fail. If the disk is
     /// full, space is freed and the bytes that did not fit are sealed again.
     ///
     /// - Returns: false if there are bytes to seal again.

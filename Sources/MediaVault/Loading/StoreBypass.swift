@@ -23,12 +23,12 @@ extension LoaderState {
     /// Why bytes that arrive now are passed on unstored; nil if they are stored.
     var bypass: BypassReason? { mode.stores ? (refusal?.error ?? storeFailure).map { BypassReason($0) } : .mode }
 
-    /// Whether bytes pass through that the store should have had.
+    /// Whether bytes pass through that should be stored.
     var isPassingThrough: Bool {
         mode.stores && fetches.values.contains { $0.isActive && !$0.isStoring && !$0.isSeparate }
     }
 
-    /// Whether nothing is stored, whatever transfer a reader has.
+    /// Whether nothing is stored, whichever transfer a reader has.
     var refusesAll: Bool { refusal != nil || !mode.stores }
 
     /// Returns the error that the store refused with, if it is time to ask it again.
@@ -66,7 +66,7 @@ extension LoaderState {
         for id in fetches.keys {
             guard var fetch = fetches[id], fetch.isActive, !fetch.isStoring, !fetch.isSeparate else { continue }
             fetch.destination = .store
-            // Bytes that arrived meanwhile were passed on, and may be gone.
+            // Bytes that arrived during the refusal were passed on, and may be gone.
             fetch.takenTo = fetch.present
             fetch.sealedTo = fetch.present
             fetch.unstoredTo = fetch.present
@@ -76,7 +76,7 @@ extension LoaderState {
         return effects
     }
 
-    /// Has bytes that could not be written sealed again, after space was freed for them.
+    /// Makes the sealer retry bytes that could not be written, after space was freed for them.
     ///
     /// - Parameter lost: a segment that is gone because of the failure.
     /// - Returns: false if this was already tried at the same byte.
@@ -118,12 +118,13 @@ extension ResourceLoader {
         }
     }
 
-    /// Whether another process may evict what this one reads.
+    /// Whether another process may evict the bytes that this one reads.
     var isBesideOwner: Bool { !store.isOwner }
 
-    /// Reloads the index after the file of a segment was missing: its row may be gone as well. The segment is left out.
+    /// Reloads the index without a segment whose file was missing; its row may be gone as well.
     ///
-    /// The owner's segments are resealed and joined through the loader that has them. Those of a pack have another.
+    /// The owner reseals and joins segments through the loader that has them, which is another one for a pack's
+    /// segments.
     func reloadIndex(without segment: SegmentDescription) async {
         let record = record
         let before = record.representation
@@ -134,7 +135,7 @@ extension ResourceLoader {
         }
     }
 
-    /// Takes over a resource of which nothing was known before, and which the index has by now.
+    /// Loads a resource that was unknown before, if the index has it by now.
     func reloadUnknown() async {
         let record = record
         _ = try? await answers.exclusively {
@@ -158,13 +159,13 @@ public enum BypassReason: String, Sendable {
     case diskFull = "disk-full"
     /// The store failed for another reason.
     case store
-    /// The origin sends no validator, and other readers are reading what came on another connection.
+    /// The origin sends no validator, and other readers are reading bytes from another connection.
     case unverifiable = "no-validator"
-    /// The origin has changed it, and the reader gets the transfer that it began with to its end.
+    /// The origin changed the resource, and the reader stays on its own transfer to the end.
     case changing
     /// The mode is ``VaultMode/noStore``.
     case mode = "no-store"
-    /// It is a manifest that may change at any moment.
+    /// The resource is a manifest that may change at any moment.
     case live
 
     init(_ error: VaultError) {

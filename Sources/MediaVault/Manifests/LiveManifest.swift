@@ -2,45 +2,45 @@ import VaultCrypto
 import VaultManifest
 import VaultModel
 
-/// A copy of a manifest that may change at its origin. It is in memory only, and only for as long as it is of use.
+/// A copy of a manifest that may change at its origin. It is kept only in memory, and only while it is useful.
 struct LiveManifest: Sendable {
     let manifest: Manifest
     /// What its origin states about it.
     let information: ContentInformation
-    /// Distinguishes it from the versions before.
+    /// Distinguishes it from earlier versions.
     let version: String
-    /// What it was parsed with.
+    /// The variables that it was parsed with.
     let variables: [String: String]
-    /// When the request was sent whose answer last confirmed it; nil if it was stored in an earlier run.
+    /// The time of the request whose answer last confirmed it; nil if it was stored in an earlier run.
     var confirmed: ContinuousClock.Instant?
     /// A hash of its text; nil if it is small, or was stored.
     var digest: ManifestDigest?
     /// How long a thread has worked on it; zero if it is small.
     var work: Duration = .zero
 
-    /// The shortest time between two questions to the origin. Players ask twice at a start, and again at most every
-    /// half target duration, which is seldom below a second (RFC 8216 section 6.3.4).
+    /// Minimum time between two requests to the origin. Players request a manifest twice at the start, and again at
+    /// most every half target duration, which is seldom below a second (RFC 8216 section 6.3.4).
     static let shortestPause: Duration = .milliseconds(500)
-    /// The shortest such time, as a multiple of the work: a quarter of a processor is the most that one manifest takes.
+    /// That minimum as a multiple of the work, so that one manifest takes at most a quarter of a processor.
     private static let pauseAfterWork = 4
-    /// How long a manifest of unknown duration is of use, and the longest time that any is.
+    /// How long a manifest of unknown duration is useful, and the maximum for any manifest.
     private static let usualWindow: Duration = .seconds(30)
     private static let longestWindow: Duration = .seconds(3600)
 
-    /// Whether the origin was asked so recently that it is not asked again: after one that was much work, for longer.
+    /// Whether the origin was asked too recently to be asked again; a manifest that takes much work waits longer.
     func isRecent(now: ContinuousClock.Instant) -> Bool {
         confirmed.map { now - $0 < max(Self.shortestPause, work * Self.pauseAfterWork) } ?? false
     }
 
-    /// Whether it may be given although the origin does not answer: only while something that it names may still be
-    /// there.
+    /// Whether it may be served although the origin does not answer: only while something that it names may still
+    /// exist.
     func isOfUse(now: ContinuousClock.Instant) -> Bool {
         let window = min(manifest.window ?? Self.usualWindow, Self.longestWindow)
         return confirmed.map { now - $0 < window } ?? false
     }
 }
 
-/// What tells the text of a large manifest from others, so that the service does not work on the same one again.
+/// Identifies the text of a large manifest, so that the service does not process the same text again.
 struct ManifestDigest: Hashable, Sendable {
     private let bytes: [UInt8]
 
@@ -52,16 +52,16 @@ struct ManifestDigest: Hashable, Sendable {
 
 /// The manifests that are being played: a value.
 ///
-/// Each is remembered for as long as its owner lives, which is the loader of its resource; so nothing of a removed,
-/// shredded or idle resource stays.
+/// Each is remembered as long as its owner, the loader of its resource, lives; so nothing of a removed, shredded or
+/// idle resource stays.
 struct PlayedManifests {
-    /// A rewritten text, and what it was made from and for.
+    /// A rewritten text, with what it was made from and for.
     struct Text {
         let manifest: RewrittenManifest
         let version: String
         let scope: LinkScope
         let service: String
-        /// The revision of the keyring, which increases when links are revoked.
+        /// The keyring revision, which increases when links are revoked.
         let revision: Int64
     }
 
@@ -72,7 +72,7 @@ struct PlayedManifests {
         var isManifest = false
         var live: LiveManifest?
         var text: Text?
-        /// The text that was refused last, if it is large, and why.
+        /// The last refused text, if it is large, and the reason.
         var refusal: (digest: ManifestDigest, error: VaultError)?
         var lastUse = 0
 
@@ -80,13 +80,13 @@ struct PlayedManifests {
         var weight: Int { live?.manifest.weight ?? 0 }
     }
 
-    /// The most bytes of all texts together.
+    /// Maximum bytes of all texts together.
     private let maxBytes: Int
-    /// The most memory that all live manifests together take, but for the one used last.
+    /// Maximum memory of all live manifests together; the one used last stays even if it exceeds this.
     private let maxWeight: Int
     private var entries: [ResourceID: Entry] = [:]
     private var uses = 0
-    /// Live manifests by their URLs without query: low-latency players add another query each time.
+    /// The URLs of live manifests, without queries: low-latency players use a new query each time.
     private var liveURLs: Set<String> = []
 
     private static let maxLiveURLs = 64
@@ -97,7 +97,7 @@ struct PlayedManifests {
 
     /// Returns the lock under which one manifest is read and rewritten.
     ///
-    /// - Parameter owner: as long as it lives, the manifest is remembered.
+    /// - Parameter owner: the manifest is remembered as long as the owner lives.
     mutating func lock(of id: ResourceID, owner: any AnyObject & Sendable) -> AsyncLock {
         entries = entries.filter { $0.value.owner != nil }
         uses += 1
@@ -120,7 +120,7 @@ struct PlayedManifests {
     /// Returns the copy of a live manifest.
     func live(_ id: ResourceID) -> LiveManifest? { entries[id]?.live }
 
-    /// Keeps or drops the copy of a live manifest. Those that were not used for the longest time make room for it.
+    /// Keeps or drops the copy of a live manifest. The least recently used copies make room for it.
     mutating func keep(_ live: LiveManifest?, of id: ResourceID, at url: MediaURL) {
         entries[id]?.live = live
         note(id)
@@ -133,10 +133,10 @@ struct PlayedManifests {
         }
     }
 
-    /// Whether a manifest is live at another query of this URL.
+    /// Whether this URL with another query names a live manifest.
     func isLikelyLive(_ url: MediaURL) -> Bool { liveURLs.contains(Self.name(of: url)) }
 
-    /// Returns the text for a link, if it is kept; of any version.
+    /// Returns the kept text for a link, of any version; nil if none is kept.
     func text(of id: ResourceID, for scope: LinkScope, at service: String, revision: Int64) -> Text? {
         guard let text = entries[id]?.text, text.scope == scope, text.revision == revision,
             // Only the links in an MPD name the service.
@@ -145,7 +145,7 @@ struct PlayedManifests {
         return text
     }
 
-    /// Returns why a text was refused; nil if it was not, or another one was since.
+    /// Returns why a text was refused; nil if it was not, or if another text was refused since.
     func refusal(of digest: ManifestDigest, _ id: ResourceID) -> VaultError? {
         entries[id]?.refusal.flatMap { $0.digest == digest ? $0.error : nil }
     }
@@ -155,7 +155,7 @@ struct PlayedManifests {
         entries[id]?.refusal = (digest, error)
     }
 
-    /// Keeps a text in place of the last one of its resource. The least recently used texts make room for it.
+    /// Keeps a text in place of its resource's last one. The least recently used texts make room for it.
     mutating func keep(_ text: Text, of id: ResourceID) {
         entries[id]?.text = text
         note(id)

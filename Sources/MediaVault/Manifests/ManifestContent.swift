@@ -1,30 +1,30 @@
 import VaultManifest
 package import VaultModel
 
-/// Detects what a player may take for a manifest by its first bytes, whatever its type and path say.
+/// Detects by its first bytes what a player may take for a manifest, whatever its type and path say.
 ///
-/// Players look at the content, too, and request what they find in it around the vault. So what one of them takes for a
-/// playlist of another kind, or in another encoding, counts as a manifest, too: it is refused when it is parsed.
+/// Players look at the content, too, and request what they find in it without the vault. So a playlist of another kind
+/// or in another encoding that some player accepts counts as a manifest, too; it is refused when it is parsed.
 package enum ManifestContent {
-    /// As much of a text as is looked at: players look at less.
+    /// How much of a text is examined; players examine less.
     private static let textBytes = 64 << 10
-    /// The most bytes that are read before it is decided. It bounds the ID3 tag that is looked behind.
+    /// Maximum bytes read before the decision. This also bounds the ID3 tags that are skipped.
     package static let maxBytes = 1 << 20
-    /// The fewest bytes that show whether a text may begin.
+    /// Minimum bytes that show whether a text may begin.
     static let minBytes = 16
-    /// The most ID3 tags in a row; media have one.
+    /// Maximum ID3 tags in a row; media have one.
     private static let maxTags = 8
 
-    /// Returns how many bytes from the beginning show what a resource begins; no more than there are if they do.
+    /// Returns how many first bytes identify the content; no more than the given ones if those suffice.
     package static func bytesNeeded(after start: [UInt8]) -> Int {
         guard start.count >= minBytes else { return minBytes }
         guard let offset = offsetOfText(in: start) else { return start.count }
-        // Behind a longer tag, nothing is looked for.
+        // Nothing is searched for behind a longer tag.
         return offset + minBytes > maxBytes ? start.count : min(offset + textBytes, maxBytes)
     }
 
-    /// Returns whether so few first bytes may begin a text, so that a player gets them only once more have shown what they
-    /// begin.
+    /// Returns whether these first bytes may begin a text, which is always so for `minBytes` or more. Then a player
+    /// gets them only after more bytes have shown what they begin.
     package static func mayBeginText(_ start: [UInt8]) -> Bool {
         guard start.count < minBytes else { return true }
         guard let first = start.first(where: { $0 != 0 && !isMark($0) }) else { return false }
@@ -33,8 +33,8 @@ package enum ManifestContent {
 
     /// Returns the kind of manifest that begins with these bytes; nil if they begin anything else.
     ///
-    /// XML in which the root element of a DASH manifest comes later, such as after a document type, counts as one: if
-    /// it is none, it is refused when it is parsed. So does what is in UTF-16, or behind an ID3 tag.
+    /// XML with the root element of a DASH manifest further on, such as after a document type, counts as DASH; if it is
+    /// not, it is refused when it is parsed. Text in UTF-16 or behind an ID3 tag counts, too.
     package static func kind(of start: [UInt8]) -> ManifestKind? {
         guard let offset = offsetOfText(in: start), offset < start.count else { return nil }
         let text = start[offset...].prefix(textBytes).filter { $0 != 0 }.drop { isMark($0) || isBlank($0) }
@@ -48,7 +48,7 @@ package enum ManifestContent {
         }
     }
 
-    /// Returns where a text may begin; nil if these bytes begin media. It lies beyond them if an ID3 tag does.
+    /// Returns where a text may begin, which is past these bytes if an ID3 tag ends there; nil if they begin media.
     private static func offsetOfText(in start: [UInt8]) -> Int? {
         var offset = 0
         for _ in 0..<maxTags {
@@ -58,7 +58,7 @@ package enum ManifestContent {
         guard offset < start.count else { return offset }
         let first = start[offset...].prefix(8)
         let isWide = first.contains(0)
-        // UTF-16 and UTF-32 have a zero in every character; a box of MP4 has no mark, and its name follows the zeros.
+        // UTF-16 and UTF-32 have a zero in every character; an MP4 box has no mark, and its name follows the zeros.
         let text = first.filter { $0 != 0 }.drop(while: isMark)
         if isWide, first.count == 8, text.count > 4 { return nil }
         guard let byte = text.first else { return isWide ? nil : offset }
@@ -76,13 +76,13 @@ package enum ManifestContent {
         return 10 + size + (head[5] & 0x10 == 0 ? 0 : 10)
     }
 
-    /// Other playlists that players open: of several players, of Windows, and of mpv.
+    /// The beginnings of other playlists that players open, from several players, Windows and mpv.
     private static let lists = ["[playlist]", "[reference]", "[internetshortcut]", "# mpv edl"].map { Array($0.utf8) }
     /// The root elements of manifests and of other playlists that players open.
     private static let roots = ["mpd", "smoothstreamingmedia", "playlist", "asx", "smil", "winampxml"]
         .map { Array($0.utf8) }
 
-    /// Returns whether the first line that is no comment begins with a URL.
+    /// Returns whether the first line that is not a comment begins with a URL.
     private static func listsURLs(_ text: [UInt8].SubSequence) -> Bool {
         var rest = text
         while let first = rest.first {
@@ -97,7 +97,7 @@ package enum ManifestContent {
         return false
     }
 
-    /// Returns whether bytes begin with a scheme and `://`, as far as there are any.
+    /// Returns whether the bytes may begin with a scheme and `://`; a shorter start of that is enough.
     private static func mayBeScheme(_ bytes: ArraySlice<UInt8>) -> Bool {
         let name = bytes.prefix(16).prefix { isLetter($0) }
         let rest = bytes[name.endIndex...].prefix(3)
@@ -110,7 +110,7 @@ package enum ManifestContent {
             let isRoot = roots.contains { root in name.starts(with: root) { $0.asciiLowercased == $1 } }
             guard isRoot else { return false }
             if text[index - 1] == UInt8(ascii: "<") { return true }
-            // The prefix of its namespace.
+            // A namespace prefix.
             guard text[index - 1] == UInt8(ascii: ":") else { return false }
             let before = text[..<(index - 1)].last { !isLetter($0) }
             return before == UInt8(ascii: "<")
@@ -119,7 +119,7 @@ package enum ManifestContent {
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
 
-    /// Whether a byte is one of a byte order mark, in whatever encoding.
+    /// Whether a byte belongs to a byte order mark, in any encoding.
     private static func isMark(_ byte: UInt8) -> Bool {
         byte == 0xEF || byte == 0xBB || byte == 0xBF || byte == 0xFE || byte == 0xFF
     }
@@ -131,8 +131,7 @@ package enum ManifestContent {
 }
 
 extension MediaReader {
-    /// Returns the first bytes: at least as many as it takes to see what they begin, if there are so many; nil at the
-    /// end.
+    /// Returns the first bytes, enough to identify the content if there are so many; nil at the end.
     ///
     /// - Throws: as ``next()``.
     package func start() async throws -> [UInt8]? {

@@ -1,13 +1,13 @@
 import VaultManifest
 import VaultModel
 
-/// Decides which playback link stands in a manifest in place of a reference.
+/// Decides which playback link replaces a reference in a manifest.
 struct ManifestLinker: Sendable {
     /// A link, before its text is made.
     enum Link: Hashable {
         /// The capability of the manifest's own link opens it.
         case inScope
-        /// A capability for the folder of the reference: one for thousands of segments.
+        /// A capability for the reference's folder: one for thousands of segments.
         case folder(Capability.Kind)
         /// A capability for this reference alone, as the principal.
         case target(Capability.Kind, principal: [UInt8])
@@ -15,13 +15,13 @@ struct ManifestLinker: Sendable {
 
     /// What the manifest's own link opens.
     let scope: LinkScope
-    /// The URL that the manifest came from: that of the link, or where a redirect led from there.
+    /// The URL that the manifest came from: the link's URL, or where a redirect led from there.
     let base: MediaURL
     /// Whether a manifest or a redirect named the manifest.
     let isDerived: Bool
-    /// The user as whom the manifest was requested from its origin; nil if no credentials were sent.
+    /// The user for whom the manifest was requested from its origin; nil if no credentials were sent.
     let principal: [UInt8]?
-    /// What the manifest defines for the playlists that it names.
+    /// The variables that the manifest defines for the playlists that it names.
     var exports: PlaylistVariables?
 
     /// Returns the variables that the link to a reference carries: only playlists import any.
@@ -32,12 +32,12 @@ struct ManifestLinker: Sendable {
     /// Decides on one reference.
     func link(to reference: ManifestReference) -> Link {
         // The operator named the manifest's authority, and a web origin is its authority: so it may name its own
-        // resources, wherever it is. The operator did not name whatever else stands in the manifest: that reaches only
-        // public addresses, or an allowed host. A manifest that was itself derived never leads further than that.
+        // resources, wherever it is. The operator did not name anything else in the manifest, so that reaches only
+        // public addresses or an allowed host. A manifest that was itself derived never leads further than that.
         guard reference.url.origin == base.origin, isNamed(base) else { return .folder(.derived) }
         let kind: Capability.Kind = isDerived ? .derived : .named
-        // Credentials go only to the origin that they were given for, and only for what it names itself. A folder is no
-        // target: its link would send them for whatever a player makes up.
+        // Credentials go only to the origin that they were given for, and only for resources that it names itself. A
+        // folder is not a target: its link would send them for any URL that a player makes up.
         if let principal, !reference.isFolder, base.origin == scope.url.origin {
             return .target(kind, principal: principal)
         }
@@ -48,14 +48,14 @@ struct ManifestLinker: Sendable {
         return .inScope
     }
 
-    /// Whether a URL is at the authority that the link names, or at the same host by TLS.
+    /// Whether a URL is at the authority that the link names, or at the same host over TLS.
     private func isNamed(_ url: MediaURL) -> Bool {
         url.origin == scope.url.origin || url.isUpgrade(of: scope.url)
     }
 
     /// Returns a reference relative to the manifest's own link; nil if it must be spelled from the root.
     ///
-    /// It is far shorter than a link from the root, and thousands of segments may be in one folder.
+    /// A relative reference is far shorter than a link from the root, and one folder may hold thousands of segments.
     func relative(to url: MediaURL) -> String? {
         let own = scope.url.path.utf8
         guard let slash = own.lastIndex(of: UInt8(ascii: "/")) else { return nil }
@@ -71,7 +71,7 @@ struct ManifestLinker: Sendable {
 }
 
 extension MediaURL {
-    /// The URL as it may stand in a manifest: the request with the link must name exactly what the capability is for.
+    /// The URL as a manifest may contain it: the request with the link must name exactly what the capability is for.
     fileprivate var escaped: MediaURL {
         let (path, query) = (PercentEncoding.escapingIllegal(path), query.map(PercentEncoding.escapingIllegal))
         guard path != self.path || query != self.query else { return self }
@@ -90,7 +90,7 @@ struct ManifestLinkWriter {
 
     private let linker: ManifestLinker
     private let tokens: TokenIssuer
-    /// What stands before the path of a link that is not relative.
+    /// The text before the path of a link that is not relative.
     private let service: String
     /// Hides what the links lead to; nil if they may show it.
     private let hiding: HiddenLinks?
@@ -98,7 +98,7 @@ struct ManifestLinkWriter {
     /// What the links lead to.
     private(set) var names = PartOwners.Names()
 
-    /// - Parameter service: scheme, host and port of the service; nothing, if a path from the root is enough.
+    /// - Parameter service: scheme, host and port of the service; empty if a path from the root is enough.
     /// - Throws: ``VaultError`` with code `storage` if there is no memory for the key of hidden links.
     init(_ linker: ManifestLinker, _ tokens: TokenIssuer, service: String) throws {
         hiding = try linker.scope.hidden.map { _ in try HiddenLinks(tokens.keyring) }

@@ -22,7 +22,7 @@ struct ManifestOpening: Sendable {
     private var url: MediaURL { resource.reference.url }
     private var limits: ManifestLimits { playback.limits }
 
-    /// Returns the manifest; nil if the resource is none.
+    /// Returns the manifest; nil if the resource is not one.
     ///
     /// - Throws: ``VaultError`` as reading does, and with code `invalidResponse` if the manifest cannot be used.
     func open() async throws -> PlayableManifest? {
@@ -30,7 +30,7 @@ struct ManifestOpening: Sendable {
         let live = playback.live(id)
         try await loader.admit(resource.reference, copy: live?.information)
         if let copy = live {
-            // Another playlist names it, and defines other variables for it.
+            // The copy does not count if another playlist that names it defines other variables.
             return try await current(copy.variables == scope.variables ? copy : nil)
         }
         let isUnknown = loader.look { $0.information == nil && $0.mode.allowsRequests }
@@ -40,7 +40,7 @@ struct ManifestOpening: Sendable {
 
     // MARK: Stored like other resources
 
-    /// - Parameter isLastTry: whether what is held must be given: it was requested a moment ago.
+    /// - Parameter isLastTry: whether an unusable manifest fails without another request, because one was just sent.
     private func stored(isLastTry: Bool = false) async throws -> PlayableManifest? {
         let title = loader.record.title
         if title == nil, let text = playback.text(of: id, for: scope, at: service) {
@@ -83,17 +83,17 @@ struct ManifestOpening: Sendable {
             originStatus: reader.originStatus)
     }
 
-    /// Lets go of what was stored in place of a manifest, so that the next request asks its origin.
+    /// Discards what was stored in place of a manifest, so that the next request asks its origin.
     private func reject() async {
         guard loader.forgetUnusable(), loader.look(\.readers.isEmpty), loader.store.isOwner else { return }
-        // If it stays, it is requested again all the same.
+        // Even if it stays, the next request asks the origin.
         try? await playback.removeIfOnlyPlayed(resource)
     }
 
-    /// Returns the part of a fetched title that is held, unless its origin confirms now that the rest can be had: a
-    /// player would stall on it.
+    /// Returns the held part of a fetched title, unless the origin confirms that the rest is available: a player would
+    /// stall on missing parts.
     ///
-    /// - Returns: nil to offer all of the manifest.
+    /// - Returns: nil to offer the whole manifest.
     private func heldPart(of manifest: Manifest, _ staleness: Staleness?) async throws -> Manifest? {
         guard let held = loader.record.title?.heldPart(of: manifest),
             held.references.count < manifest.references.count
@@ -103,7 +103,7 @@ struct ManifestOpening: Sendable {
         return try await loader.isProvided(within: patience) ? nil : held
     }
 
-    /// Reads everything; returns nil if it is no manifest.
+    /// Reads everything; returns nil if it is not a manifest.
     private func content(of reader: MediaReader) async throws -> (kind: ManifestKind, bytes: [UInt8])? {
         var bytes = try await reader.start() ?? []
         let stated = ManifestDetection.kind(type: reader.information.type, path: url.path)
@@ -118,12 +118,12 @@ struct ManifestOpening: Sendable {
         return (kind, bytes)
     }
 
-    /// Adds what has arrived to the bytes of a manifest.
+    /// Appends newly arrived bytes to a manifest.
     private func add(_ more: some Collection<UInt8>, to bytes: inout [UInt8], of length: Int64?) async throws {
         let count = bytes.count + more.count
         guard count <= limits.maxBytes else { throw tooLarge }
         guard try await seat.mayTake(count) else { throw tooSlow }
-        // The whole room at once: an array that grows is in memory twice.
+        // Reserve everything at once: an array that grows is in memory twice.
         if count > ManifestSemaphore.smallBytes, let length, bytes.capacity < length, length <= limits.maxBytes {
             bytes.reserveCapacity(Int(length))
         }
@@ -132,7 +132,7 @@ struct ManifestOpening: Sendable {
 
     // MARK: Live
 
-    /// Returns a live manifest as its origin has it now, or the copy while that is of use.
+    /// Returns a live manifest as its origin has it now, or the copy while that is useful.
     private func current(_ copy: LiveManifest?) async throws -> PlayableManifest? {
         if let copy, copy.isRecent(now: .now) { return try await give(copy) }
         guard loader.look({ $0.mode.allowsRequests }) else {
@@ -167,10 +167,10 @@ struct ManifestOpening: Sendable {
         }
     }
 
-    /// Asks the origin for a live manifest, past the store.
+    /// Requests a live manifest from its origin, bypassing the store.
     ///
-    /// - Returns: nil if it still has the copy, which is marked as confirmed then.
-    /// - Throws: ``OriginFailure``; `TooSlow` if there is a copy to give instead.
+    /// - Returns: nil if the origin still has the copy, which then counts as confirmed.
+    /// - Throws: ``OriginFailure``; `TooSlow` if there is a copy to serve instead.
     private func ask(_ copy: LiveManifest?) async throws -> LiveManifest? {
         guard let copy, copy.isOfUse(now: .now) else { return try await request(unless: copy) }
         let limit = loader.look { $0.retry.policy.revalidationTimeLimit }
@@ -227,7 +227,7 @@ struct ManifestOpening: Sendable {
 
     /// Keeps a live manifest that was read like other resources, and removes what was stored of it.
     ///
-    /// That it is live shows only once it has been read. What was downloaded, pinned or given a mode stays.
+    /// Only reading it shows that it is live. A manifest that was downloaded, pinned or given a mode stays stored.
     private func keepLive(_ copy: LiveManifest) async throws -> LiveManifest {
         playback.keep(copy, of: id, at: url)
         guard loader.look({ $0.mode.allowsRequests && $0.readers.isEmpty }), loader.store.isOwner else { return copy }
@@ -250,7 +250,7 @@ struct ManifestOpening: Sendable {
         return try await give(copy, staleness: staleness)
     }
 
-    /// Returns why a copy may be given in place of an origin's answer; nil if the answer counts.
+    /// Returns why a copy may be served in place of an origin's answer; nil if the answer counts.
     private static func staleness(after failure: OriginFailure) -> Staleness? {
         switch failure.kind {
         case .unreachable, .interrupted: .unreachable
@@ -261,12 +261,12 @@ struct ManifestOpening: Sendable {
 
     // MARK: Rewriting
 
-    /// - Parameter digest: that of the text.
+    /// - Parameter digest: the digest of the text; nil if none was computed.
     private func parse(
         _ bytes: [UInt8], _ kind: ManifestKind, _ information: ContentInformation, _ digest: ManifestDigest?
     ) async throws -> Manifest {
         let (url, limits, variables) = (base(of: information), limits, scope.variables)
-        // With other variables, it may be another manifest.
+        // With other variables, the same text may be another manifest.
         let digest = variables.isEmpty ? digest : nil
         if let digest, let error = playback.refusal(of: digest, id) { throw error }
         do {
@@ -279,7 +279,7 @@ struct ManifestOpening: Sendable {
         }
     }
 
-    /// Returns the digest of a text; nil for a small one, which is parsed as fast.
+    /// Returns the digest of a text; nil for a small one, which is parsed just as fast.
     private func digest(of bytes: [UInt8]) async throws -> ManifestDigest? {
         guard bytes.count > ManifestSemaphore.smallBytes else { return nil }
         return try await BlockingPool.manifests.run { ManifestDigest(of: bytes) }
@@ -310,7 +310,7 @@ struct ManifestOpening: Sendable {
             scope: scope, base: base(of: information), isDerived: resource.reference.isDerived,
             principal: resource.key.principal, exports: PlaylistVariables(manifest.exports))
         let (tokens, revision) = (TokenIssuer(keyring: loader.store.keyring), loader.store.keyring.revision)
-        // Players take a DASH base that begins at the root for one below the manifest.
+        // Players mistake a DASH base that begins at the root for one below the manifest.
         let prefix = manifest.kind == .dash ? service : ""
         let (text, names) = try await BlockingPool.manifests.run { [hiddenTitle] in
             var writer = try ManifestLinkWriter(linker, tokens, service: prefix)
@@ -319,7 +319,7 @@ struct ManifestOpening: Sendable {
             let bytes = (traces.map(manifest.sanitized) ?? manifest).placed(at: linker.scope.url)
                 .rewritten(hidesNames: traces != nil) { writer.text(for: $0) }
             let text = RewrittenManifest(kind: manifest.kind, bytes: bytes)
-            // Templates name more than what stands in the text, and players round the number of segments.
+            // Templates name more than the text shows, and players round the number of segments.
             if manifest.kind == .dash { for reference in manifest.references { writer.noteFolder(of: reference) } }
             return (text, writer.names)
         }
@@ -330,12 +330,12 @@ struct ManifestOpening: Sendable {
         return text
     }
 
-    /// Remembers what the manifest names: what a player requests of it is stored as parts of the title.
+    /// Remembers what the manifest names, so that what a player requests of it is stored as parts of the title.
     private func noteParts(_ manifest: Manifest, _ names: PartOwners.Names) {
         // A broadcast has no end.
         guard !manifest.isLive else { return }
         let record = loader.record
-        // It may not be stored yet. What never is becomes no title.
+        // The manifest may not be stored yet. One that never is does not become a title.
         let stored = record.metadata?.partOf ?? []
         let titles = stored.isEmpty ? record.playedTitles.withLock(\.self) : stored
         playback.partOwners.note(id, of: titles.isEmpty ? [resource.key.bytes] : titles, names)

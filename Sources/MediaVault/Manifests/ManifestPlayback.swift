@@ -4,7 +4,7 @@ import VaultManifest
 import VaultModel
 import VaultStorage
 
-/// Gives players the manifests of a vault, so that everything that these name is requested through the vault.
+/// Serves a vault's manifests to players, so that everything that these name is requested through the vault.
 final class ManifestPlayback: Sendable {
     let limits: ManifestLimits
     private let loaders: LoaderTable
@@ -17,27 +17,27 @@ final class ManifestPlayback: Sendable {
         self.limits = limits
     }
 
-    /// Returns whether a resource is a manifest, as far as that is known without asking its origin.
+    /// Returns whether a resource is known to be a manifest, without asking its origin.
     func isManifest(_ resource: NamedResource) -> Bool {
         if played.withLock({ $0.contains(resource.id) }) { return true }
         let type = loaders.loader(of: resource.id)?.look { $0.information?.type }
         return ManifestDetection.kind(type: type ?? nil, path: resource.reference.url.path) != nil
     }
 
-    /// Returns whether the first bytes of a resource were seen, and are media.
+    /// Returns whether the first bytes of a resource were seen to be media.
     func isMedia(_ resource: NamedResource) -> Bool {
         loaders.loader(of: resource.id).map { $0.hasSeenMedia } ?? false
     }
 
-    /// Looks at the beginning of a resource, unless that was done, so that its other parts are given as what they are.
+    /// Examines the beginning of a resource, unless that was done, so that its other parts are served as what they are.
     ///
-    /// If the beginning is not held, it is requested only if neither type nor path says that the resource is media, or
-    /// if too little of it was.
+    /// A beginning that is not held is requested only if neither type nor path says that the resource is media, or if
+    /// too little of it was seen.
     ///
     /// - Parameters:
-    ///   - isBegun: whether the first bytes are there, but were too few.
+    ///   - isBegun: whether first bytes were seen, but too few of them.
     ///   - read: opens a range of the resource.
-    /// - Returns: whether the origin was asked for it.
+    /// - Returns: whether the origin was asked for the bytes.
     /// - Throws: `CancellationError`.
     func examine(
         _ resource: NamedResource, isBegun: Bool = false,
@@ -50,7 +50,8 @@ final class ManifestPlayback: Sendable {
             try await loader.ready()
             guard !loader.hasSeenMedia, !isManifest(resource), isBegun || isWorthExamining(resource, loader)
             else { return false }
-            // Of what is held, the fewest bytes: most of it is media, and nothing more should be fetched for this.
+            // Read as little as possible if the beginning is held: most resources are media, and this should fetch
+            // nothing more.
             var count = loader.look(showsBeginning) ? ManifestContent.minBytes : MediaReader.chunkBytes
             while true {
                 let reader = try await read(.closed(first: 0, last: Int64(count - 1)))
@@ -65,7 +66,7 @@ final class ManifestPlayback: Sendable {
                 count = needed
             }
         } catch is VaultError {
-            // A request for the bytes themselves learns why they are not there.
+            // A request for the bytes themselves reports why they are missing.
             return hasAsked
         }
     }
@@ -79,17 +80,17 @@ final class ManifestPlayback: Sendable {
         }
     }
 
-    /// Whether enough of the beginning is there to show what it is.
+    /// Whether enough of the beginning is present to identify the content.
     private func showsBeginning(_ state: LoaderState) -> Bool {
         guard let run = state.present.run(at: 0) else { return false }
         return run.upperBound >= ManifestContent.minBytes || run.upperBound == state.information?.length
     }
 
-    /// Records what the first bytes of a resource begin.
+    /// Records whether the first bytes of a resource begin a manifest or media.
     ///
     /// - Parameters:
-    ///   - start: the first bytes, as many as a reader gave.
-    ///   - reader: the reader.
+    ///   - start: all first bytes that the reader returned.
+    ///   - reader: the reader that returned them.
     func note(_ start: [UInt8], of reader: MediaReader, _ resource: NamedResource) {
         let loader = reader.loader
         if ManifestContent.kind(of: start) != nil {
@@ -104,10 +105,11 @@ final class ManifestPlayback: Sendable {
         }
     }
 
-    /// Reads a manifest whole, and rewrites it for a link; nil if the resource is no manifest.
+    /// Reads a manifest whole and rewrites it for a link; returns nil if the resource is not a manifest.
     ///
     /// - Parameters:
-    ///   - title: the URL of the title that a viewer plays, which may have named this manifest; nil if no link hides it.
+    ///   - title: the URL of the title that a viewer plays, which may have named this manifest; nil if no link hides
+    ///     it.
     ///   - service: scheme, host and port of the service, as the player spells them.
     ///   - read: opens the resource for reading, whole.
     /// - Throws: ``VaultError`` as reading does, and with code `invalidResponse` if the manifest cannot be used.
@@ -117,7 +119,7 @@ final class ManifestPlayback: Sendable {
     ) async throws -> PlayableManifest? {
         let (loader, lease) = try loaders.use(resource)
         defer { withExtendedLifetime(lease) {} }
-        // One request at a time: the others get what it brought.
+        // One request at a time; the others reuse its result.
         return try await lock(of: resource.id, loader).exclusively {
             let manifest = try await ManifestOpening(
                 resource: resource, hiddenTitle: title, scope: scope, service: service, loader: loader,
@@ -165,10 +167,10 @@ final class ManifestPlayback: Sendable {
         played.withLock { $0.refuse(digest, error, of: id) }
     }
 
-    /// Returns the name of another version of a live manifest.
+    /// Returns a name for a new version of a live manifest.
     func nextVersion() -> String { "live-\(versions.add(1, ordering: .relaxed).newValue)" }
 
-    /// Lets links for a principal use the fields with which the manifest was requested.
+    /// Lets links for a principal use the fields that the manifest was requested with.
     func note(_ fields: OriginFields?, of principal: [UInt8]?) {
         guard let fields, let principal else { return }
         loaders.environment.principalFields.note(fields, of: principal)
@@ -184,7 +186,7 @@ final class ManifestPlayback: Sendable {
         }
         guard isOnlyPlayed else { return }
         _ = try? await loaders.remove(resource.reference) { store, id in try store.remove(id) }
-        // The removal ends the loader; what is remembered goes on with the next one.
+        // The removal ends the loader; the next loader takes over what is remembered.
         let (loader, lease) = try loaders.use(resource)
         defer { withExtendedLifetime(lease) {} }
         _ = lock(of: id, loader)

@@ -11,7 +11,7 @@ package struct PlayableManifest: Sendable {
     package let source: MediaReader.Source
     /// Why it is not stored; nil if it is, or if it was held.
     package let bypass: BypassReason?
-    /// Why it is given although its origin did not confirm it; nil if it is current.
+    /// Why it is served although its origin did not confirm it; nil if it is current.
     package let staleness: Staleness?
     /// The status of the origin's answer, if it was asked whether the manifest is current.
     package let originStatus: Int?
@@ -21,7 +21,7 @@ package struct PlayableManifest: Sendable {
 package struct RewrittenManifest: Hashable, Sendable {
     package let kind: ManifestKind
     package let bytes: [UInt8]
-    /// A strong tag: a hash of the text, so that other links, like another version, have another tag.
+    /// A strong tag: a hash of the text, so that other links or another version get another tag.
     package let entityTag: EntityTag
 
     private static let tagByteCount = 16

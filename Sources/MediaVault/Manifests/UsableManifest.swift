@@ -2,15 +2,15 @@ import VaultManifest
 import VaultModel
 import VaultStorage
 
-// What an origin sends in place of a manifest while it is ill comes with status 200, too: a cut one, an empty one, the
-// text of an error.
+// A failing origin may send something else in place of a manifest with status 200, too: a truncated one, an empty one,
+// the text of an error.
 extension Manifest {
     /// Reads a manifest that a player can use. Blocks.
     ///
     /// - Parameters:
     ///   - url: the URL of the resource, which the error names.
     ///   - base: what its references are relative to.
-    ///   - variables: what the manifest that names it defines.
+    ///   - variables: the variables that the manifest that names it defines.
     /// - Throws: ``VaultError`` with code `invalidResponse` if it cannot be used, or names nothing.
     static func usable(
         _ bytes: [UInt8], _ kind: ManifestKind, of url: MediaURL, at base: MediaURL, variables: [String: String] = [:],
@@ -32,18 +32,18 @@ extension Manifest {
 }
 
 extension ResourceLoader {
-    /// Whether a manifest is held whole, as far as its type, its path and the title's record tell.
+    /// Whether a manifest is held whole, judged by its type, its path and the title's record.
     var holdsManifest: Bool {
         let (isWhole, type) = look { ($0.isHeldWhole, $0.information?.type) }
         return isWhole && (record.title != nil || ManifestDetection.kind(type: type, path: url.path) != nil)
     }
 
-    /// Whether an answer is nothing that may take the place of the manifest that is held.
+    /// Whether an answer must not replace the held manifest.
     ///
-    /// A title that was fetched gives way to no broadcast, nor does a playlist of it: it may be one that was cut.
+    /// No broadcast replaces a fetched title or a playlist of it, because the broadcast may be a truncated playlist.
     ///
     /// - Parameters:
-    ///   - body: the answer's body, which begins with the first byte; it is read to its end, and stays as it is.
+    ///   - body: the answer's body, from the first byte on; it is peeked at to its end, and nothing is taken.
     ///   - type: the answer's type.
     func isUnusable(_ body: PeekableBody, ofType type: String?) async throws -> Bool {
         let (limits, seat) = (ManifestLimits.standard, ManifestSeat(in: manifestSemaphore))
@@ -54,7 +54,7 @@ extension ResourceLoader {
         }
         let bytes = try await body.peek(atLeast: 0)
         guard let kind = ManifestContent.kind(of: bytes) ?? ManifestDetection.kind(type: type, path: url.path) else {
-            // Only its origin knows whether media have taken its place.
+            // Only the origin knows whether media have replaced the manifest.
             return !(type.map(MediaType.isKnownMedia) ?? false)
         }
         let (url, isOfTitle) = (url, record.title != nil || record.metadata?.partOf.isEmpty == false)
@@ -64,7 +64,7 @@ extension ResourceLoader {
         }
     }
 
-    /// Has the next request ask the origin for everything: what is held is nothing that anybody can use.
+    /// Makes the next request ask the origin for everything, because what is held is unusable.
     ///
     /// - Returns: false if the mode forbids requests.
     func forgetUnusable() -> Bool {

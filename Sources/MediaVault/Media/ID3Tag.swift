@@ -2,17 +2,17 @@
 struct ID3Tag: Sequence, IteratorProtocol {
     /// A frame: a fact about the media.
     struct Frame {
-        /// Its id as version 2.3 and 2.4 have it, or the three letters of version 2.2.
+        /// Its id: four letters in versions 2.3 and 2.4, three in version 2.2.
         let id: ArraySlice<UInt8>
-        /// The bytes that are there; fewer than it states if the tag is cut short.
+        /// The bytes present; fewer than the frame states if the tag is cut short.
         fileprivate let stored: ArraySlice<UInt8>
-        /// Whether all bytes that it states are there.
+        /// Whether all bytes that the frame states are present.
         let isWhole: Bool
         fileprivate let format: Format
 
         /// Returns its content; nil if it is compressed or encrypted.
         ///
-        /// - Parameter limit: the most stored bytes that are looked at.
+        /// - Parameter limit: the maximum number of stored bytes to look at.
         func content(upTo limit: Int) -> ArraySlice<UInt8>? {
             guard !format.isUnreadable else { return nil }
             let bytes = stored.prefix(limit).dropFirst(format.extraBytes)
@@ -20,12 +20,12 @@ struct ID3Tag: Sequence, IteratorProtocol {
         }
     }
 
-    /// What the flags of a frame say of its bytes.
+    /// What a frame's flags state about its bytes.
     fileprivate struct Format {
         var isUnsynchronised = false
         /// Whether it is compressed or encrypted.
         var isUnreadable = false
-        /// The bytes before its content: the name of its group, and its length.
+        /// The bytes before its content: its group id, and its length.
         var extraBytes = 0
 
         init(_ version: UInt8, flags: UInt8, tagIsUnsynchronised: Bool) {
@@ -46,7 +46,7 @@ struct ID3Tag: Sequence, IteratorProtocol {
 
     /// Reads the tag; nil if there is none.
     ///
-    /// - Parameter limit: the most bytes of the tag that are read.
+    /// - Parameter limit: the maximum number of bytes of the tag to read.
     init?(of media: MediaBytes, upTo limit: Int) throws {
         let head = try media.read(0, 10)
         guard head.count == 10, head.starts(with: "ID3".utf8), (2...4).contains(head[3]) else { return nil }
@@ -54,7 +54,7 @@ struct ID3Tag: Sequence, IteratorProtocol {
         var tag = try media.read(10, Swift.min(Self.synchsafe(head[6..<10]), limit))[...]
         if flags & 0x80 != 0, version < 4 { tag = Self.synchronised(tag)[...] }
         if flags & 0x40 != 0 {
-            // In version 2.2, it is compressed in a way that was never defined.
+            // In version 2.2, the flag means a compression that was never defined.
             guard version > 2, tag.count >= 4 else { return nil }
             let size =
                 version == 4 ? Self.synchsafe(tag.prefix(4)) : Int(MediaBytes.number(tag.prefix(4))) + 4
@@ -77,10 +77,10 @@ struct ID3Tag: Sequence, IteratorProtocol {
             format: Format(version, flags: head.last ?? 0, tagIsUnsynchronised: isUnsynchronised))
     }
 
-    /// Returns a number of which each byte has seven bits.
+    /// Returns a number encoded in seven bits per byte.
     private static func synchsafe(_ bytes: ArraySlice<UInt8>) -> Int { bytes.reduce(0) { $0 << 7 | Int($1 & 0x7F) } }
 
-    /// Removes the zeros that keep bytes from looking like the beginning of a frame of sound (ID3v2.4 §6.1).
+    /// Removes the zeros that keep bytes from looking like the beginning of an audio frame (ID3v2.4 §6.1).
     private static func synchronised(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count)

@@ -1,25 +1,25 @@
 import VaultModel
 
-/// The bytes of media, read where what they say of themselves is looked for.
+/// The bytes of media, read only where their metadata may be.
 ///
-/// Pure, but for the bytes that it asks for. Every size that the media state is bounded by where it is read.
+/// Pure, except for the reads. Every size that the media state is checked where it is used.
 struct MediaBytes {
     /// The length of the media in bytes.
     let length: Int64
-    /// Returns at most so many bytes from a position; fewer at the end.
+    /// Returns at most `count` bytes from a position; fewer at the end.
     let read: (_ position: Int64, _ count: Int) throws -> [UInt8]
 
-    /// The most boxes that are looked at in one box.
+    /// The maximum number of boxes to look at in one box.
     private static let maxBoxes = 256
 
-    /// A box of MP4 (ISO/IEC 14496-12).
+    /// An MP4 box (ISO/IEC 14496-12).
     struct Box {
         /// Where its content is.
         let body: ByteRange
         fileprivate let type: [UInt8]
     }
 
-    /// Returns the box of MP4 at a path from the outermost; nil if there is none, or the media are no MP4.
+    /// Returns the MP4 box at a path from the outermost; nil if there is none, or the media are not MP4.
     func box(_ path: String...) throws -> Box? {
         let head = try read(0, 12)
         guard head.count == 12, head[4..<8].elementsEqual("ftyp".utf8) else { return nil }
@@ -60,7 +60,7 @@ struct MediaBytes {
         text.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }
     }
 
-    /// Returns a number with its highest byte first; one beyond 63 bits is negative, which no check accepts.
+    /// Returns a big-endian number; one beyond 63 bits is negative, which no check accepts.
     static func number(_ bytes: ArraySlice<UInt8>) -> Int64 {
         Int64(bitPattern: bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
     }

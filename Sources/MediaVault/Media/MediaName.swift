@@ -7,9 +7,9 @@ struct MediaName {
 
     /// How much of an ID3 tag is searched: names come before pictures.
     private static let maxTagBytes = 256 << 10
-    /// The most bytes of a name.
+    /// The maximum length of a name in bytes.
     private static let maxNameBytes = 1024
-    /// The longest time that media plays, in seconds: a year.
+    /// The longest accepted duration, in seconds: a year.
     private static let maxSeconds: Int64 = 366 * 86_400
 
     init(_ media: MediaBytes) { self.media = media }
@@ -21,17 +21,17 @@ struct MediaName {
             return frame?.content(upTo: Self.maxNameBytes).flatMap(Self.text)
         }
         guard let data = try media.box("moov", "udta", "meta", "ilst", "\u{A9}nam", "data") else { return nil }
-        // Four bytes of type, of which 1 is UTF-8, and four of locale.
+        // Four bytes of type, where 1 means UTF-8, and four of locale.
         let content = try media.read(data.body.lowerBound, min(Int(data.body.length), Self.maxNameBytes + 8))
         guard content.count > 8, MediaBytes.number(content[0..<4]) == 1 else { return nil }
         return Self.cleaned(String(decoding: content[8...], as: UTF8.self))
     }
 
-    /// Returns how long MP4 media plays, in milliseconds; nil if it does not say it, as while it is being written.
+    /// Returns how long MP4 media play, in milliseconds; nil if they do not state it, as while they are being written.
     func duration() throws -> Int64? {
         guard let header = try media.box("moov", "mvhd") else { return nil }
-        // A version and flags, two times, the units of a second, and the duration in these. Version 1 has 64 bits for
-        // the times and the duration, version 0 has 32.
+        // A version and flags, two times, the timescale (units per second), and the duration in those units. Version 1
+        // has 64 bits for the times and the duration, version 0 has 32.
         let content = try media.read(header.body.lowerBound, min(Int(header.body.length), 32))
         let isLong = content.first == 1
         let (units, end) = isLong ? (20, 32) : (12, 20)
@@ -39,7 +39,7 @@ struct MediaName {
         let (scale, count) = (
             MediaBytes.number(content[units..<units + 4]), MediaBytes.number(content[units + 4..<end])
         )
-        // All ones stand for an unknown duration.
+        // All ones mean an unknown duration.
         guard scale > 0, count > 0, isLong || count < Int64(UInt32.max) else { return nil }
         let (seconds, rest) = count.quotientAndRemainder(dividingBy: scale)
         guard seconds <= Self.maxSeconds else { return nil }
@@ -47,7 +47,7 @@ struct MediaName {
         return milliseconds > 0 ? milliseconds : nil
     }
 
-    /// Returns a text with its encoding in the first byte; of several, the first.
+    /// Decodes a text that states its encoding in the first byte; of several texts, the first.
     private static func text(_ content: ArraySlice<UInt8>) -> String? {
         guard let encoding = content.first else { return nil }
         let bytes = Array(content.dropFirst())
@@ -64,7 +64,7 @@ struct MediaName {
         }
     }
 
-    /// Returns a name as it is kept: one line, without control characters; nil if nothing is left.
+    /// Returns a name as the vault stores it: one line, without control characters; nil if nothing is left.
     static func cleaned(_ name: String) -> String? {
         let scalars = name.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }
         let text = String(String.UnicodeScalarView(scalars)).split(separator: " ").joined(separator: " ")
@@ -74,6 +74,6 @@ struct MediaName {
         return kept.isEmpty ? nil : String(kept)
     }
 
-    /// The most bytes of a name.
+    /// The maximum length of a cleaned name in bytes.
     private static let maxBytes = 4 * DownloadOptions.maxNameLength
 }

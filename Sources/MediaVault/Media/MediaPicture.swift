@@ -1,28 +1,28 @@
 import VaultModel
 
-/// Finds the picture within media that stands for them: `APIC` of an ID3 tag (`PIC` in ID3v2.2), `covr` in the `moov`
-/// box of MP4, or the picture block of FLAC (RFC 9639 §8.8), which in Ogg is the comment `METADATA_BLOCK_PICTURE`.
+/// Finds the cover within media: `APIC` of an ID3 tag (`PIC` in ID3v2.2), `covr` in the `moov` box of MP4, or the
+/// picture block of FLAC (RFC 9639 §8.8), which in Ogg is the comment `METADATA_BLOCK_PICTURE`.
 ///
-/// If there are several, it is the first that is said to be the front cover, else the first.
+/// If there are several pictures, it is the first one labelled as the front cover, else the first one.
 struct MediaPicture {
     private let media: MediaBytes
 
-    /// The largest picture within media, in bytes: those of podcasts have 3000 pixels a side.
+    /// The maximum size of a picture within media, in bytes: podcast covers have 3000 pixels a side.
     static let maxBytes = 4 << 20
     /// How much of an ID3 tag is searched: a picture, and the texts before it.
     private static let maxTagBytes = maxBytes + maxTextBytes
-    /// The most bytes of what is said of a picture, and of the texts of a tag.
+    /// The maximum number of bytes in a picture's description, and in the texts of a tag.
     private static let maxTextBytes = 256 << 10
-    /// How much of the comments of an Ogg file is read: a picture in base64, and the texts beside it.
+    /// How many bytes of an Ogg file's comments are read: a picture in base64, and the texts beside it.
     private static let maxCommentBytes = (maxBytes + maxTextBytes) / 3 * 4 + maxTextBytes
-    /// The most blocks of a FLAC file that are looked at.
+    /// The maximum number of FLAC blocks to look at.
     private static let maxBlocks = 128
-    /// The number that stands for a front cover, in ID3 and in FLAC.
+    /// The number that means a front cover, in ID3 and in FLAC.
     private static let frontCover: Int64 = 3
 
     init(_ media: MediaBytes) { self.media = media }
 
-    /// Returns the picture; nil if there is none of a kind that is given.
+    /// Returns the picture; nil if there is none of a supported type.
     func find() throws -> Picture? {
         if let tag = try ID3Tag(of: media, upTo: Self.maxTagBytes) {
             return Self.choice(tag.lazy.compactMap(Self.picture))
@@ -31,13 +31,13 @@ struct MediaPicture {
         if start.elementsEqual("fLaC".utf8) { return try pictureInFLAC() }
         if start.elementsEqual("OggS".utf8) { return try pictureInOgg() }
         guard let data = try media.box("moov", "udta", "meta", "ilst", "covr", "data"),
-            // Four bytes of type, which need not be right, and four of locale.
+            // Four bytes of type, which may be wrong, and four of locale.
             (1...Int64(Self.maxBytes)).contains(data.body.length - 8)
         else { return nil }
         return Picture(try media.read(data.body.lowerBound + 8, Int(data.body.length) - 8))
     }
 
-    /// A picture, and what it is said to show.
+    /// A picture, and what its label says it shows.
     private typealias Labelled = (use: Int64, picture: Picture)
 
     private static func choice(_ pictures: some Sequence<Labelled>) -> Picture? {
@@ -56,7 +56,7 @@ struct MediaPicture {
         guard frame.isWhole, isShort || frame.id.elementsEqual("APIC".utf8),
             let content = frame.content(upTo: maxTagBytes), let encoding = content.first
         else { return nil }
-        // The encoding of the description, the type, what it shows, the description, the picture.
+        // The encoding of the description, the image format, what the picture shows, the description, the picture.
         var rest = content.dropFirst()
         if isShort {
             rest = rest.dropFirst(3)
@@ -70,7 +70,7 @@ struct MediaPicture {
         return (Int64(use), picture)
     }
 
-    /// Returns the bytes after a text that ends with a zero; nil if it does not end.
+    /// Returns the bytes after a zero-terminated text; nil if the text does not end.
     ///
     /// - Parameter isWide: whether each unit of the text has two bytes.
     private static func afterText(_ bytes: ArraySlice<UInt8>, isWide: Bool) -> ArraySlice<UInt8>? {
@@ -86,7 +86,7 @@ struct MediaPicture {
         var pictures: [Labelled] = []
         var position: Int64 = 4
         for _ in 0..<Self.maxBlocks {
-            // The highest bit marks the last block, the others its type; three bytes of length.
+            // The highest bit marks the last block, the others are its type; three bytes of length follow.
             let head = try media.read(position, 4)
             guard head.count == 4 else { break }
             let body = position + 4..<position + 4 + MediaBytes.number(head[1...])
@@ -127,7 +127,7 @@ struct MediaPicture {
         return Self.choice(comments.values("METADATA_BLOCK_PICTURE").lazy.compactMap(Self.picture(inComment:)))
     }
 
-    /// Returns the picture in a block of FLAC that is written in base64.
+    /// Returns the picture in a base64-encoded FLAC block.
     private static func picture(inComment value: ArraySlice<UInt8>) -> Labelled? {
         guard let block = Base64.decode(String(decoding: value, as: UTF8.self)) else { return nil }
         let bytes = MediaBytes(length: Int64(block.count)) { position, count in

@@ -2,34 +2,34 @@ import VaultModel
 
 /// The comments of an Ogg file of Opus or Vorbis: texts such as `TITLE=A song` (RFC 3533, RFC 7845 §5.2).
 ///
-/// They are the second packet of the file's first stream that is no Skeleton, and may lie on several pages.
+/// They are the second packet of the file's first stream that is not a Skeleton, and may span several pages.
 struct OggComments {
-    /// The comments in their order, as far as they are whole.
+    /// The comments in file order, up to the first that is cut short.
     let all: [ArraySlice<UInt8>]
 
-    /// The most pages that are looked at.
+    /// The maximum number of pages to look at.
     private static let maxPages = 1024
-    /// The most comments.
+    /// The maximum number of comments.
     private static let maxCount = 1024
     /// The bytes of a page before the sizes of its parts.
     private static let headBytes = 27
-    /// What the packets of comments begin with.
+    /// The first bytes of a comment packet.
     private static let kinds = [Array("OpusTags".utf8), [3] + Array("vorbis".utf8)]
 
-    /// Reads the comments; nil if the media are no such file, or these take more bytes than `limit`.
+    /// Reads the comments; nil if the media are not such a file, or if the comments take more bytes than `limit`.
     init?(of media: MediaBytes, upTo limit: Int) throws {
         guard let packet = try Self.secondPacket(of: media, upTo: limit),
             let kind = Self.kinds.first(where: packet.starts)
         else { return nil }
         var rest = packet.dropFirst(kind.count)
-        // The name of the encoder comes first.
+        // The encoder's name comes first.
         guard Self.takeText(&rest) != nil, let count = Self.takeNumber(&rest) else { return nil }
         var all: [ArraySlice<UInt8>] = []
         while all.count < min(count, Self.maxCount), let text = Self.takeText(&rest) { all.append(text) }
         self.all = all
     }
 
-    /// Returns the value of each comment with a name, whatever its capitals.
+    /// Returns the value of each comment with a name, ignoring case.
     func values(_ name: String) -> [ArraySlice<UInt8>] {
         let start = Array((name + "=").utf8)
         return all.filter { $0.prefix(start.count).map(\.asciiUppercased) == start }.map { $0.dropFirst(start.count) }
@@ -48,12 +48,12 @@ struct OggComments {
             guard sizes.count == Int(head[26]) else { return nil }
             var body = position + Int64(headBytes + sizes.count)
             position = body + sizes.reduce(0) { $0 + Int64($1) }
-            // A Skeleton stream stands before those that it describes.
+            // A Skeleton stream comes before the streams that it describes.
             if stream == nil, try media.read(body, 8).elementsEqual("fishead\0".utf8) { continue }
-            // Pages of other streams may lie between those of the first.
+            // Pages of other streams may lie between pages of the first.
             stream = stream ?? head[14..<18]
             guard stream?.elementsEqual(head[14..<18]) == true else { continue }
-            // A part of 255 bytes goes on in the next one; a shorter one ends its packet.
+            // A part of 255 bytes continues in the next part; a shorter one ends its packet.
             var run = 0
             for (index, size) in sizes.enumerated() {
                 run += Int(size)
@@ -75,7 +75,7 @@ struct OggComments {
 
     // MARK: Numbers and texts
 
-    /// Takes a number of four bytes, with its lowest byte first.
+    /// Reads and removes a little-endian number of four bytes.
     private static func takeNumber(_ rest: inout ArraySlice<UInt8>) -> Int? {
         guard rest.count >= 4 else { return nil }
         defer { rest = rest.dropFirst(4) }

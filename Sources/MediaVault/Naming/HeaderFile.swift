@@ -1,9 +1,9 @@
 import VaultModel
 import VaultStorage
 
-/// Request fields in a text file: one `Name: value` on each line.
+/// Request fields in a text file: one `Name: value` per line.
 public enum HeaderFile {
-    /// The most bytes that the text may have.
+    /// The maximum size of the text in bytes.
     public static let maxBytes = 64 << 10
 
     /// Reads a file that only its owner can read, unless `allowLoose` is set.
@@ -44,7 +44,8 @@ public enum HeaderFile {
 
     /// Returns the fields that another program would send, without those that the vault sets itself, such as `Range`.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if one cannot be sent. The message has at most its name.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if a field cannot be sent. The message contains at most its
+    ///   name.
     public static func fields(ofProgram named: [String: String]) throws -> HeaderFields {
         var fields = HeaderFields()
         for (name, value) in named.sorted(by: { $0.key < $1.key }) where !HeaderFields.isSetByVault(name) {

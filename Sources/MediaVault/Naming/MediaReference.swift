@@ -10,25 +10,27 @@ public struct MediaReference: Hashable, Sendable, CustomStringConvertible {
     public var contentID: String?
     /// Request fields for the origin, such as `Authorization`.
     ///
-    /// They are sealed with the resource and used for later fetches, until others are given; no other origin ever
+    /// They are sealed with the resource and used for later fetches, until a caller gives others; no other origin ever
     /// receives them. The identity that they carry becomes part of the resource's name, so that bytes sent to one user
     /// are never served to another.
     public var fields: HeaderFields
-    /// The part of a cache key that stands for the user the bytes were sent to, if a playback link carries it.
+    /// The part of a cache key that stands for the user who was sent the bytes, if a playback link carries it.
     package var principal: [UInt8]?
-    /// Whether the reference comes from a playback link that was created for another resource of the same folder: then
-    /// it never refers to a resource that was stored for a principal.
+    /// Whether the reference comes from a playback link created for another resource of the same folder: such a
+    /// reference never names a resource stored for a principal.
     package var excludesPrincipals = false
-    /// Whether a manifest or a redirect named it, not the operator: then its bytes come from public addresses only.
+    /// Whether a manifest or redirect, rather than the operator, named it: its bytes then come only from public
+    /// addresses.
     package var isDerived = false
 
-    /// Whether a player's link led to it, and not the owner: then it opens nothing of what was removed a moment ago.
+    /// Whether it comes from a player's link rather than from the owner: it then does not open what was just removed.
     var isLinked = false
 
-    /// Whether a link of a manifest may have led to it. The link that the operator made for it alone does not.
+    /// Whether a link in a manifest may have led to it. A link that the operator made for this resource alone does not
+    /// count.
     var isNamedByManifest: Bool { isDerived || excludesPrincipals || principal != nil }
 
-    /// The id that names the resource in place of URL and content id; a service is asked by it, too.
+    /// The id that names the resource in place of URL and content id, also in requests to a service.
     package var titleID: TitleID?
     /// The name that the resource with ``titleID`` has in this vault.
     var stored: StoredName?

@@ -2,15 +2,15 @@ import VaultModel
 
 /// The request fields of the principals whose manifests are being played, in memory only.
 ///
-/// A link in such a manifest carries the principal but no fields. What it names is requested with the fields that its
-/// manifest was requested with, and they are stored with it then.
+/// A link in such a manifest carries the principal but no fields. The vault requests what the link names with the
+/// fields of the manifest's own request, and then stores them with it.
 final class PrincipalFields: Sendable {
     private struct Known {
         let principal: [UInt8]
         let fields: OriginFields
     }
 
-    /// The latest last.
+    /// The entries, latest last.
     private let known = Locked<[Known]>([])
 
     private static let most = 64

@@ -11,7 +11,7 @@ final class ResourceNames: Sendable {
     private struct Known {
         var policy = KeyPolicy()
         var principals: [[UInt8]] = []
-        /// How often these have changed; each change may give a reference another name.
+        /// How often the policy or the principals have changed; each change may give a reference another name.
         var changes = 0
         /// Whether there are more principals than the settings can list.
         var isIncomplete: Bool { principals.count > VaultSettings.maxPrincipals }
@@ -52,7 +52,7 @@ final class ResourceNames: Sendable {
     func name(_ stored: StoredResource) throws -> NamedResource {
         let (known, locator) = (known.withLock { $0 }, store.index.locator)
         var reference = try MediaReference(MediaURL(stored.metadata.url))
-        // Whoever asks for a stored resource, such as a repair, reaches no further than the one who stored it.
+        // A later user of a stored resource, such as a repair, may reach no more addresses than the one who stored it.
         reference.isDerived = stored.metadata.isDerived
         let named = try NamedResource(
             reference, CacheKey(bytes: stored.metadata.cacheKey), keyring: store.keyring, locator: locator,
@@ -61,11 +61,11 @@ final class ResourceNames: Sendable {
         return named
     }
 
-    /// Returns a reference that names a stored resource as it is in the index, whatever the key policy has become.
+    /// Returns a reference that names a stored resource as the index does, even if the key policy has changed.
     func reference(to stored: StoredResource, _ id: TitleID) throws -> MediaReference {
         let (key, locator) = (CacheKey(bytes: stored.metadata.cacheKey), store.index.locator)
         var reference = try MediaReference(id, url: MediaURL(stored.metadata.url), contentID: key.contentID)
-        // As for any other user of a stored resource, it reaches no further than for the one who stored it.
+        // As in `name(_:)`, it may reach no more addresses than the one who stored it.
         reference.isDerived = stored.metadata.isDerived
         reference.principal = key.principal
         reference.stored = StoredName(key: key, locator: locator)
@@ -91,8 +91,8 @@ final class ResourceNames: Sendable {
 
     /// Returns the key of the resource that a reference by id names; nil if the reference has no id.
     ///
-    /// - Throws: ``VaultError`` with code `busy` if the name may have changed since, `notHeld` if the fields of the
-    ///   reference stand for another user than the one whom the resource was stored for.
+    /// - Throws: ``VaultError`` with code `busy` if the name may have changed since, `notHeld` if the reference's
+    ///   fields stand for a user other than the one the resource was stored for.
     private func storedKey(of reference: MediaReference, _ locator: Int) throws -> CacheKey? {
         guard let stored = reference.stored else { return nil }
         guard stored.locator == locator else { throw Self.renaming }
@@ -110,12 +110,12 @@ final class ResourceNames: Sendable {
     static let renaming = VaultError(
         .busy, "the vault's resource ids are being recomputed; try again in a moment")
 
-    /// Whether a resource would still get the same name.
+    /// Returns whether a resource would still get the same name.
     func isCurrent(_ resource: NamedResource) -> Bool {
         resource.locator == store.index.locator && resource.changes == known.withLock { $0.changes }
     }
 
-    /// Returns every key that a settled reference may have been stored under, whether it is held or not.
+    /// Returns every key that a settled reference may have been stored under, whether or not it is held.
     func allKeys(of reference: MediaReference) throws -> [CacheKey] {
         let (known, locator) = (known.withLock { $0 }, store.index.locator)
         if let stored = try storedKey(of: reference, locator) { return [stored] }
@@ -133,8 +133,8 @@ final class ResourceNames: Sendable {
             .id(keyring: store.keyring, locator: locator)
     }
 
-    /// Returns the name that a settled reference has by itself, and the principals for one of whom its resource may be
-    /// stored instead.
+    /// Returns the plain name of a settled reference, and the principals for one of which its resource may be stored
+    /// instead.
     private func plainName(of reference: MediaReference) throws -> (plain: NamedResource, principals: [[UInt8]]) {
         let (known, locator) = (known.withLock { $0 }, store.index.locator)
         let stored = try storedKey(of: reference, locator)
@@ -149,8 +149,8 @@ final class ResourceNames: Sendable {
 
     /// Returns the principal's name for a resource if it is stored for exactly one principal. Blocks.
     ///
-    /// Returns nil if it is stored under the plain name itself, or for several principals: then the plain name refers
-    /// to none of them.
+    /// Returns nil if the resource is stored under the plain name itself, or for several principals; in that case, the
+    /// plain name refers to none of these.
     private func onlyPrincipalName(of principals: [[UInt8]], having plain: NamedResource) throws -> NamedResource? {
         guard try !isStored(plain.id) else { return nil }
         let found = try principals.map { try plain.named(for: $0, keyring: store.keyring) }
@@ -158,7 +158,7 @@ final class ResourceNames: Sendable {
         return found.count == 1 ? found[0] : nil
     }
 
-    /// Whether the vault has a resource, or a file in a pack, with this id. Blocks.
+    /// Returns whether the vault has a resource, or a file in a pack, with this id. Blocks.
     private func isStored(_ id: ResourceID) throws -> Bool {
         try store.index.hasResource(id) || store.index.resource(id) != nil
     }
@@ -170,7 +170,7 @@ final class ResourceNames: Sendable {
         use(try store.index.settings().principals)
     }
 
-    /// Reads the principals again: a new locator gives them other names.
+    /// Reloads the principals, which a new locator renames.
     func reload() async throws {
         use(try await pool.run { [store] in try store.index.settings().principals })
     }
@@ -184,22 +184,23 @@ final class ResourceNames: Sendable {
 
     // MARK: Policy
 
-    /// Whether manifests and redirects may lead to a host even if it is private.
+    /// Returns whether manifests and redirects may lead to a host even if it is private.
     func allows(host: String) -> Bool { known.withLock { $0.policy.allows(host: host) } }
 
-    /// Whether the entity tags of a host are to be ignored.
+    /// Returns whether to ignore a host's entity tags.
     func ignoresEntityTag(of host: String) -> Bool { known.withLock { $0.policy.ignoresEntityTag(of: host) } }
 
-    /// Whether the content of a host never changes under the same URL.
+    /// Returns whether a host's content never changes under the same URL.
     func isImmutable(host: String) -> Bool { known.withLock { $0.policy.isImmutable(host: host) } }
 
-    /// Returns the query by which the key policy tells a URL from others; nil if there is none.
+    /// Returns the part of a URL's query that the key policy uses in its name; nil if it uses none.
     func namedQuery(of url: MediaURL) -> String? {
         let policy = known.withLock(\.policy)
         return (try? MediaURL(policy.name(of: url)))?.query
     }
 
-    /// Whether the key policy names two URLs alike, as those that differ in ignored query parameters alone.
+    /// Returns whether the key policy gives two URLs the same name, as when they differ only in ignored query
+    /// parameters.
     func areAlike(_ one: MediaURL, _ other: MediaURL) -> Bool {
         guard one != other else { return true }
         let policy = known.withLock(\.policy)
@@ -222,18 +223,18 @@ final class ResourceNames: Sendable {
     }
 }
 
-/// A resource by its name in the vault, with the reference by which it can be requested.
+/// The name of a resource in the vault, with the reference to request it by.
 ///
-/// It is made once for a request, and passed on: the id is a hash.
+/// It is created once per request and passed on, because the id is a hash.
 package final class NamedResource: Sendable {
-    /// Settled, and not one of this vault's own playback links.
+    /// The settled reference, which is never one of this vault's own playback links.
     package let reference: MediaReference
-    /// What the id is a hash of.
+    /// The key that the id is a hash of.
     let key: CacheKey
     package let id: ResourceID
     /// The locator that the id was computed with; another one gives another id.
     let locator: Int
-    /// How often the vault's names had changed.
+    /// How often the vault's names had changed when this one was computed.
     fileprivate let changes: Int
 
     /// - Throws: ``VaultError`` with code `foreignKeyring` if the keyring lacks the locator.
@@ -247,7 +248,7 @@ package final class NamedResource: Sendable {
         id = try key.id(keyring: keyring, locator: locator)
     }
 
-    /// Returns the same resource as it is named if it is stored for a principal.
+    /// Returns the name that the same resource has if it is stored for a principal.
     fileprivate func named(for principal: [UInt8], keyring: Keyring) throws -> NamedResource {
         try NamedResource(
             reference, CacheKey(name: key.name, principal: principal), keyring: keyring, locator: locator,
@@ -255,16 +256,16 @@ package final class NamedResource: Sendable {
     }
 }
 
-/// The input of the keyed hash that is a resource's id: a name, and a principal if the origin was sent credentials.
+/// The input of the keyed hash that is a resource's id: a name, and a principal if the request carried credentials.
 struct CacheKey: Hashable, Sendable {
     /// The caller's content id, else the URL as the key policy names it.
     let name: [UInt8]
-    /// 32 bytes that stand for the user as whom the origin was asked.
+    /// 32 bytes that stand for the user whose credentials the origin received.
     var principal: [UInt8]?
 
     var bytes: [UInt8] { name + (principal.map { [0] + $0 } ?? []) }
 
-    /// What precedes a content id in a name; no URL begins with it.
+    /// The prefix of a content id in a name; no URL begins with it.
     private static let contentIDMark = "content-id:"
 
     /// The caller's content id, if that is the name.
@@ -309,7 +310,7 @@ struct CacheKey: Hashable, Sendable {
     }
 }
 
-/// The name that a resource has in the index, and the locator for which that is true: a principal is a hash under it.
+/// The name of a resource in the index, and the locator it is valid for: a principal is a hash under a locator.
 struct StoredName: Hashable, Sendable {
     let key: CacheKey
     let locator: Int

@@ -1,14 +1,14 @@
 package import VaultModel
 
-/// The latest answers of the resources that were read last: bounded, in memory only.
+/// The latest answers for the most recently read resources: bounded, in memory only.
 final class AnswerLog: Sendable {
     private let answers = Locked<[ResourceID: [AnswerTrace]]>([:])
 
-    /// The most answers remembered per resource, and the most resources.
+    /// The maximum number of answers per resource, and of resources.
     static let maxAnswers = 16
     static let maxResources = 256
 
-    /// Records answers that have ended.
+    /// Records finished answers.
     func note(_ traces: [ByteTrace], of resource: ResourceID, at time: Int64) {
         for trace in traces where trace.bytes > 0 {
             answers.withLock { answers in
@@ -47,9 +47,9 @@ package struct ByteTrace: Hashable, Sendable {
     package enum Source: String, Codable, Sendable, CaseIterable {
         /// A sealed segment in the vault.
         case vault
-        /// The origin, at this moment; the byte was also sealed.
+        /// The origin, during this answer; the byte was also sealed.
         case origin
-        /// The origin, at this moment; the byte was delivered without being stored.
+        /// The origin, during this answer; the byte was delivered without being stored.
         case unstored
     }
 
@@ -61,10 +61,10 @@ package struct ByteTrace: Hashable, Sendable {
 
     /// The runs, in the order of delivery.
     package private(set) var runs: [Run] = []
-    /// The bytes of runs beyond ``maxRuns``, which are not listed.
+    /// The number of bytes in runs beyond ``maxRuns``, which are not listed.
     package private(set) var omitted: Int64 = 0
 
-    /// The most runs that are listed.
+    /// The maximum number of runs to list.
     static let maxRuns = 64
 
     package init() {}

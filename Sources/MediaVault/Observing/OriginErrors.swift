@@ -1,6 +1,6 @@
 import VaultModel
 
-/// Counts the requests to origins that failed since the vault was opened, by kind.
+/// Counts failed requests to origins since the vault was opened, by kind.
 package final class OriginErrors: Sendable {
     /// What failed, as ``OriginFailure/Kind-swift.enum`` classifies it.
     package enum Kind: String, CaseIterable, Sendable {

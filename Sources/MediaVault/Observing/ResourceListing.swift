@@ -19,9 +19,9 @@ public struct ResourceListing: AsyncSequence, Sendable {
     /// Iterates over the resources.
     public struct Iterator: AsyncIteratorProtocol {
         private let listing: ResourceListing
-        /// What was opened of the page, and is not returned yet.
+        /// The opened resources of the page that are yet to be returned.
         private var page: ArraySlice<ResourceSummary> = []
-        /// The page after that one; nil before the first.
+        /// The next page; nil before the first.
         private var ahead: [SealedResource]?
         private var damagedCount = 0
         private var isAtEnd = false
@@ -70,7 +70,7 @@ public struct ResourceListing: AsyncSequence, Sendable {
         }
     }
 
-    /// Returns those resources whose rows open.
+    /// Returns the resources whose rows open.
     private func open(_ rows: ArraySlice<SealedResource>) async throws -> [ResourceSummary] {
         let store = store
         return try await pool.run {
@@ -108,8 +108,7 @@ package struct ResourcePage: Sendable {
 
 /// What a vault holds of one resource.
 public struct ResourceSummary: Hashable, Codable, Sendable {
-    /// The short id by which it can be named, as long as the vault has it; nil for a small part of a title, which has
-    /// none of its own.
+    /// The short id that names it while the vault has it; nil for a small part of a title, which has no id of its own.
     @OrNull public internal(set) var id: TitleID?
     /// The caller's own name for it, if it was stored under one.
     @OrNull public internal(set) var contentID: String?
@@ -121,37 +120,37 @@ public struct ResourceSummary: Hashable, Codable, Sendable {
     public let held: [ByteRange]
     /// The number of bytes held.
     public let bytes: Int64
-    /// The number of bytes held of the resources that were played of it; nil unless it is the manifest of a title that
+    /// The number of bytes held of the parts that were played through it; nil unless it is the manifest of a title that
     /// was not fetched.
     @OrNull public internal(set) var partBytes: Int64?
     /// The media type, if known.
     @OrNull public internal(set) var type: String?
     /// The origin's entity tag, in HTTP syntax.
     @OrNull public internal(set) var etag: String?
-    /// How long it is kept: `pinned`, `download` or `cache`.
+    /// What decides how long it is kept: `pinned`, `download` or `cache`.
     public let resourceClass: String
     /// The key generation that wraps its key.
     public let generation: Int
-    /// Its own offline mode; nil if the mode of the vault applies.
+    /// Its own offline mode; nil if the vault's mode applies.
     @OrNull public internal(set) var mode: VaultMode?
 
-    /// The name that was given for it, or found in it when it was fetched; nil if there is none.
+    /// The name that was set for it, or found in it when it was fetched; nil if there is none.
     @OrNull public internal(set) var name: String?
-    /// How long it plays, in milliseconds, as its manifest says, or as the media said when it was fetched or imported;
-    /// nil if neither does.
+    /// How long it plays, in milliseconds, as stated by its manifest, or by the media when it was fetched or imported;
+    /// nil if neither states it.
     @OrNull public internal(set) var duration: Int64?
-    /// What tells its cover from another: 16 hex digits. Nil if it is not known to have one: a picture within its bytes
-    /// is known once it was fetched or imported whole, and ``Vault/cover(of:)`` finds it in any case.
+    /// A tag that differs from one cover to another: 16 hex digits. Nil if no cover is known: a picture within its
+    /// bytes becomes known once it is fetched or imported whole, but ``Vault/cover(of:)`` finds it in any case.
     @OrNull public internal(set) var cover: String?
     /// The title that it is the manifest of; nil if it was not fetched as one.
     @OrNull public internal(set) var title: Title?
-    /// Whether it was fetched as a part of a title, and is none itself.
+    /// Whether it was fetched as a part of a title, and is not a title itself.
     public let isPart: Bool
-    /// When the vault first stored something of it.
+    /// When the vault first stored any of it.
     public let added: Timestamp
-    /// The hour in which it was last read, or else stored; for a part, also its title.
+    /// The hour in which it was last read, or else stored; for a part, reading its title counts, too.
     public let accessed: Timestamp
-    /// From when on the age limit removes it; nil if none does, as for pinned and downloaded titles.
+    /// When the age limit will remove it; nil if no limit applies, as for pinned and downloaded titles.
     @OrNull public internal(set) var expires: Timestamp?
 
     private enum CodingKeys: String, CodingKey {
@@ -168,12 +167,12 @@ public struct ResourceSummary: Hashable, Codable, Sendable {
     /// The number of bytes held of the resource, or of all resources of its title.
     package var wholeBytes: Int64 { title?.bytes ?? bytes + (partBytes ?? 0) }
 
-    /// Whether it is the manifest of a title of several resources, as far as its type and URL tell.
+    /// Whether it is the manifest of a title of several resources, judging by its type and URL.
     package var isManifest: Bool {
         title != nil || ManifestDetection.kind(type: type, path: url.prefix { $0 != "?" && $0 != "#" }) != nil
     }
 
-    /// The kind of manifest that it is; nil if it is none, as far as its type and URL tell.
+    /// The kind of manifest that it is, judging by its type and URL; nil if it is not one.
     package var manifestKind: ManifestKind? {
         title?.kind ?? ManifestDetection.kind(type: type, path: url.prefix { $0 != "?" && $0 != "#" })
     }
@@ -189,7 +188,7 @@ public struct ResourceSummary: Hashable, Codable, Sendable {
         contentID = CacheKey(bytes: resource.metadata.cacheKey).contentID
         added = Timestamp(seconds: resource.metadata.created)
         accessed = Timestamp(seconds: resource.accessed)
-        // The same sum as of the eviction: what is not merely played stays.
+        // As eviction computes it: only what was merely played expires.
         expires = resource.resourceClass == .cache ? age.map { Timestamp(seconds: resource.accessed + $0) } : nil
         url = resource.metadata.url
         size = information?.length

@@ -8,21 +8,21 @@ import VaultStorage
 public struct Title: Hashable, Codable, Sendable {
     /// The kind of the manifest.
     public let kind: ManifestKind
-    /// What was asked for.
+    /// The requested selection.
     public let selection: RenditionSelection
     /// The renditions that were fetched; empty if the manifest offers no choice.
     public let renditions: [Rendition]
-    /// How long it plays, in milliseconds; nil if the manifest does not say it.
+    /// How long it plays, in milliseconds; nil if the manifest does not state it.
     @OrNull public internal(set) var duration: Int64?
     /// The number of its resources, manifests included.
     public internal(set) var resources: Int
     /// The number of bytes held of all its resources together.
     public internal(set) var bytes: Int64
-    /// The number of bytes of all its resources; nil until all of them were held whole for the first time.
+    /// The size of all its resources in bytes; nil until all of them have been held whole once.
     @OrNull public internal(set) var size: Int64?
     /// Whether all of its resources are held whole.
     public internal(set) var isComplete: Bool
-    /// Why the last fetch did not make it whole: a sentence for each part that it could not get, at most 16.
+    /// Why the last fetch left it incomplete: a sentence for each part that could not be fetched, at most 16.
     public internal(set) var missing: [String]
     /// When it was last fetched.
     public let fetched: Timestamp
@@ -32,9 +32,9 @@ public struct Title: Hashable, Codable, Sendable {
         case isComplete = "complete"
     }
 
-    /// The most renditions that are recorded.
+    /// The maximum number of renditions to record.
     private static let maxRenditions = 64
-    /// The most sentences about missing parts that are recorded, and the most characters of each.
+    /// The maximum number of sentences about missing parts to record, and of characters in each.
     private static let (maxMissing, maxSentence) = (16, 500)
 
     init(
@@ -74,13 +74,13 @@ public struct Title: Hashable, Codable, Sendable {
         return (audio, subtitles)
     }
 
-    /// Returns the manifest as it is played while its origin cannot be reached: a player is offered only what is held.
+    /// Returns the manifest to play while its origin is unreachable: it offers a player only what is held.
     package func heldPart(of manifest: Manifest) -> Manifest { manifest.selecting(selection) }
 }
 
 // The title as it is recorded in the metadata of its manifest.
 extension Title {
-    /// Reads a record; nil if it is none, so that the manifest counts as any other resource.
+    /// Reads a record; nil if it is not a valid one, so that the manifest counts as an ordinary resource.
     init?(_ record: JSONObject) {
         guard let kind = (try? record.string("kind")).flatMap(ManifestKind.init),
             let video = (try? record.string("video")).flatMap(RenditionSelection.Video.init),
@@ -140,7 +140,7 @@ extension Rendition {
         isForced = record["forced"] == .bool(true)
     }
 
-    /// The groups within the manifest are left out: nobody asks for them.
+    /// The record, without the manifest's groups, which nothing reads.
     fileprivate var record: JSONObject {
         var record = JSONObject(["id": .string(id), "kind": .string(kind.rawValue)])
         func text(_ value: String?) -> JSONValue? { value.map { .string(String($0.prefix(Self.maxText))) } }
@@ -152,11 +152,11 @@ extension Rendition {
         return record
     }
 
-    /// The most characters of a text that are recorded.
+    /// The maximum number of characters of a text to record.
     private static var maxText: Int { 200 }
 }
 
 extension JSONValue {
-    /// The nearest integer that a record can have: with another one, the whole record could not be read again.
+    /// Returns the nearest integer that a record can contain; with any other, the whole record could not be read again.
     fileprivate static func bounded(_ number: Int64) -> JSONValue { .integer(min(max(0, number), largestInteger)) }
 }

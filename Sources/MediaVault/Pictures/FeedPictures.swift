@@ -1,14 +1,14 @@
 import VaultModel
 
-/// The pictures of feeds that were asked for lately, in memory: at most 8 MiB of them.
+/// The recently requested pictures of feeds, in memory: at most 8 MiB of them.
 ///
-/// One that many titles share is asked for once, also if it could not be had.
+/// A picture that many titles share is requested once, even if it could not be fetched.
 final class FeedPictures: Sendable {
     private struct Entry {
-        /// Held while the picture is asked for.
+        /// Held while the picture is requested.
         let asking = AsyncLock()
         let since: ContinuousClock.Instant
-        /// Nil until it was asked for; an inner nil if it could not be had.
+        /// Nil until it was requested; an inner nil if it could not be fetched.
         var found: Picture??
         /// Its place in the order of use.
         var used = 0
@@ -19,10 +19,10 @@ final class FeedPictures: Sendable {
         var bytes = 0
         var uses = 0
         var isEnded = false
-        /// Hosts that took too long, and when they did.
+        /// Hosts that took too long, and when.
         var slow: [String: ContinuousClock.Instant] = [:]
 
-        /// Returns the entry of a picture, a new one if it is too old.
+        /// Returns a picture's entry, or a new one if it is too old.
         mutating func entry(of reference: MediaReference, now: ContinuousClock.Instant) -> Entry {
             if let known = entries[reference], now - known.since >= lifetime { remove(reference) }
             uses += 1
@@ -34,14 +34,14 @@ final class FeedPictures: Sendable {
         }
 
         mutating func keep(_ picture: Picture?, of reference: MediaReference) {
-            // Another picture may have taken its place meanwhile, and a closed vault keeps none.
+            // The entry may have been dropped in the meantime, and a closed vault keeps none.
             guard !isEnded, entries[reference] != nil else { return }
             entries[reference]?.found = .some(picture)
             bytes += picture?.bytes.count ?? 0
             trim()
         }
 
-        /// Forgets what was used least recently.
+        /// Drops the least recently used entries.
         private mutating func trim() {
             while bytes > maxBytes || entries.count > maxCount,
                 let oldest = entries.min(by: { $0.value.used < $1.value.used })?.key
@@ -59,17 +59,17 @@ final class FeedPictures: Sendable {
     private let state = Locked(State())
 
     private static let maxBytes = 8 << 20
-    /// The most pictures, those that could not be had included.
+    /// The maximum number of pictures, including those that could not be fetched.
     private static let maxCount = 256
-    /// How long a picture is kept: while the titles of one check of a feed are downloaded.
+    /// How long a picture is kept: long enough to download the titles of one feed check.
     private static let lifetime: Duration = .seconds(3600)
 
-    /// Returns a picture; nil if it cannot be had.
+    /// Returns a picture; nil if it cannot be fetched.
     ///
     /// - Parameters:
-    ///   - reference: where it is, and how it is requested: one that is requested otherwise counts as another.
-    ///   - fetch: asks for it; called unless that was done.
-    /// - Throws: the error of `fetch`: then it may be asked for again.
+    ///   - reference: where it is, and how to request it: requested differently, it counts as another picture.
+    ///   - fetch: requests the picture; called unless that was already done.
+    /// - Throws: the error of `fetch`; the next call then requests the picture again.
     func picture(
         at reference: MediaReference, now: ContinuousClock.Instant = .now, fetch: () async throws -> Picture?
     ) async throws -> Picture? {
@@ -82,7 +82,7 @@ final class FeedPictures: Sendable {
         }
     }
 
-    /// Returns whether a host has taken too long for a picture lately: a download must not wait for the next one.
+    /// Returns whether a host recently took too long for a picture: a download must not wait for the next one.
     func isSlow(_ host: String, now: ContinuousClock.Instant = .now) -> Bool {
         state.withLock { $0.slow[host].map { now - $0 < Self.lifetime } ?? false }
     }
@@ -96,7 +96,7 @@ final class FeedPictures: Sendable {
         }
     }
 
-    /// Forgets everything, and keeps nothing any more.
+    /// Forgets everything, and stores nothing afterwards.
     func end() {
         state.withLock { state in
             state = State()

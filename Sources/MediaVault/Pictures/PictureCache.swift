@@ -1,6 +1,6 @@
 import VaultModel
 
-/// The pictures within media that were looked at last, in memory: at most 8 MiB of them.
+/// The pictures found in recently used media, in memory: at most 8 MiB of them.
 final class PictureCache: Sendable {
     private struct Entry {
         let resource: ResourceID
@@ -24,10 +24,10 @@ final class PictureCache: Sendable {
     private let state = Locked(State())
 
     private static let maxBytes = 8 << 20
-    /// The most representations, with or without a picture.
+    /// The maximum number of representations, with or without a picture.
     private static let maxCount = 1024
 
-    /// Returns the picture of a representation; an inner nil if it has none, an outer one if that is not known here.
+    /// Returns the picture of a representation; an inner nil if it has none, an outer one if the cache does not know.
     func picture(of id: RepresentationID) -> Picture?? {
         state.withLock { state in
             guard let entry = state.entries[id] else { return nil }
@@ -37,7 +37,7 @@ final class PictureCache: Sendable {
         }
     }
 
-    /// Keeps what was found in a representation, in place of what was used least recently.
+    /// Stores what was found in a representation, and drops the least recently used entries.
     func keep(_ picture: Picture?, of id: RepresentationID, _ resource: ResourceID) {
         state.withLock { state in
             guard !state.isEnded else { return }
@@ -60,7 +60,7 @@ final class PictureCache: Sendable {
         }
     }
 
-    /// Forgets everything, and keeps nothing any more.
+    /// Forgets everything, and stores nothing afterwards.
     func end() {
         state.withLock { state in
             state = State()

@@ -1,6 +1,6 @@
-/// The kinds of pictures that are kept and given as covers: those that every browser shows, and that hold no script.
+/// The types of pictures that the vault accepts as covers: every browser shows them, and they cannot contain scripts.
 ///
-/// What a picture is shows in its first bytes alone, never in a name or in a type that comes with it.
+/// Only a picture's first bytes decide its type, never a name or a declared type.
 public enum PictureType: String, Hashable, CaseIterable, Codable, Sendable {
     /// JPEG.
     case jpeg = "image/jpeg"
@@ -9,7 +9,8 @@ public enum PictureType: String, Hashable, CaseIterable, Codable, Sendable {
     /// WebP.
     case webp = "image/webp"
 
-    /// Judges a picture by its first bytes; nil if it is none of the kinds, such as SVG, which can hold scripts.
+    /// Determines a picture's type from its first bytes; nil for any other type, such as SVG, which can contain
+    /// scripts.
     public init?(of bytes: some Collection<UInt8>) {
         if bytes.starts(with: [0xFF, 0xD8, 0xFF]) {
             self = .jpeg
@@ -23,12 +24,12 @@ public enum PictureType: String, Hashable, CaseIterable, Codable, Sendable {
     }
 }
 
-/// A picture of one of the kinds that are kept and given.
+/// A picture of an accepted type.
 struct Picture: Hashable, Sendable {
     let type: PictureType
     let bytes: [UInt8]
 
-    /// Creates a picture; nil if its first bytes are those of no such kind.
+    /// Creates a picture; nil if its first bytes match no accepted type.
     init?(_ bytes: some Collection<UInt8>) {
         guard let type = PictureType(of: bytes) else { return nil }
         (self.type, self.bytes) = (type, Array(bytes))

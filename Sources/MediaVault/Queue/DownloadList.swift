@@ -3,12 +3,12 @@ import VaultStorage
 
 /// The entries of the download queue in their order: a value.
 struct DownloadList: Sendable {
-    /// An entry, and how far it is.
+    /// An entry and its progress.
     struct Entry: Sendable {
         var download: QueuedDownload
         /// The host and port of its URL.
         let host: String
-        /// How far it got while this process ran it; nil if it has not.
+        /// Its progress in this process; nil if it has not run here.
         var progress: DownloadProgress?
         /// The number of its last change in this process.
         var revision = 0
@@ -19,7 +19,7 @@ struct DownloadList: Sendable {
         }
     }
 
-    /// A place in the order; no two entries have the same.
+    /// A place in the order; no two entries share one.
     struct Place: Hashable, Comparable, Sendable {
         let position: Int64
         let id: DownloadID
@@ -49,7 +49,7 @@ struct DownloadList: Sendable {
     /// The entries in their order.
     var inOrder: some Sequence<Entry> { places.lazy.compactMap { [entries] in entries[$0.id] } }
 
-    /// Returns at most `limit` entries behind a place, in their order.
+    /// Returns at most `limit` entries after a place, in order.
     func entries(after place: Place?, limit: Int) -> [Entry] {
         let start = place.map { index(after: $0) } ?? 0
         return places[start...].prefix(limit).compactMap { entries[$0.id] }
@@ -57,19 +57,19 @@ struct DownloadList: Sendable {
 
     subscript(id: DownloadID) -> Entry? { entries[id] }
 
-    /// Returns the entries of a title: one, or several by a rare chance.
+    /// Returns the entries of a title: one, or in rare cases several.
     func entries(of title: TitleID) -> [Entry] { titles[title, default: []].compactMap { entries[$0] } }
 
     /// The position before all entries.
     var firstPosition: Int64 { (places.first?.position ?? QueuedDownload.middle) - 1 }
-    /// The position behind all entries.
+    /// The position after all entries.
     var lastPosition: Int64 { (places.last?.position ?? QueuedDownload.middle - 1) + 1 }
 
     // MARK: Changes
 
-    /// Does the same as ``put(_:revision:)-(QueuedDownload,_)`` with several entries.
+    /// Puts several entries, as ``put(_:revision:)-(QueuedDownload,_)`` puts one.
     mutating func put(_ downloads: [QueuedDownload], revision: Int) {
-        // Each that is put by itself moves all places behind it.
+        // Putting one entry moves all places after it.
         guard downloads.count > Self.mostByThemselves else {
             for download in downloads { put(download, revision: revision) }
             return
@@ -82,10 +82,10 @@ struct DownloadList: Sendable {
         places = entries.values.map(\.download.place).sorted()
     }
 
-    /// The most entries that are put one by one.
+    /// The maximum number of entries to put one by one.
     private static let mostByThemselves = 64
 
-    /// Adds an entry, or gives an entry another content; its progress stays.
+    /// Adds an entry, or replaces an entry's content; its progress stays.
     mutating func put(_ download: QueuedDownload, revision: Int) {
         if let known = entries[download.id] {
             remove(known.download.place)
@@ -96,14 +96,14 @@ struct DownloadList: Sendable {
         places.insert(download.place, at: index(after: download.place))
     }
 
-    /// Replaces all entries; the progress of those that stay stays, too.
+    /// Replaces all entries; those that stay keep their progress.
     mutating func replace(with downloads: [QueuedDownload], revision: Int) {
         let former = entries
         self = DownloadList(downloads)
         for id in entries.keys { note(former[id]?.progress, of: id, revision: revision) }
     }
 
-    /// Removes an entry; returns it.
+    /// Removes an entry and returns it.
     @discardableResult
     mutating func remove(_ id: DownloadID) -> Entry? {
         guard let entry = entries[id] else { return nil }
@@ -113,7 +113,7 @@ struct DownloadList: Sendable {
         return entry
     }
 
-    /// Notes how far an entry is.
+    /// Records an entry's progress.
     mutating func note(_ progress: DownloadProgress?, of id: DownloadID, revision: Int) {
         entries[id]?.progress = progress
         entries[id]?.revision = revision
@@ -128,7 +128,7 @@ struct DownloadList: Sendable {
         hosts[host, default: 0] += 1
     }
 
-    /// Forgets the title and the host of an entry, which is removed or added again.
+    /// Forgets an entry's title and host, before the entry is removed or added again.
     private mutating func drop(_ id: DownloadID) {
         guard let entry = entries[id] else { return }
         let title = entry.download.title
@@ -143,7 +143,7 @@ struct DownloadList: Sendable {
         if places.indices.contains(index), places[index] == place { places.remove(at: index) }
     }
 
-    /// Returns the index of the first place behind this one.
+    /// Returns the index of the first place after this one.
     private func index(after place: Place) -> Int {
         var (low, high) = (0, places.count)
         while low < high {

@@ -1,30 +1,31 @@
 import VaultModel
 
-/// How fast a running download gets on, period by period: a value.
+/// The pace of a running download, period by period: a value.
 struct DownloadPace: Hashable, Sendable {
-    /// The seconds over which it is measured: longer than an origin is silent before it counts as gone.
+    /// The seconds over which the pace is measured: longer than an origin may be silent before it counts as gone.
     static let period: Int64 = 60
 
     private var since: Int64
     private var heldThen: Int64
-    /// When it last had more than before.
+    /// When the held bytes last grew.
     private var grew: Int64
     /// Whether it was too slow in the last period.
     private(set) var isSlow = false
 
     /// - Parameters:
-    ///   - held: the bytes that it has.
+    ///   - held: the bytes held.
     ///   - time: now, in seconds since 1970.
     init(held: Int64, at time: Int64) { (since, heldThen, grew) = (time, held, time) }
 
-    /// Measures it, if a period is over.
+    /// Measures the pace, if a period is over.
     ///
-    /// An origin without ranges first sends again what is held: while that may take so long, no new byte is no standstill.
+    /// An origin without ranges first sends the held bytes again: for as long as that may take at the least rate, a
+    /// lack of new bytes does not count as a standstill.
     ///
-    /// A period that was not looked at in time says nothing, for example because clocks were set; nor does one in which
-    /// bytes were given up.
+    /// A period that was not measured in time, for example because clocks were set, is discarded, as is one in which
+    /// held bytes were dropped.
     ///
-    /// - Parameter leastRate: the bytes per second that it must have got.
+    /// - Parameter leastRate: the bytes per second below which the download is slow.
     mutating func measure(held: Int64, leastRate: Int64, at time: Int64) {
         guard (since..<since + 3 * Self.period).contains(time), held >= heldThen else {
             self = DownloadPace(held: held, at: time)
@@ -41,7 +42,7 @@ struct DownloadPace: Hashable, Sendable {
 }
 
 extension DownloadSettings {
-    /// The bytes per second that each download must get: no more than half of what a limit leaves to it.
+    /// The bytes per second that each download must get: at most half of its share of a limit.
     var leastRateOfEach: Int64 {
         bytesPerSecond.map { min(leastRate, $0 / Int64(2 * parallel)) } ?? leastRate
     }

@@ -4,14 +4,16 @@ import VaultStorage
 
 // Adding downloads to the queue, and changing and removing its entries.
 extension DownloadQueue {
-    /// Adds downloads to the queue, behind all others or before them.
+    /// Adds downloads at the end of the queue, or at its start.
     ///
-    /// One that is in the queue already keeps its place, gets the new options unless it runs, and waits again.
+    /// A download that is already queued keeps its place unless `first` is set; unless it runs, it gets the new options
+    /// and waits again.
     ///
-    /// - Parameter resumes: whether what is paused waits again, too.
+    /// - Parameter resumes: whether to resume paused entries, too.
     /// - Returns: the entries, one for each download.
     /// - Throws: ``VaultError`` with code `owned` if this process is not the owner; `busy` if the queue has
-    ///   ``QueuedDownload/most`` entries; `invalidArgument` if a reference cannot be used. Then nothing is added.
+    ///   ``QueuedDownload/most`` entries; `invalidArgument` if a reference cannot be used. In all these cases nothing
+    ///   is added.
     @discardableResult
     package func add(
         _ downloads: [(reference: MediaReference, options: DownloadOptions)], first: Bool = false, resumes: Bool = true
@@ -19,7 +21,7 @@ extension DownloadQueue {
         try store.requireOwner(to: "queues downloads")
         try await load()
         return try await changing.exclusively {
-            // Named here, so that no change of the locator comes in between.
+            // Named here, so that the locator cannot change in between.
             var named: [NamedOrder] = []
             for download in downloads { named.append(try await name(download.reference, download.options)) }
             let entries = try await entries(for: named, first: first, resumes: resumes)
@@ -32,7 +34,7 @@ extension DownloadQueue {
         }
     }
 
-    /// An order, and what its title is in this vault.
+    /// An order, with the resource and the title that it means in this vault.
     private struct NamedOrder: Sendable {
         let order: DownloadOrder
         let resource: ResourceID
@@ -44,14 +46,14 @@ extension DownloadQueue {
         let resource = try await loaders.name(given)
         let (store, id) = (store, resource.id)
         let stored = try await pool.run { try store.index.resource(id)?.titleID }
-        // Bytes for one user are asked for as they are stored: the record of the title has the fields.
+        // Bytes for one user are requested by their stored title, whose record has the fields.
         let isByID = given.titleID != nil || (reference.principal != nil && stored != nil)
         return NamedOrder(
             order: DownloadOrder(reference, options, isByID: isByID), resource: id,
             title: given.titleID ?? stored ?? TitleID(of: id))
     }
 
-    /// Returns the entries for some orders: those that the queue has, and new ones.
+    /// Returns the entries for some orders, both existing and new ones.
     private func entries(
         for orders: [NamedOrder], first: Bool, resumes: Bool
     ) async throws -> [(download: QueuedDownload, isChanged: Bool)] {
@@ -95,7 +97,7 @@ extension DownloadQueue {
         return entries
     }
 
-    /// Returns the entry that the queue has for the resource of an order.
+    /// Returns the queue's entry for the resource of an order; nil if it has none.
     private func queued(_ order: NamedOrder) async throws -> QueuedDownload? {
         for entry in state.withLock({ $0.list?.entries(of: order.title) ?? [] }) {
             let reference = try? await reference(of: entry.download)
@@ -110,7 +112,7 @@ extension DownloadQueue {
         return try await pool.run { try download.order.reference(to: download.title, in: names) }
     }
 
-    /// Returns the reference that a title of the queue is fetched by; nil if it is not in the queue.
+    /// Returns the reference that a queued title is fetched by; nil unless exactly one entry has the title.
     package func reference(ofQueued title: TitleID) async throws -> MediaReference? {
         try await load()
         let entries = state.withLock { $0.list?.entries(of: title) ?? [] }
@@ -118,10 +120,10 @@ extension DownloadQueue {
         return try await reference(of: entry.download)
     }
 
-    /// Does something with entries of the queue.
+    /// Applies an act to entries of the queue.
     ///
-    /// - Returns: how many were changed.
-    /// - Throws: ``VaultError`` with code `notHeld` if a title is not in the queue: then nothing is changed.
+    /// - Returns: the number of entries changed.
+    /// - Throws: ``VaultError`` with code `notHeld` if a title is not in the queue, in which case nothing is changed.
     package func change(_ act: DownloadAct, of selection: DownloadSelection) async throws -> Int {
         try store.requireOwner(to: "changes its download queue")
         try await load()
@@ -162,7 +164,7 @@ extension DownloadQueue {
         }
     }
 
-    /// Returns those entries that an act changes, changed. Their order among themselves stays.
+    /// Returns the entries that an act changes, after the change. They keep their relative order.
     private func moved(_ downloads: [QueuedDownload], by act: DownloadAct) -> [QueuedDownload] {
         let (first, last) = state.withLock { ($0.list?.firstPosition ?? 0, $0.list?.lastPosition ?? 0) }
         let sorted = downloads.sorted { $0.place < $1.place }
@@ -171,9 +173,9 @@ extension DownloadQueue {
     }
 
     /// Removes the entries of a resource that is about to be removed, and waits until none of them runs: the queue
-    /// would take the removal for a failure, and fetch it again.
+    /// would otherwise take the removal for a failure, and fetch the resource again.
     ///
-    /// - Throws: ``VaultError`` if the queue cannot be read or written: then nothing was removed from it.
+    /// - Throws: ``VaultError`` if the queue cannot be read or written, in which case nothing was removed from it.
     func forget(_ resource: NamedResource) async throws {
         try await forget {
             let titles = await titles(of: resource)
@@ -186,14 +188,14 @@ extension DownloadQueue {
         try await forget { ([title], state.withLock { $0.list?.entries(of: title) ?? [] }.map(\.download.id)) }
     }
 
-    /// Removes entries, and what ended of their titles; waits until none of them runs.
+    /// Removes entries, and their titles' ended downloads from the list; waits until none of the entries runs.
     ///
-    /// - Parameter choose: returns them, while nothing else changes the queue.
+    /// - Parameter choose: returns the titles and entries, while nothing else changes the queue.
     private func forget(_ choose: () async -> (titles: Set<TitleID>, entries: [DownloadID])) async throws {
         try await load()
         let (titles, running) = try await changing.exclusively {
             let (titles, entries) = await choose()
-            // What was told to stop ends after it has left the queue.
+            // A stopped download ends after its entry has left the queue.
             let running = state.withLock { state in entries.compactMap { state.running[$0]?.task } }
             try await remove(entries)
             return (titles, running)
@@ -202,27 +204,27 @@ extension DownloadQueue {
         for task in running { await task.value }
     }
 
-    /// No longer lists what ended of these titles, and has the listeners do the same.
+    /// Stops listing ended downloads of these titles, here and in the listeners.
     private func forgetEnded(of titles: Set<TitleID>) {
         tell { $0.forgetEnded(of: titles) }
         for listener in state.withLock({ $0.forgettingListeners.all }) { listener(titles) }
     }
 
-    /// Registers a closure that is called when titles are removed or queued, so that what ended of them is no longer
-    /// listed. It must not block, and is kept as long as the vault is open.
+    /// Registers a closure to call when titles are removed or queued, so that their ended downloads are no longer
+    /// listed. It must not block, and stays registered while the vault is open.
     package func listenForForgetting(_ tell: @escaping @Sendable (Set<TitleID>) -> Void) {
         state.withLock { _ = $0.forgettingListeners.add(tell) }
     }
 
-    /// Returns the ids that a resource may have been queued by, whether the vault has it or not.
+    /// Returns the ids that a resource may have been queued by, whether or not the vault has it.
     private func titles(of resource: NamedResource) async -> Set<TitleID> {
         let (store, id, given) = (store, resource.id, resource.reference.titleID)
-        // A row that does not open has no id; its title was queued by that of its URL.
+        // A row that does not open has no id; its title was queued by the id of its URL.
         let stored = try? await pool.run { try store.index.resource(id)?.titleID }
         return Set([TitleID(of: id), given, stored].compactMap(\.self))
     }
 
-    /// Returns the entries of a resource, stored or not. One that cannot be told from another resource's is among them.
+    /// Returns the entries of a resource, stored or not, including entries whose resource cannot be determined.
     private func entries(of resource: NamedResource, among titles: Set<TitleID>) async -> [QueuedDownload] {
         let id = resource.id
         var found: [QueuedDownload] = []
@@ -245,7 +247,7 @@ extension DownloadQueue {
         tell { $0.list?.put(downloads, revision: $0.revision) }
     }
 
-    /// Removes entries, and stops those that run. The caller holds ``changing``.
+    /// Removes entries, and stops the running ones. The caller holds ``changing``.
     private func remove(_ ids: [DownloadID]) async throws {
         let store = store
         for start in stride(from: 0, to: ids.count, by: Self.batch) {
@@ -258,7 +260,8 @@ extension DownloadQueue {
         }
     }
 
-    /// Removes all entries, also those whose rows do not open, and stops those that run. The caller holds ``changing``.
+    /// Removes all entries, even those whose rows do not open, and stops the running ones. The caller holds
+    /// ``changing``.
     private func removeAll() async throws {
         let store = store
         try await pool.run { try store.removeAllDownloads() }

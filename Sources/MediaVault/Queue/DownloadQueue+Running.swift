@@ -4,7 +4,7 @@ import VaultStorage
 
 // Running the downloads of the queue.
 extension DownloadQueue {
-    /// Begins to run the queue, until ``end()``. A second call does nothing.
+    /// Begins to run the queue, until ``end()`` is called. A second call does nothing.
     package func start() {
         guard store.isOwner else { return }
         state.withLock { state in
@@ -13,7 +13,7 @@ extension DownloadQueue {
         }
     }
 
-    /// Ends everything that runs; it continues when the queue is started again.
+    /// Stops all running downloads; they continue when the queue is started again.
     func end() async {
         let (loop, running) = state.withLock { state in
             state.isEnded = true
@@ -26,7 +26,7 @@ extension DownloadQueue {
         for task in running { await task.value }
     }
 
-    /// How long to wait before the queue is read again, if that failed.
+    /// How long to wait before reading the queue again after a failure.
     private static let readingDelay: Duration = .seconds(10)
 
     private func run() async {
@@ -74,7 +74,7 @@ extension DownloadQueue {
         return plan
     }
 
-    /// Returns a time as clocks on the wall show it here.
+    /// Returns a time with its local time of day.
     static func moment(_ time: Int64) -> DownloadSchedule.Moment {
         let local = time + Int64(TimeZone.current.secondsFromGMT(for: Date(timeIntervalSince1970: Double(time))))
         return DownloadSchedule.Moment(time: time, secondOfDay: Int(((local % 86_400) + 86_400) % 86_400))
@@ -82,7 +82,7 @@ extension DownloadQueue {
 
     /// Tells running downloads to stop.
     ///
-    /// - Parameter givesWay: whether they stop because they are too slow and others wait.
+    /// - Parameter givesWay: whether they stop because they are too slow while others wait.
     func stop(_ ids: some Sequence<DownloadID>, givingWay givesWay: Bool = false) {
         let tasks = state.withLock { state in
             ids.compactMap { id -> Task<Void, Never>? in
@@ -120,13 +120,13 @@ extension DownloadQueue {
 
     private func finish(_ id: DownloadID, _ result: Result<Void, any Error>) async {
         let failed = await changing.exclusively { () -> FailedDownload? in
-            // A download that was told to stop may end with any error; it is no failure.
+            // A download that was told to stop may end with any error; that is not a failure.
             let (entry, running) = state.withLock { ($0.list?[id], $0.running[id]) }
             let isEnding = running?.isEnding ?? true
             defer {
                 tell { state in
                     state.running[id] = nil
-                    // Those who follow the queue learn that it runs no longer.
+                    // Note it again, so that followers of the queue learn that it no longer runs.
                     let progress = state.list?[id]?.progress
                     state.list?.note(progress, of: id, revision: state.revision)
                 }
@@ -143,7 +143,7 @@ extension DownloadQueue {
                 await putBehind(entry)
                 return nil
             case .failure:
-                // What stops by itself, because the vault closes, does not begin again at once.
+                // A download that stops by itself, because the vault closes, does not begin again at once.
                 var waiting = entry.download
                 if !isEnding { waiting.notBefore = store.now() + 1 }
                 tell { state in
@@ -163,7 +163,7 @@ extension DownloadQueue {
         tell { $0.end(id, as: .done) }
     }
 
-    /// Puts an entry that was too slow behind all others, and records why.
+    /// Moves an entry that was too slow behind all others, and records why.
     private func putBehind(_ entry: DownloadList.Entry) async {
         let (last, rate) = state.withLock { state in
             (state.list?.lastPosition ?? entry.download.position, state.settings.leastRateOfEach)
@@ -184,8 +184,8 @@ extension DownloadQueue {
         await keep(changed, entry.progress)
     }
 
-    /// Writes an entry that has ended for now. What cannot be written, as on a full disk, is known until the vault is
-    /// closed.
+    /// Writes an entry whose attempt has ended. If it cannot be written, as on a full disk, memory keeps it until the
+    /// vault is closed.
     private func keep(_ download: QueuedDownload, _ progress: DownloadProgress?) async {
         let store = store
         try? await loaders.environment.pool.run { try store.write([download], isDurable: false) }
@@ -195,7 +195,7 @@ extension DownloadQueue {
         }
     }
 
-    /// Records why an entry failed, and when it is tried again.
+    /// Records why an entry failed, and when to retry it.
     private func note(
         _ given: VaultError, of entry: DownloadList.Entry, heldBefore: Int64?
     ) async -> FailedDownload {
@@ -203,7 +203,7 @@ extension DownloadQueue {
         // If the mode allows requests, a byte is missing because its origin did not deliver it.
         if error.code == .notHeld, loaders.environment.mode.current.allowsRequests { error.code = .unreachable }
         var changed = entry.download
-        // What made progress begins again with short delays.
+        // After progress, the delays begin short again.
         let hasMoved = (entry.progress?.held ?? 0) > heldBefore ?? .max
         let attempts = hasMoved ? 0 : changed.attempts
         let retry = DownloadRetry(
@@ -226,7 +226,7 @@ extension DownloadQueue {
         return FailedDownload(snapshot: snapshot, resource: resource, error: error)
     }
 
-    /// Registers a closure that is called after a download failed, for good or for now.
+    /// Registers a closure to call after a download fails, whether it will be retried or not.
     ///
     /// - Returns: the id for ``stopListeningForFailures(_:)``.
     package func listenForFailures(_ tell: @escaping @Sendable (FailedDownload) -> Void) -> Int {

@@ -4,7 +4,7 @@ import VaultStorage
 
 /// The download queue of a vault: sealed in its index, so that it survives restarts.
 ///
-/// Entries can be added and changed by every owner; they run while a service has the queue started.
+/// Every owner can add and change entries; they run only while a service has started the queue.
 package final class DownloadQueue: Sendable {
     struct State {
         /// Nil until the queue is read from the index.
@@ -12,7 +12,8 @@ package final class DownloadQueue: Sendable {
         /// How many rows do not open.
         var damaged = 0
         var running: [DownloadID: Running] = [:]
-        /// What left the queue most recently, the latest last. What was removed or queued since is not listed any more.
+        /// The entries that left the queue most recently, latest last. If a title was removed or queued since, its
+        /// entries are no longer listed.
         var ended: [(snapshot: DownloadSnapshot, revision: Int, isListed: Bool)] = []
         /// The number of the last change.
         var revision = 0
@@ -29,11 +30,11 @@ package final class DownloadQueue: Sendable {
         var task: Task<Void, Never>?
         /// Whether it was told to stop.
         var isEnding = false
-        /// Whether it was told to stop because it is too slow and others wait.
+        /// Whether it was told to stop because it is too slow while others wait.
         var givesWay = false
         /// The bytes that were held when it began; nil until it reports them.
         var heldBefore: Int64?
-        /// How fast it gets on; nil until it reports what it holds.
+        /// Its pace; nil until it reports what it holds.
         var pace: DownloadPace?
     }
 
@@ -44,7 +45,7 @@ package final class DownloadQueue: Sendable {
     let changing = AsyncLock()
     let wakes: AsyncStream<Void>
     let waking: AsyncStream<Void>.Continuation
-    /// Wakes the queue at a time.
+    /// Wakes the queue when the next decision is due.
     let timer = Locked<Task<Void, Never>?>(nil)
 
     /// How many entries that left the queue are remembered.
@@ -60,7 +61,7 @@ package final class DownloadQueue: Sendable {
 
     // MARK: Reading
 
-    /// Reads the queue from the index, unless that is done.
+    /// Reads the queue from the index, unless that is already done.
     func load() async throws {
         guard state.withLock({ $0.list == nil }) else { return }
         try await changing.exclusively { try await read() }
@@ -79,7 +80,7 @@ package final class DownloadQueue: Sendable {
         }
     }
 
-    /// Does something that may change rows of the queue, while nothing else does; then reads them again.
+    /// Runs a body that may change rows of the queue, while nothing else does; then reads them again.
     func rereading<Result: Sendable>(after body: () async throws -> Result) async throws -> Result {
         try await changing.exclusively {
             do {
@@ -104,9 +105,9 @@ package final class DownloadQueue: Sendable {
         }
     }
 
-    /// Returns a page of the queue in its order, and where the next one begins.
+    /// Returns a page of the queue in order, and where the next one begins.
     ///
-    /// - Parameter after: the place behind which it begins; nil for the start.
+    /// - Parameter after: the place after which the page begins; nil for the start.
     package func page(
         after place: DownloadCursor? = nil, limit: Int
     ) async throws -> (downloads: [DownloadSnapshot], next: DownloadCursor?) {
@@ -119,12 +120,12 @@ package final class DownloadQueue: Sendable {
         }
     }
 
-    /// The entries that left the queue most recently, the latest first; none of titles that were removed or queued since.
+    /// The entries that left the queue most recently, latest first, without titles that were removed or queued since.
     package var ended: [DownloadSnapshot] {
         state.withLock { $0.ended.reversed().filter(\.isListed).map(\.snapshot) }
     }
 
-    /// Returns how many entries do what.
+    /// Returns the number of entries in each state.
     package func counts() async throws -> DownloadCounts {
         try await load()
         return state.withLock { $0.counts }
@@ -143,14 +144,14 @@ package final class DownloadQueue: Sendable {
         }
     }
 
-    /// The entries that run, and the current revision.
+    /// The running entries, and the current revision.
     package var running: (downloads: [DownloadSnapshot], revision: Int) {
         state.withLock { state in
             (state.running.keys.compactMap { state.list?[$0] }.map { state.snapshot($0) }, state.revision)
         }
     }
 
-    /// Registers a closure that is called after each change; it must only forward the signal.
+    /// Registers a closure to call after each change; it must only forward the signal.
     ///
     /// - Returns: the id for ``stopListening(_:)``.
     package func listen(_ wake: @escaping @Sendable () -> Void) -> Int {
@@ -184,7 +185,7 @@ package final class DownloadQueue: Sendable {
         wake()
     }
 
-    /// Lets those run again that wait because nothing could be requested: the mode or the network has changed.
+    /// Retries downloads that wait because nothing could be requested, after the mode or the network has changed.
     func retryRequests() {
         tell { state in
             let waiting = state.list?.inOrder.map(\.download) ?? []
@@ -198,7 +199,7 @@ package final class DownloadQueue: Sendable {
         wake()
     }
 
-    /// Lets the queue decide again what runs.
+    /// Makes the queue decide again what runs.
     func wake() { waking.yield() }
 }
 
@@ -208,7 +209,7 @@ package struct DownloadCursor: Hashable, Sendable, CustomStringConvertible {
 
     init(_ place: DownloadList.Place) { self.place = place }
 
-    /// Parses the text of a cursor; nil if it is none.
+    /// Parses the text of a cursor; nil if it is not one.
     package init?(_ text: String) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 2, let position = Int64(parts[0]), QueuedDownload.positions.contains(position),
@@ -217,7 +218,7 @@ package struct DownloadCursor: Hashable, Sendable, CustomStringConvertible {
         place = DownloadList.Place(position: position, id: id)
     }
 
-    /// The text, which is the same as long as the entry stays where it is.
+    /// The text, which stays the same while the entry keeps its place.
     package var description: String { "\(place.position).\(place.id.hex)" }
 }
 
@@ -254,7 +255,7 @@ extension DownloadQueue.State {
             slow: Set(running.filter { $0.value.pace?.isSlow ?? false }.keys), at: now)
     }
 
-    /// No longer lists what ended of these titles.
+    /// Stops listing ended downloads of these titles.
     mutating func forgetEnded(of titles: Set<TitleID>) {
         for index in ended.indices where titles.contains(ended[index].snapshot.title) { ended[index].isListed = false }
     }

@@ -3,7 +3,7 @@ import VaultStorage
 
 /// Decides which downloads of the queue run: a value.
 struct DownloadSchedule: Sendable {
-    /// An entry of the queue, as far as it matters here.
+    /// What the schedule needs to know about an entry of the queue.
     struct Candidate: Hashable, Sendable {
         let id: DownloadID
         /// The host and port of its URL.
@@ -14,7 +14,7 @@ struct DownloadSchedule: Sendable {
         let notBefore: Int64?
     }
 
-    /// A moment, as clocks on the wall show it.
+    /// A moment, with its local time of day.
     struct Moment: Hashable, Sendable {
         /// Seconds since 1970.
         let time: Int64
@@ -26,27 +26,27 @@ struct DownloadSchedule: Sendable {
     struct Plan: Hashable, Sendable {
         /// The downloads to start, in this order.
         var start: [DownloadID] = []
-        /// The running downloads to stop; they wait again.
+        /// The running downloads to stop, which then wait again.
         var stop: Set<DownloadID> = []
-        /// The running downloads to stop because they are too slow and others wait; they are put behind.
+        /// The running downloads to stop because they are too slow while others wait; they move behind the others.
         var giveWay: Set<DownloadID> = []
-        /// After how many seconds to decide again, at least 1; nil if only a change of the queue can matter.
+        /// The seconds until the next decision, at least 1; nil if only a change of the queue can matter.
         var next: Int64?
     }
 
     let settings: DownloadSettings
 
-    /// The longest time until the next decision while something waits for a time: clocks may be set.
+    /// The maximum seconds until the next decision while something waits for a set time: clocks may be changed.
     private static let longestWait: Int64 = 600
 
     /// Decides what runs.
     ///
     /// - Parameters:
     ///   - queue: the entries in the order in which they should run. It is read only as far as needed.
-    ///   - hosts: the number of hosts that it has, if that is known: once all are burdened, nothing more can begin.
+    ///   - hosts: the number of hosts in the queue, if known: once all are at their limit, nothing more can start.
     ///   - running: the entries that run or are ending.
-    ///   - ending: those of them that were told to stop.
-    ///   - slow: those of them that are below the least rate.
+    ///   - ending: the running entries that were told to stop.
+    ///   - slow: the running entries that are below the least rate.
     func plan(
         _ queue: some Sequence<Candidate>, hosts: Int = .max, running: Set<DownloadID>, ending: Set<DownloadID> = [],
         slow: Set<DownloadID> = [], at now: Moment
@@ -59,7 +59,8 @@ struct DownloadSchedule: Sendable {
                 return plan
             }
         }
-        // What runs keeps its place before what waits, whatever their order. What is ending still burdens its host.
+        // Running entries keep their places before waiting ones, whatever the order. Ending ones still count for their
+        // host.
         var (count, perHost): (Int, [String: Int]) = (0, [:])
         func takesPlace(_ candidate: Candidate) -> Bool {
             guard count < settings.parallel, perHost[candidate.host, default: 0] < settings.perHost else {
@@ -76,7 +77,7 @@ struct DownloadSchedule: Sendable {
             left -= 1
             if !takesPlace(candidate), !ending.contains(candidate.id) { plan.stop.insert(candidate.id) }
         }
-        // Entries that were removed from the queue while they run.
+        // Entries that were removed from the queue while running.
         count += left
         var earliest: Int64?
         var burdened: Set<String> = []
@@ -111,11 +112,11 @@ struct DownloadSchedule: Sendable {
 }
 
 extension DownloadSchedule {
-    /// Returns which slow downloads give their places to others: one for each that waits, as long as there are any.
+    /// Returns the slow downloads that give way: one for each waiting download, until no slow one is left.
     ///
     /// - Parameters:
-    ///   - taken: those that run or start.
-    ///   - coming: the number of places that others leave anyway.
+    ///   - taken: the downloads that run or start.
+    ///   - coming: the number of places that become free anyway.
     ///   - perHost: how many places each host takes.
     private func giveWay(
         _ queue: some Sequence<Candidate>, _ slow: Set<DownloadID>, _ taken: Set<DownloadID>, coming: Int,
@@ -144,31 +145,31 @@ extension DownloadSchedule {
 extension DownloadSchedule.Candidate {
     /// Returns when it may run; nil if it may run now.
     ///
-    /// A clock that was set back makes nothing wait for longer than the longest delay.
+    /// Even after a clock was set back, nothing waits longer than the longest delay.
     fileprivate func time(after now: Int64) -> Int64? {
         notBefore.flatMap { $0 > now && $0 - now <= DownloadRetry.longestWait ? $0 : nil }
     }
 }
 
-/// What becomes of a download of the queue that failed.
+/// Whether and when to retry a failed download of the queue.
 enum DownloadRetry: Hashable, Sendable {
-    /// Nothing but a person can help.
+    /// Not until a person acts.
     case no
-    /// It is tried again after some seconds; its attempts are counted.
+    /// After some seconds; its attempts are counted.
     case after(Int64)
-    /// It is tried again in a moment, because the vault itself interrupted it.
+    /// In a moment, because the vault itself interrupted it.
     case soon
 
     /// The longest time that an origin may ask for with `Retry-After`, in seconds: a day.
     static let longestWait: Int64 = 86_400
 
-    /// How often in a row what is no media is tried again: for about a day.
+    /// How many times in a row to retry a response that is not media: about a day's worth.
     private static let mostPages: Int64 = 100
 
-    /// Decides what becomes of a download.
+    /// Decides whether and when to retry a download.
     ///
     /// - Parameters:
-    ///   - attempts: how often it failed for now before.
+    ///   - attempts: the number of temporary failures before this one.
     ///   - chance: a random number from 0 to 1.
     init(after error: VaultError, attempts: Int64, chance: Double, policy: RetryPolicy) {
         switch error.code {
@@ -176,7 +177,7 @@ enum DownloadRetry: Hashable, Sendable {
         case .removed, .busy, .closed: self = .soon
         case .unreachable, .notHeld, .changed, .diskFull, .quotaExceeded, .storage, .owned, .invalidResponse:
             self = .after(policy.queueDelay(attempts: attempts, chance: chance))
-        // A page in place of media may be that of a network's portal, which goes as it came.
+        // A page in place of media may come from a network's login portal, which is temporary.
         case .notMedia where attempts < Self.mostPages:
             self = .after(policy.queueDelay(attempts: attempts, chance: chance))
         case .refused where Self.isPassing(error.originStatus):
@@ -185,13 +186,13 @@ enum DownloadRetry: Hashable, Sendable {
         }
     }
 
-    /// Returns the seconds for which an origin asks with `Retry-After` not to be asked again; 0 if it does not.
+    /// Returns the seconds that an origin requests to wait with `Retry-After`; 0 if it requests none.
     static func wait(askedBy error: VaultError) -> Int64 {
         guard error.code == .refused, isPassing(error.originStatus) else { return 0 }
         return min(Int64(max(0, error.retryAfter ?? 0)), longestWait)
     }
 
-    /// Whether an origin that refuses with a status may grant the same request later.
+    /// Returns whether an origin that refuses with a status may grant the same request later.
     static func isPassing(_ status: Int?) -> Bool {
         guard let status else { return false }
         return [408, 425, 429].contains(status) || (500...599).contains(status) && status != 501 && status != 505
@@ -199,10 +200,10 @@ enum DownloadRetry: Hashable, Sendable {
 }
 
 extension RetryPolicy {
-    /// Returns how long a download of the queue waits after it failed for now, in seconds: a limit that doubles, less
-    /// up to half of it by chance, so that downloads that failed together do not all come back in one instant.
+    /// Returns how long a download of the queue waits after a temporary failure, in seconds: a limit that doubles, less
+    /// up to half of it at random, so that downloads that failed together do not all return at the same instant.
     ///
-    /// - Parameter attempts: how often it failed before.
+    /// - Parameter attempts: the number of temporary failures before this one.
     func queueDelay(attempts: Int64, chance: Double) -> Int64 {
         let limit = min(longestQueueDelay, firstQueueDelay * (1 << min(attempts, 16)))
         return Int64((limit / .seconds(1)) * (1 - chance / 2))

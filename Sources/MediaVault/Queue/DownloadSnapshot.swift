@@ -1,11 +1,11 @@
 package import VaultModel
 import VaultStorage
 
-/// An entry of the download queue as it is at one moment.
+/// An entry of the download queue at one moment.
 package struct DownloadSnapshot: Sendable {
     /// What an entry is doing.
     package enum State: String, CaseIterable, Codable, Sendable {
-        /// It waits for its turn, for a time, or for the hours in which the queue runs.
+        /// It waits for its turn, for its next attempt, or for the hours in which the queue runs.
         case waiting
         case running
         /// It waits until it is resumed.
@@ -18,22 +18,22 @@ package struct DownloadSnapshot: Sendable {
         case ended
     }
 
-    /// The entry's own name; several titles may have the same id by a rare chance.
+    /// The entry's own id; in rare cases, several titles have the same title id.
     package let download: DownloadID
     /// The id of its title.
     package let title: TitleID
     package let url: String
     package let contentID: String?
-    /// The name that the title is to get.
+    /// The name to give the title.
     package let name: String?
     package let state: State
-    /// How far it is; nil if it did not run since the vault was opened.
+    /// Its progress; nil if it has not run since the vault was opened.
     package let progress: DownloadProgress?
     /// When it was queued.
     package let added: Timestamp
-    /// How often it failed for now.
+    /// The number of temporary failures in a row.
     package let attempts: Int
-    /// When it is tried again, if it waits for that.
+    /// When it will be retried, if it waits for that.
     package let nextAttempt: Timestamp?
     /// Why the last attempt failed.
     package let failure: VaultError?
@@ -65,16 +65,16 @@ extension DownloadSnapshot.State {
     }
 }
 
-/// How many entries of the download queue do what.
+/// The number of entries of the download queue in each state.
 package struct DownloadCounts: Hashable, Codable, Sendable {
     package var waiting = 0
     package var running = 0
     package var paused = 0
     package var failed = 0
-    /// Entries that no key opens; they are never run.
+    /// Entries that no key opens; they never run.
     package var damaged = 0
 
-    /// Creates the counts; those of an empty queue unless they are given.
+    /// Creates the counts, which are 0 by default.
     package init(waiting: Int = 0, running: Int = 0, paused: Int = 0, failed: Int = 0, damaged: Int = 0) {
         (self.waiting, self.running, self.paused) = (waiting, running, paused)
         (self.failed, self.damaged) = (failed, damaged)
@@ -85,15 +85,15 @@ package struct DownloadCounts: Hashable, Codable, Sendable {
 package enum DownloadAct: String, CaseIterable, Codable, Sendable {
     /// Keeps them from running until they are resumed.
     case pause
-    /// Lets paused ones wait for their turn again.
+    /// Lets paused entries wait for their turn again.
     case resume
-    /// Tries those again that failed, or wait for a time.
+    /// Retries entries that failed, or that wait for their next attempt.
     case retry
-    /// Removes them from the queue; what arrived stays in the vault.
+    /// Removes them from the queue; bytes that arrived stay in the vault.
     case cancel
     /// Moves them before all others.
     case first
-    /// Moves them behind all others.
+    /// Moves them after all others.
     case last
 
     /// Returns an entry after the act; nil if the act leaves it as it is.
@@ -115,7 +115,7 @@ package enum DownloadAct: String, CaseIterable, Codable, Sendable {
     }
 }
 
-/// Which entries of the download queue an act is for.
+/// The entries of the download queue that an act applies to.
 package enum DownloadSelection: Hashable, Sendable {
     case all
     case titles([TitleID])

@@ -2,13 +2,13 @@ import VaultManifest
 import VaultModel
 import VaultStorage
 
-// The record of an entry of the download queue, and the reference and options that it was made of.
+// The record of an entry of the download queue, and the reference and options that it was made from.
 extension DownloadOrder {
     /// Creates the record.
     ///
     /// - Parameters:
     ///   - reference: a settled reference.
-    ///   - isByID: whether its title is fetched as it is stored.
+    ///   - isByID: whether to fetch its title by the id of the stored one.
     init(_ reference: MediaReference, _ options: DownloadOptions, isByID: Bool) {
         self.init(url: reference.url.absoluteString)
         contentID = reference.contentID
@@ -27,7 +27,7 @@ extension DownloadOrder {
         }
     }
 
-    /// The options of the download. A choice that this version does not know is the usual one.
+    /// The options of the download, with the default for each choice that this version does not know.
     var options: DownloadOptions {
         let usual = RenditionSelection()
         var selection: RenditionSelection?
@@ -54,7 +54,7 @@ extension DownloadOrder {
         return reference
     }
 
-    /// Returns the reference as the vault has it stored, if the title was named by its id and is still there. Blocks.
+    /// Returns the stored reference if the title was queued by its id and is still there, else the plain one. Blocks.
     ///
     /// - Throws: as ``reference()``.
     func reference(to title: TitleID, in names: ResourceNames) throws -> MediaReference {
@@ -71,7 +71,7 @@ extension DownloadOrder {
 }
 
 extension MediaReference {
-    /// Creates the reference of a picture; nil if its URL is none.
+    /// Creates the reference of a picture; nil if its URL is invalid.
     fileprivate init?(_ picture: ListedPicture) {
         guard let url = try? MediaURL(picture.url) else { return nil }
         self.init(url, fields: picture.fields?.sent(to: url) ?? HeaderFields())

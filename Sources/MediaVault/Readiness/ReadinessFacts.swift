@@ -1,6 +1,6 @@
 import VaultModel
 
-/// What is known of one title when its readiness is decided.
+/// The facts about one title from which its readiness is decided.
 struct TitleFacts: Hashable, Sendable {
     /// How much of it is held.
     enum Holding: Hashable, Sendable {
@@ -11,15 +11,15 @@ struct TitleFacts: Hashable, Sendable {
         ///   - count: how many; nil if it is not known.
         ///   - isLoss: whether they were held once.
         case partial(count: Int64?, isLoss: Bool)
-        /// A manifest that was played, but not fetched as a title, so that nothing tells what belongs to it.
+        /// A manifest that was played, but not fetched as a title, so what belongs to it is unknown.
         case onlyPlayed
     }
 
-    /// What came of opening its segments.
+    /// The result of opening its segments.
     struct Opening: Hashable, Sendable {
-        /// The number of parts that were fetched and are not held whole, whatever the title's record says.
+        /// The number of parts that were fetched but are not held whole, whatever the title's record says.
         var brokenParts = 0
-        /// The number of files that are gone or cut short.
+        /// The number of files that are missing or cut short.
         var missingFiles = 0
         /// The number of blocks, rows and files that no key opened.
         var unopened = 0
@@ -101,13 +101,13 @@ struct TitleFacts: Hashable, Sendable {
     private static func files(_ count: Int) -> String { count == 1 ? "1 file is" : "\(count) files are" }
 }
 
-/// What is known of a vault as a whole when its readiness is decided.
+/// The facts about a vault as a whole from which its readiness is decided.
 struct WholeFacts: Hashable, Sendable {
     /// The last verification of the whole vault.
     struct Verification: Hashable, Sendable {
         /// When it ended, in seconds since 1970.
         var time: Int64
-        /// Whether no damage was left.
+        /// Whether it left no damage.
         var isSound: Bool
     }
 
@@ -115,11 +115,11 @@ struct WholeFacts: Hashable, Sendable {
     var verification: Verification?
     /// The free bytes of the disk that has the vault; nil if they are not known.
     var freeBytes: Int64?
-    /// The bytes that the limits in force leave free.
+    /// The bytes that the limits in force keep free.
     var minFree: Int64 = 0
     /// The key operation that is running, or was interrupted.
     var keyOperation: Receipt.Act?
-    /// The tokens and named links with which players play.
+    /// The tokens and named links that players use.
     var access: [AccessGrant] = []
 
     /// Returns what is missing.
@@ -173,7 +173,7 @@ struct WholeFacts: Hashable, Sendable {
         }
     }
 
-    /// The seconds by which a clock may be set back without a doubt about the verification.
+    /// The seconds by which a clock may be set back without casting doubt on the verification.
     private static let clockTolerance: Int64 = 60
 
     private static func day(_ time: Int64) -> String {
@@ -182,7 +182,7 @@ struct WholeFacts: Hashable, Sendable {
 }
 
 extension AccessGrant {
-    /// Whether a player plays with it.
+    /// Whether players use it.
     var isForPlayers: Bool {
         switch kind {
         case .links: true
@@ -192,14 +192,14 @@ extension AccessGrant {
     }
 }
 
-/// Collects what was found out about titles, and decides. A pure value.
+/// Collects the facts about titles, and decides whether they are ready. A pure value.
 struct ReadinessTally: Sendable {
     private var titles = 0
     private var bytes: Int64 = 0
     private var unready: [UnreadyTitle] = []
     private var unreadyTitles = 0
 
-    /// Adds a title that is to be ready.
+    /// Adds a title that should be ready.
     mutating func add(_ title: TitleFacts) {
         titles += 1
         bytes += title.bytes

@@ -1,7 +1,7 @@
 import VaultModel
 import VaultStorage
 
-/// Finds out what decides about the readiness of titles. It reads only, and asks no origin.
+/// Collects the facts that decide whether titles are ready. It only reads, and contacts no origin.
 struct ReadinessInspection: Sendable {
     let loaders: LoaderTable
     let queue: DownloadQueue
@@ -14,10 +14,10 @@ struct ReadinessInspection: Sendable {
 
     /// How many titles are examined at a time.
     private static let pageSize = 64
-    /// The most segments of a title that are opened, at both ends: the first, the last, and some between.
+    /// The maximum number of segments of a title to open, at both ends: the first, the last, and some between.
     static let maxOpened = 8
 
-    /// Examines each title that is to be ready.
+    /// Examines each title that should be ready.
     func run() async throws -> ReadinessTally {
         var tally = ReadinessTally()
         let queued = try await queuedTitles()
@@ -38,7 +38,7 @@ struct ReadinessInspection: Sendable {
         }
     }
 
-    /// Returns what each title in the download queue does there.
+    /// Returns the state of each title in the download queue.
     private func queuedTitles() async throws -> [TitleID: DownloadSnapshot.State] {
         var states: [TitleID: DownloadSnapshot.State] = [:]
         var next: DownloadCursor?
@@ -52,10 +52,10 @@ struct ReadinessInspection: Sendable {
 
     // MARK: One title, which blocks
 
-    /// Returns what is known of a title; nil if it need not be ready.
+    /// Returns the facts about a title; nil if it need not be ready.
     private func facts(of row: SealedResource, _ queued: [TitleID: DownloadSnapshot.State]) throws -> TitleFacts? {
         let wanted: Set<ResourceClass> = options.hasDownloads ? [.pinned, .download] : [.pinned]
-        // A class that is impossible may have been any.
+        // An invalid class may have been any.
         guard row.resourceClass.map(wanted.contains) ?? true else { return nil }
         guard let resource = try store.index.openIfSound(row) else {
             return TitleFacts(opening: TitleFacts.Opening(unopened: 1))
@@ -82,9 +82,10 @@ struct ReadinessInspection: Sendable {
         return .partial(count: missing, isLoss: resource.metadata.title?["lost"] == .bool(true))
     }
 
-    /// Looks for the files of a title, and opens some of their blocks.
+    /// Checks that the files of a title exist, and opens some of their blocks.
     ///
-    /// A segment that is gone may have been joined to others or sealed again meanwhile: then the rows are read again.
+    /// A missing segment may have been joined to others or sealed again since its row was read, so the rows are then
+    /// read again.
     private func opening(of resource: StoredResource) throws -> TitleFacts.Opening {
         let found = try examine(resource)
         guard found != TitleFacts.Opening(), let now = try store.index.resource(resource.id) else { return found }
@@ -141,14 +142,14 @@ struct ReadinessInspection: Sendable {
         return segments
     }
 
-    /// Returns the segments of one resource. What is known to be damaged in them is missing already.
+    /// Returns the segments of one resource, without those with known damage, which already counts as missing.
     private static func sealed(in resource: StoredResource) -> [(owner: StoredResource, segment: SegmentDescription)] {
         guard let serving = resource.serving else { return [] }
         return serving.segments.filter { $0.length > 0 && serving.badBlocks[$0.id]?.isEmpty ?? true }
             .map { (resource, $0) }
     }
 
-    /// Returns at most ``maxOpened`` places, spread evenly: the first and the last are among them.
+    /// Returns at most ``maxOpened`` indices, spread evenly, including the first and the last.
     static func sample(of count: Int) -> [Int] {
         guard count > maxOpened else { return Array(0..<count) }
         return (0..<maxOpened).map { $0 * (count - 1) / (maxOpened - 1) }

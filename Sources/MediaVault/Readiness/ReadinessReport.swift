@@ -1,18 +1,18 @@
 public import VaultModel
 
-/// What ``Vault/readiness(_:)`` is asked.
+/// The options of ``Vault/readiness(_:)``.
 public struct ReadinessOptions: Hashable, Sendable {
-    /// The time until which titles must play without the network; nil, or a time that has passed, for now.
+    /// The time until which titles must play without the network; nil or a past time means now.
     public var until: Timestamp?
-    /// The most seconds since the last verification of the whole vault.
+    /// The maximum number of seconds since the last verification of the whole vault.
     public var verifiedWithin: Int64
-    /// Whether all downloaded titles are checked, and not only those that are pinned.
+    /// Whether to check all downloaded titles, not only pinned ones.
     public var hasDownloads: Bool
 
     /// Thirty days, in seconds.
     public static let standardAge: Int64 = 30 * 86_400
 
-    /// By default checks the pinned titles, as of now, in a vault that was verified within ``standardAge``.
+    /// Creates options: by default for the pinned titles, as of now, in a vault verified within ``standardAge``.
     public init(until: Timestamp? = nil, verifiedWithin: Int64 = standardAge, hasDownloads: Bool = false) {
         self.until = until
         self.verifiedWithin = verifiedWithin
@@ -29,7 +29,7 @@ public struct ReadinessOptions: Hashable, Sendable {
 
 /// Why a title, or the vault as a whole, is not ready to play without the network.
 public enum ReadinessCause: String, Hashable, CaseIterable, Codable, Sendable {
-    /// No title was checked, because none is pinned, or downloaded.
+    /// No title was checked, because none is pinned or downloaded.
     case nothingChecked
     /// Bytes of the title are missing.
     case incomplete
@@ -47,11 +47,11 @@ public enum ReadinessCause: String, Hashable, CaseIterable, Codable, Sendable {
     case unverified
     /// The last verification of the whole vault left damage.
     case damageLeft
-    /// Less of the disk is free than the limits leave free.
+    /// Less of the disk is free than the limits keep free.
     case diskFull
     /// A key operation is running, or was interrupted.
     case keyOperation
-    /// Playback links or a token for players end before the time.
+    /// Playback links or a token for players end before the requested time.
     case accessEnds
 }
 
@@ -86,13 +86,13 @@ public struct UnreadyTitle: Hashable, Codable, Sendable {
 public struct ReadinessReport: Hashable, Codable, Sendable {
     /// Whether nothing is missing.
     public let isReady: Bool
-    /// When it was found out.
+    /// When the check was made.
     public let checked: Timestamp
     /// The time until which titles must play; nil for ``checked``.
     @OrNull public internal(set) var until: Timestamp?
     /// The number of titles that were checked.
     public let titles: Int
-    /// The number of bytes that are held of them.
+    /// The number of bytes held of them.
     public let bytes: Int64
     /// What is missing in the vault as a whole.
     public let findings: [ReadinessFinding]
@@ -106,6 +106,6 @@ public struct ReadinessReport: Hashable, Codable, Sendable {
         case isReady = "ready"
     }
 
-    /// The most titles that a report lists.
+    /// The maximum number of titles that a report lists.
     public static let maxNamed = 1000
 }

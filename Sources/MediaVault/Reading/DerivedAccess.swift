@@ -1,15 +1,15 @@
 import VaultFetch
 import VaultModel
 
-/// What a reference that a manifest or a redirect named may be given of what the vault holds.
+/// Limits what a reference from a manifest or a redirect gets of what the vault holds.
 ///
-/// The operator may read what he fetched, wherever it came from. A manifest gets no more than a request of its own
-/// would get: bytes from public addresses, and from hosts that the operator allows by name. What it is refused for, and
-/// how, does not depend on what is held.
+/// The operator may read everything that was fetched, wherever it came from. A manifest gets no more than its own
+/// request would get: bytes from public addresses, and from hosts that the operator allows by name. Whether and how it
+/// is refused does not depend on what is held.
 extension ResourceLoader {
-    /// Whether bytes that came from where this information states may be given for a reference.
+    /// Whether bytes from the hosts in this information may be served for a reference.
     ///
-    /// Where the bytes came from that an older version stored for the operator is unknown, so they are not given.
+    /// An older version did not record the source of bytes that it stored for the operator, so they are not served.
     func mayGive(_ information: ContentInformation?, for reference: MediaReference) -> Bool {
         guard reference.isDerived else { return true }
         return information?.privateHosts?.allSatisfy(names.allows) ?? false
@@ -28,13 +28,13 @@ extension ResourceLoader {
         return opening
     }
 
-    /// Requires that a reference may be given the resource.
+    /// Requires that a reference may get the resource.
     ///
-    /// If it may not, a request of its own shows what it gets, and the error is that of the request.
+    /// If it may not, sends the request that the reference would make by itself, and throws the error that it gets.
     ///
     /// - Parameters:
     ///   - position: the first byte wanted.
-    ///   - copy: what is known of a copy in memory that would be given.
+    ///   - copy: what is known of a copy in memory that would be served.
     /// - Throws: ``VaultError``; `CancellationError`.
     func admit(_ reference: MediaReference, at position: Int64 = 0, copy: ContentInformation? = nil) async throws {
         guard reference.isDerived else { return }
@@ -59,8 +59,8 @@ extension ResourceLoader {
         throw privateAddress(at: position)
     }
 
-    /// Records where a representation comes from of which that is unknown, if an answer from public addresses is of the
-    /// same one.
+    /// Records the source of a representation whose source is unknown, if an answer from public addresses is of the
+    /// same representation.
     ///
     /// - Returns: whether it was recorded.
     private func learnOrigin(
@@ -76,16 +76,16 @@ extension ResourceLoader {
         return true
     }
 
-    /// The error of a request that may not be sent to the address that its host has.
+    /// Returns the error for a request that may not be sent to its host's address.
     func privateAddress(at position: Int64) -> VaultError {
         FetchFailure.origin(.privateAddress).vaultError(for: url, at: position)
     }
 }
 
 extension ContentInformation {
-    /// Returns the hosts at private addresses that bytes of both came from; nil if that is unknown of one of them.
+    /// Returns the hosts at private addresses that bytes of either came from; nil if that is unknown for one of them.
     ///
-    /// - Parameter isConfirmed: whether the newer answer shows that what came before is the same.
+    /// - Parameter isConfirmed: whether the newer answer shows that the earlier bytes are the same.
     func privateHosts(with news: ContentInformation, isConfirmed: Bool) -> Set<String>? {
         guard let hosts = privateHosts else { return isConfirmed ? news.privateHosts : nil }
         return news.privateHosts.map(hosts.union)

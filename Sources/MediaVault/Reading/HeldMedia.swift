@@ -2,8 +2,8 @@ package import VaultModel
 
 /// All bytes of a requested range, as they were found: held, fresh, and of one representation.
 ///
-/// They are found once for a request. Whoever answers it opens them in one of two ways, and looks for nothing again:
-/// ``Vault/open(_:into:)`` and ``Vault/reader(of:)``.
+/// They are looked up once for a request. The caller that answers it opens them without another lookup, in one of two
+/// ways: ``Vault/open(_:into:)`` and ``Vault/reader(of:)``.
 package final class HeldMedia: Sendable {
     let found: LoaderState.Held
     let resource: NamedResource
@@ -19,7 +19,7 @@ package final class HeldMedia: Sendable {
     /// Length, type, validators and range support of the representation.
     package var information: ContentInformation { found.information }
 
-    /// The name of the representation.
+    /// The id of the representation.
     package var representation: RepresentationID { found.segment.representation }
 
     /// The vault's own entity tag for the representation.

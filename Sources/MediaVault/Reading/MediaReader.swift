@@ -6,7 +6,7 @@ import VaultStorage
 /// It has one consumer at a time. Releasing the reader ends its share of the fetches; received bytes are kept. It reads
 /// ahead no more than a bounded window, however large the media file.
 public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
-    /// Bytes, at most ``chunkBytes`` of them.
+    /// A chunk of bytes, at most ``chunkBytes`` long.
     public typealias Element = [UInt8]
     /// The reader itself.
     public typealias AsyncIterator = MediaReader
@@ -28,9 +28,9 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
     /// The tag stays the same as long as the bytes do. It is strong unless the origin sends nothing that distinguishes
     /// one version from another.
     public let entityTag: EntityTag
-    /// The bytes that will be given; nil if the length is unknown: then everything from 0 to the end.
+    /// The range of bytes to be read; nil if the length is unknown, which means everything from 0 to the end.
     public let range: ByteRange?
-    /// Whether the reader gives everything although a range was requested.
+    /// Whether the reader returns everything although a range was requested.
     ///
     /// This is so if the origin does not support ranges, or the length is unknown.
     public let isWholeAnswer: Bool
@@ -38,14 +38,14 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
     public let isShortened: Bool
     /// Where the bytes were when the reader was opened.
     public let source: Source
-    /// Why held bytes are given unconfirmed by their origin; nil if they are fresh or were confirmed.
+    /// Why held bytes are served unconfirmed by their origin; nil if they are fresh or were confirmed.
     public let staleness: Staleness?
     /// The status of the origin's answer, if it was asked for this reader whether the held bytes are current.
     ///
     /// It is 304, or another if the origin ignores conditions or refused; nil if it was not asked or did not answer.
     public let originStatus: Int?
 
-    /// The most bytes given at a time: two blocks.
+    /// Maximum bytes returned at a time: two blocks.
     public static let chunkBytes = 64 << 10
 
     let loader: ResourceLoader
@@ -81,10 +81,10 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
     /// Records that its first bytes are media.
     func noteMedia() { loader.noteMedia(id) }
 
-    /// Returns the reader itself: there is one position.
+    /// Returns the reader itself, which has only one position.
     public func makeAsyncIterator() -> MediaReader { self }
 
-    /// Ends the reader; ``next()`` returns nil from then on, also to a caller that is waiting.
+    /// Ends the reader. ``next()`` then returns nil, even to a caller that is already waiting.
     public func cancel() {
         progress.withLock { $0.isEnded = true }
         loader.change { $0.removeReader(id) }
@@ -96,15 +96,15 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
         return loader.look { !$0.present.contains(position) }
     }
 
-    /// Whether held bytes are given that may be outdated: see ``staleness``.
+    /// Whether the reader serves held bytes that may be outdated: see ``staleness``.
     public var isStale: Bool { staleness != nil }
 
     /// Why bytes from the origin are passed on without being stored; nil if they are stored, or all are held.
     ///
-    /// This is true only for the moment: a store that refuses is asked again, and may take the next bytes.
+    /// This may change with the next bytes, because a store that refuses is asked again.
     public var bypass: BypassReason? { bypass(of: source) }
 
-    /// Returns the same for bytes whose source is not the reader's own.
+    /// Returns ``bypass`` for bytes whose source is not the reader's own.
     package func bypass(of source: Source) -> BypassReason? {
         source == .held ? nil : loader.look { $0.refusesAll ? $0.bypass : $0.bypass(id) }
     }
@@ -141,7 +141,7 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
         }
     }
 
-    /// Requires that the bytes at hand may be given: the host may have led to another address since the start.
+    /// Requires that the bytes at hand may be served: the host may have led to another address since the start.
     private func requireGivable(_ position: Int64) throws {
         guard reference.isDerived else { return }
         guard loader.mayGive(loader.look { $0.information }, for: reference) else {
@@ -205,12 +205,12 @@ public final class MediaReader: AsyncSequence, AsyncIteratorProtocol, Sendable {
     }
 }
 
-// Several ranges of one representation, of which the reader gives the first.
+// Several ranges of one representation, the first of which the reader returns.
 extension MediaReader {
-    /// Returns what can be given of several ranges, in their order, and where it is.
+    /// Returns which of several ranges can be served, in their order, and where their bytes are.
     ///
-    /// These are all ranges if nothing is missing or the origin answers. Otherwise each range ends before its first
-    /// missing byte, and ranges whose first byte is missing are left out.
+    /// All of them can be if nothing is missing, or if the origin may be asked and is not found unreachable. Otherwise
+    /// each range ends before its first missing byte, and ranges whose first byte is missing are left out.
     package func obtainable(of ranges: [ByteRange]) async throws -> (ranges: [ByteRange], source: Source) {
         let (mode, present) = loader.look { ($0.mode, $0.present) }
         guard ranges.contains(where: { !present.gaps(in: $0).isEmpty }) else { return (ranges, .held) }
@@ -235,11 +235,11 @@ public struct MediaHead: Hashable, Sendable {
     public let source: MediaReader.Source
     /// Whether the vault knew what the resource is before this head was requested.
     public let isKnown: Bool
-    /// Whether ranges cannot be given yet.
+    /// Whether ranges cannot be served yet.
     ///
     /// This is so if the origin does not support ranges and not all is held, or if the length is unknown.
     public let isWholeAnswer: Bool
-    /// Why bytes that would be fetched now are not stored; nil if they are.
+    /// Why bytes that would be fetched now would not be stored; nil if they would be.
     public let bypass: BypassReason?
     /// Why this is reported unconfirmed by the origin; nil if it is fresh or was confirmed.
     public let staleness: Staleness?

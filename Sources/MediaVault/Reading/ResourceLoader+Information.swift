@@ -69,10 +69,10 @@ extension ResourceLoader {
     private func takeIn(
         _ head: OriginHead, asked request: OriginRequest, at time: Int64
     ) async throws -> ContentInformation? {
-        // Another answer may have brought news meanwhile.
+        // Another answer may have changed the state meanwhile.
         if let known = look({ $0.information }) { return known }
         let content = try ResponseCheck.judge(head, asked: request).content
-        // Frameworks that do not support HEAD report a length of 0, or none.
+        // Frameworks that do not support HEAD report a length of 0, or no length.
         guard let length = content.length, length > 0 else { return nil }
         let information = ResponseCheck.information(of: head, asked: request, content: content)
         try await begin(information, Freshness(head.fields, asked: time), from: request.url, keeping: nil)

@@ -19,7 +19,8 @@ extension ResourceLoader {
         throw MediaReader.changed(url, requested.firstByte ?? 0)
     }
 
-    /// The most attempts. A wrong first length may cost two: one to learn the right length, one for what is at its end.
+    /// Maximum attempts. A wrong first length may cost two: one to learn the right length, one for the bytes at its
+    /// end.
     private static let maxAttempts = 4
 
     /// Adds a reader of held bytes; returns nil if another representation has begun since they were found.
@@ -67,7 +68,7 @@ extension ResourceLoader {
     ///
     /// - Parameter isExpected: whether the origin answered recently, so that the reader waits a little while
     ///   connections to it fail.
-    /// - Returns: nil if another representation has to begin for it, because those that read this one have left.
+    /// - Returns: nil if another representation has to begin for the reader, because the readers of this one have left.
     private func addReader(_ wanted: ByteRange, isCut: Bool, isExpected: Bool) -> ReaderState.ID? {
         let url = urls.current.url
         return change { [self] state in
@@ -79,13 +80,14 @@ extension ResourceLoader {
         }
     }
 
-    /// Whether the length must be known before the request can be sent: for a suffix, or a start beyond every length.
+    /// Whether the length must be known before the request can be sent: for a suffix, or a start beyond any possible
+    /// length.
     private func needsLength(_ requested: RequestedRange) -> Bool {
         if case .suffix = requested { return true }
         return requested.firstByte ?? 0 >= ContentInformation.maxBytes
     }
 
-    /// Returns the bytes that a request means in a known representation.
+    /// Returns the bytes that a request names in a known representation.
     ///
     /// If the origin does not support ranges, that is the whole representation.
     ///
@@ -103,7 +105,7 @@ extension ResourceLoader {
         return range
     }
 
-    /// Whether ranges cannot be given.
+    /// Whether ranges cannot be served.
     ///
     /// This is so if the origin does not support ranges and not all is held, or if the length is unknown and the
     /// requested bytes are not present.
@@ -151,7 +153,7 @@ extension ResourceLoader {
             canGoOn(to: wanted, forgetting: true)
             return false
         }
-        // Held bytes are given at once. If the origin is merely silent, the reader waits for it at the gap.
+        // Held bytes are served at once. If the origin is merely silent, the reader waits for it at the gap.
         return try await reachOrigin(within: look { $0.retry.policy.moment }) == false
     }
 
@@ -160,7 +162,7 @@ extension ResourceLoader {
     /// Nothing may be added to a representation without a validator if its bytes came in an earlier run: their
     /// connection is gone.
     ///
-    /// - Parameter forgetting: whether the representation is forgotten if not, so that the next answer begins another.
+    /// - Parameter forgetting: whether to forget the representation if not, so that the next answer begins another.
     @discardableResult
     private func canGoOn(to wanted: ByteRange, forgetting: Bool = false) -> Bool {
         let url = urls.current.url
@@ -173,7 +175,7 @@ extension ResourceLoader {
         }
     }
 
-    /// Waits until the first byte is present, or the reader needs none.
+    /// Waits until the first byte is present, or the reader needs no bytes.
     ///
     /// - Returns: false if the representation changed.
     private func reachFirstByte(
@@ -221,7 +223,7 @@ extension ResourceLoader {
             source: isCut ? .held : .of(range, present), revalidation: revalidation)
     }
 
-    /// Returns the vault's entity tag for what a reader gives.
+    /// Returns the vault's entity tag for what a reader returns.
     ///
     /// The tag is weak if no validator distinguishes the representation from another version, and unique if the reader
     /// is apart from it.

@@ -1,7 +1,7 @@
 import VaultModel
 
-/// The resources read, with the hour of the last access. Each is written to the index once an hour, so that reading
-/// does not write.
+/// The resources read, with the hour of the last access. Each is written to the index once an hour, so that not every
+/// read writes.
 struct AccessTimes {
     private static let most = 10_000
     private var hours: [ResourceID: Int64] = [:]
@@ -14,10 +14,10 @@ struct AccessTimes {
         if hours.count > Self.most { hours = hours.filter { $0.value == hour } }
     }
 
-    /// Returns ids that could not be written to the index.
+    /// Puts back ids that could not be written to the index.
     mutating func putBack(_ ids: [ResourceID]) { news.formUnion(ids) }
 
-    /// Takes the ids that have not been written to the index.
+    /// Returns the ids that have not been written to the index, and clears them.
     mutating func take() -> [ResourceID] {
         defer { news = [] }
         return Array(news)

@@ -1,8 +1,8 @@
 import VaultModel
 import VaultStorage
 
-/// Detects when bytes begin to pass through unstored, and when that ends. It reports each once, however many readers
-/// and seeks there are.
+/// Detects when bytes begin to pass through unstored, and when that ends. It reports each once, regardless of the
+/// number of readers and seeks.
 struct BypassMonitor {
     /// The store's refusal; nil while the store accepts bytes.
     private(set) var refusal: VaultError?
@@ -15,17 +15,17 @@ struct BypassMonitor {
     /// The streams of ``Vault/storeEvents()``.
     var listeners = NumberedSet<AsyncStream<StoreEvent>.Continuation>()
 
-    /// The time without bytes passing through after which it has ended: a seek does not end it.
+    /// How long no bytes must pass through before the bypass has ended: a seek does not end it.
     static let quiet: Duration = .seconds(5)
 
-    /// Compares the present state with the last one.
+    /// Compares the current state with the last one.
     ///
     /// - Parameters:
-    ///   - passed: the total of bytes that have passed through.
+    ///   - passed: the total number of bytes that have passed through.
     ///   - isPassing: whether bytes are passing through now.
     ///   - refusal: the error that a loader was refused with, if any.
     ///   - hasSpace: whether the store has space again after its last refusal.
-    ///   - sealed: the total of bytes that were sealed: less may fit than counts as space.
+    ///   - sealed: the total number of bytes sealed: bytes may fit even if there is too little room to count as space.
     mutating func look(
         passed: Int64, isPassing: Bool, refusal: VaultError?, hasSpace: Bool, sealed: Int64,
         now: ContinuousClock.Instant
@@ -49,9 +49,9 @@ struct BypassMonitor {
 
 /// A change in how the store treats bytes from origins, or bytes that are held.
 public enum StoreEvent: Hashable, Sendable {
-    /// From now on, some bytes are delivered without being stored: the reason, and a message.
+    /// Some bytes are now delivered without being stored: the reason, and a message.
     case passingThrough(BypassReason, String)
-    /// All bytes are stored again; this many bytes were delivered unstored meanwhile.
+    /// All bytes are stored again; this many bytes were delivered unstored in between.
     case storing(passedThrough: Int64)
     /// Something was evicted to free space or to keep a limit: titles removed completely, segment files, and their
     /// bytes.

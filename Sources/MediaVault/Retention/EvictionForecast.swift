@@ -11,15 +11,15 @@ package struct EvictionForecast: Sendable {
 
     /// The space of all segment files, in bytes.
     package let used: Int64
-    /// The same of pinned titles, of downloads, and of what was only played.
+    /// The same for pinned titles, for downloads, and for what was only played.
     package let classes: (pinned: Int64, download: Int64, cache: Int64)
-    /// The free space of the disk, in bytes; nil if the system does not tell.
+    /// The free space of the disk, in bytes; nil if the system does not report it.
     package let free: Int64?
     /// The limits in force.
     package let limits: StorageLimits
-    /// In the order of eviction: what was only played before what was downloaded, and then what was played longest ago.
+    /// In the order of eviction: what was only played before what was downloaded, then the least recently played.
     package let next: [Candidate]
 
-    /// The most candidates.
+    /// The maximum number of candidates.
     package static let most = 100
 }

@@ -6,7 +6,7 @@ final class QuotaEnforcer: Sendable {
     private let loaders: LoaderTable
     /// The limits of the run, which override those of the settings.
     let limitsOfRun: StorageLimits?
-    /// Detects bytes that pass through unstored, and has the listeners.
+    /// Detects bytes that pass through unstored, and keeps the listeners.
     private let bypassMonitor = Locked(BypassMonitor())
     private let pace = Locked(QuotaPace())
     /// Decides whether the time of day is trusted.
@@ -84,7 +84,7 @@ final class QuotaEnforcer: Sendable {
                 all: { [weak loaders] in loaders?.resourcesInUse ?? [] },
                 forget: { [weak loaders] in loaders?.removeIfIdle($0) ?? true }))
         let (store, ofRun) = (store, limitsOfRun)
-        // Invalid settings are reported when they are requested.
+        // Requesting the settings reports invalid ones.
         let settings = try? await pool.run { try store.index.settings().limits }
         store.quota.enforce(ofRun?.over(settings ?? StorageLimits()) ?? settings ?? StorageLimits())
     }
@@ -208,9 +208,9 @@ struct WallClockMonitor {
         case set(first: Int64, last: Int64, now: Int64)
     }
 
-    /// The time of day at the last check, and when that was.
+    /// The time of day at the last check, and the uptime then.
     private var last: (wall: Int64, uptime: ContinuousClock.Instant)?
-    /// The time of day when the clock began to run evenly, and when that was.
+    /// The time of day when the clock began to run evenly, and the uptime then.
     private var begin: (wall: Int64, uptime: ContinuousClock.Instant)?
 
     /// How long the clock must run evenly before it is trusted.
@@ -232,14 +232,14 @@ struct WallClockMonitor {
         return .set(first: begin.wall, last: expected, now: wall)
     }
 
-    /// Whether ages by the time of day are trusted.
+    /// Returns whether ages by the time of day are trusted.
     func isSteady(at uptime: ContinuousClock.Instant) -> Bool {
         begin.map { uptime - $0.uptime >= Self.settling } ?? false
     }
 }
 
 extension VaultStore {
-    /// Returns the limits in force: for a process that only reads, those of the settings. Blocks.
+    /// Returns the limits in force; for a process that is not the owner, those of the settings. Blocks.
     func limitsInForce() throws -> StorageLimits {
         isOwner ? quota.limits : quota.settled(try index.settings().limits)
     }

@@ -2,27 +2,27 @@ import VaultFetch
 import VaultManifest
 import VaultModel
 
-/// Reads feeds from their origins, by the vault's own transport: where they have gone, and as many of their pages as are
-/// wanted. Nothing of them is stored.
+/// Reads feeds from their origins over the vault's own transport: follows a feed that has moved, and reads as many
+/// pages as needed. Stores nothing of them.
 struct FeedReader: Sendable {
     let environment: LoaderEnvironment
 
-    /// The longest that one page may take, however slowly its bytes come.
+    /// The maximum time for one page, however slowly its bytes arrive.
     var timeLimit: Duration = .seconds(120)
-    /// The longest that all pages may take together.
+    /// The maximum time for all pages together.
     private static let totalTime: Duration = .seconds(600)
-    /// The most pages of a feed.
+    /// The maximum number of pages of a feed.
     static let maxPages = 500
-    /// The most times that a feed says in one run that it is elsewhere.
+    /// The maximum number of moves that a feed may announce in one run.
     private static let maxMoves = 3
 
     /// Reads a feed.
     ///
     /// - Parameters:
-    ///   - url: as the operator gave it.
-    ///   - newest: how many titles are wanted, and so how many pages are read; nil for all.
-    ///   - movedTo: where it went for good in an earlier run. If it is there no more, `url` is asked.
-    /// - Throws: ``VaultError``: `unreachable`, `refused`, `invalidResponse` if it is no feed, `notHeld` if the mode
+    ///   - url: the feed's URL, as the operator gave it.
+    ///   - newest: the number of titles wanted, which limits the pages read; nil for all.
+    ///   - movedTo: where it moved for good in an earlier run. If it is no longer there, `url` is requested.
+    /// - Throws: ``VaultError``: `unreachable`, `refused`, `invalidResponse` if it is not a feed, `notHeld` if the mode
     ///   allows no requests.
     func read(_ url: MediaURL, newest: Int? = nil, movedTo: MediaURL? = nil) async throws -> FeedAnswer {
         guard environment.mode.current.allowsRequests else {
@@ -42,9 +42,10 @@ struct FeedReader: Sendable {
 
     // MARK: Where it is
 
-    /// Reads the first page, from where the feed is now.
+    /// Reads the first page from where the feed is now.
     ///
-    /// Another address counts only if a feed with entries is there: else anybody on the way could send it into nothing.
+    /// A new address counts only if a feed with entries is there; otherwise anyone on the network path could point the
+    /// feed at nothing.
     private func beginning(of named: MediaReference, _ known: MediaURL?) async throws -> Page {
         var page = try await firstPage(of: named, known)
         var asked: Set = [named.url, page.location, page.movedTo ?? named.url]
@@ -61,9 +62,10 @@ struct FeedReader: Sendable {
         return page
     }
 
-    /// Reads the first page from where the feed was found last, or from the operator's URL if no feed is there any more.
+    /// Reads the first page from the feed's last known address, or from the operator's URL if no feed is there any
+    /// more.
     ///
-    /// - Throws: what asking the address that is known threw, if that may pass: then nobody knows that the feed has gone.
+    /// - Throws: the error of the known address if it may be temporary, because then the feed may still be there.
     private func firstPage(of named: MediaReference, _ known: MediaURL?) async throws -> Page {
         guard let known else { return try await page(named) }
         let failure: VaultError
@@ -90,7 +92,7 @@ struct FeedReader: Sendable {
 
     private static func isGone(_ error: VaultError) -> Bool { [404, 410].contains(error.originStatus) }
 
-    /// Returns how a new address of a feed is asked: as after a redirect to it.
+    /// Returns the reference to request a feed's new address by, as after a redirect to it.
     private func moved(_ named: MediaReference, to url: MediaURL) -> MediaReference {
         var reference = MediaReference(url, fields: url.origin == named.url.origin ? named.fields : HeaderFields())
         reference.isDerived = !RedirectPolicy.isAtAuthority(of: named.url, url)
@@ -99,12 +101,12 @@ struct FeedReader: Sendable {
 
     // MARK: Pages
 
-    /// Reads the pages behind the first one, as far as they are wanted. One that cannot be read ends that.
+    /// Reads the pages after the first one, as many as are wanted. A page that cannot be read ends this.
     ///
-    /// A feed has its pages at its own origin. One that leads back, and one that names nothing new, may come from a cache
-    /// or an origin in trouble, in the place of the page that was asked for: what that names is unknown.
+    /// All pages of a feed are at its own origin. A page that leads back, or that names nothing new, may have been sent
+    /// by a cache or a failing origin in place of the requested page, whose entries then stay unknown.
     ///
-    /// - Parameter limit: the most bytes of them all.
+    /// - Parameter limit: the maximum bytes of these pages together.
     private func readOn(_ answer: inout FeedAnswer, _ newest: Int?, upTo limit: Int) async throws {
         let (first, end) = (answer.reach.base, ContinuousClock.now + Self.totalTime)
         var left = limit
@@ -138,7 +140,7 @@ struct FeedReader: Sendable {
             } catch {
                 let tooMany = (error as? FeedError).map { Self.unusable("\($0); take the newest titles alone") }
                 guard var failure = tooMany ?? error as? VaultError else { throw error }
-                // What the origin asks for is kept with it.
+                // Keep what the origin requested with the error.
                 failure.message = "page \(number) of the feed was not read: \(failure.message)"
                 answer.failure = failure
                 return
@@ -156,11 +158,11 @@ struct FeedReader: Sendable {
     private struct Page {
         let feed: Feed
         let byteCount: Int
-        /// The URL that answered.
+        /// The URL that responded.
         let location: MediaURL
-        /// Where it went for good; nil if it did not.
+        /// Where it moved for good; nil if it did not.
         var movedTo: MediaURL?
-        /// Why it may lack what was named elsewhere; nil if it does not.
+        /// Why it may lack entries of the known address; nil if it does not.
         var loss: VaultError?
     }
 
@@ -190,7 +192,7 @@ struct FeedReader: Sendable {
         }
     }
 
-    /// Asks an origin, again if it says when that helps, as for any other file.
+    /// Requests a feed, and retries if the origin states when that helps, as for any other file.
     private func answer(
         to request: OriginRequest, upTo bytes: Int, within limit: Duration
     ) async throws -> BufferedAnswer {
@@ -209,7 +211,7 @@ struct FeedReader: Sendable {
                     after: .origin(failure), patience: environment.retry.patience, since: since, now: now)
                 switch advice {
                 case .ask: continue
-                // At the end of its patience it would ask before the time that the origin asks for.
+                // At the end of its patience, it would retry earlier than the origin requests.
                 case .wait(let until) where until < since + environment.retry.patience:
                     try await Task.sleep(until: until, clock: .continuous)
                 case .wait, .giveUp: throw failure

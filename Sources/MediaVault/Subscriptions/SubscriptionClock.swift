@@ -1,6 +1,6 @@
 import VaultModel
 
-/// Runs the subscriptions that are due, as long as a service has it started.
+/// Runs due subscriptions while a service has started it.
 final class SubscriptionClock: Sendable {
     private struct State {
         var loop: Task<Void, Never>?
@@ -14,13 +14,13 @@ final class SubscriptionClock: Sendable {
     /// Held while a subscription runs or is changed.
     let changing = AsyncLock()
 
-    /// How often it is decided what is due, unless it is woken.
+    /// How often to check what is due, unless it is woken.
     private let pace: Duration
 
     init(pace: Duration = .seconds(20)) { self.pace = pace }
 
-    /// The subscriptions with titles that their lists no longer name, and that stay until what takes their place is
-    /// there. After a restart, the next run of each decides anew.
+    /// The subscriptions with titles that their lists no longer name, but that stay until their replacements are held.
+    /// After a restart, the next run of each subscription decides anew.
     var waiting: Set<SubscriptionID> { state.withLock(\.waiting) }
 
     /// Notes whether a subscription has such titles.
@@ -45,10 +45,10 @@ final class SubscriptionClock: Sendable {
         }
     }
 
-    /// Whether a service has it started.
+    /// Whether a service has started it.
     var isRunning: Bool { state.withLock { $0.loop != nil && !$0.isEnded } }
 
-    /// Has it decided at once what is due, because something has changed.
+    /// Makes it check at once what is due, because something has changed.
     func wake() {
         let pause = state.withLock { state in
             state.isWoken = state.pause == nil
@@ -73,7 +73,7 @@ final class SubscriptionClock: Sendable {
         state.withLock { state in state.pause = nil }
     }
 
-    /// Ends what runs.
+    /// Stops the loop, and waits until it has ended.
     func end() async {
         let loop = state.withLock { state in
             state.isEnded = true

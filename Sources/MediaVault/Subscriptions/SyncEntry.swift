@@ -15,23 +15,23 @@ package struct SyncEntry: Sendable {
     package init(_ reference: MediaReference, name: String? = nil) { (self.reference, self.name) = (reference, name) }
 }
 
-/// What a subscription is to follow in one run.
+/// The list that a subscription follows in one run.
 package enum SyncList: Sendable {
-    /// A list that the operator gives, and how many of its lines cannot be used.
+    /// A list that the operator provides, and the number of its lines that cannot be used.
     case given([SyncEntry], unusable: Int)
-    /// A feed as its origin has it.
+    /// A feed as read from its origin.
     case feed(FeedAnswer)
 }
 
-/// A feed, where it was read, and how what it names is requested.
+/// A feed, where it was read, and how to request what it names.
 package struct FeedAnswer: Sendable {
     var feed: Feed
     /// The URL that the operator gave.
     let url: MediaURL
-    /// Where it went for good; nil if it is still there.
+    /// Where it moved for good; nil if it is still there.
     let movedTo: MediaURL?
     let reach: TitleReach
-    /// Why it may name more than was read; nil if all was read that is wanted.
+    /// Why it may name more than was read; nil if everything wanted was read.
     var failure: VaultError?
 }
 
@@ -46,31 +46,32 @@ package struct SyncReport: Sendable {
         package var error: VaultError?
     }
 
-    /// What is to be fetched, with the id of each title.
+    /// The entries to fetch, with the id of each title.
     package var fetch: [(title: TitleID, entry: SyncEntry)] = []
     package var removals: [Removal] = []
-    /// How many titles are as the list wants them.
+    /// The number of titles that are as the list wants them.
     package var unchanged = 0
-    /// How many titles stay although the list no longer names them, because they are pinned.
+    /// The number of titles that stay although the list no longer names them, because they are pinned.
     package var pinned = 0
-    /// How many titles are removed once everything is whole that the list names.
+    /// The number of titles that will be removed once everything that the list names is held whole.
     package var waiting = 0
-    /// How many entries of the list cannot be used; then nothing is removed.
+    /// The number of entries of the list that cannot be used; if there are any, nothing is removed.
     package var unusable = 0
-    /// Why the feed may name more than was read; then nothing is removed. Nil if it does not.
+    /// Why the feed may name more than was read, in which case nothing is removed; nil if it does not.
     package var pageFailure: VaultError?
-    /// Why not everything was done; nil if it was.
+    /// Why not everything was done; nil if everything was.
     var failure: VaultError? { pageFailure ?? removals.lazy.compactMap(\.error).first }
-    /// What of the feed was read although it is not as it should be, in a few words each: `3 bare &`.
+    /// The faults of the feed that were repaired, in a few words each: `3 bare &`.
     package var repairs: [String] = []
-    /// Whether the feed has moved for good since the run before.
+    /// Whether the feed has moved for good since the previous run.
     package var hasMoved = false
-    /// The subscription as it is now.
+    /// The subscription after the sync.
     package var subscription: Subscription
 }
 
 extension Subscription.Choices {
-    /// The options of the downloads, without a name. A choice that this version does not know is the usual one.
+    /// The options of the downloads, without a name, and with the default for each choice that this version does not
+    /// know.
     package var options: DownloadOptions {
         let usual = RenditionSelection()
         var options = DownloadOptions(
@@ -84,14 +85,14 @@ extension Subscription.Choices {
 }
 
 extension SyncEntry {
-    /// Creates the entry of a title of a feed.
+    /// Creates the entry for a title of a feed.
     ///
     /// - Parameters:
-    ///   - place: what tells the feed from others; nil if the URL of the entry is its identity.
+    ///   - place: what distinguishes the feed from others; nil if the entry's URL is its identity.
     init(_ entry: FeedEntry, reach: TitleReach, namedWithin place: String?) {
         self.init(reach.reference(to: entry.url), name: entry.title)
         picture = entry.picture.map(reach.reference)
-        // Two feeds may have the same names for other things.
+        // Two feeds may use the same names for different things.
         guard let place, let guid = entry.guid else { return }
         let name = "\(place)#\(guid)"
         let isPlain = !name.unicodeScalars.contains { $0.properties.generalCategory == .control }
@@ -100,8 +101,8 @@ extension SyncEntry {
 }
 
 extension ResourceNames {
-    /// Returns what tells a feed from others: its URL as the key policy names it, with a hash of its query in place of
-    /// the query, because a content id is shown to people, and a query may have a token.
+    /// Returns what distinguishes a feed from others: its URL as the key policy names it, with a hash in place of the
+    /// query, because people see a content id, and a query may contain a token.
     func feedPlace(_ url: MediaURL) -> String {
         let place = url.origin + url.path
         guard let query = namedQuery(of: url), !query.isEmpty else { return place }
@@ -109,7 +110,7 @@ extension ResourceNames {
     }
 }
 
-/// A feed in a file of this machine, which the operator named.
+/// A feed in a local file, which the operator named.
 package enum FeedFile {
     /// Returns whether a text is a feed rather than a list with a title on each line.
     package static func begins(_ bytes: [UInt8]) -> Bool { Feed.begins(bytes) }
@@ -117,8 +118,8 @@ package enum FeedFile {
     /// Returns what a feed names. Each URL must be absolute.
     ///
     /// - Parameters:
-    ///   - newest: how many entries are wanted; nil for all.
-    /// - Returns: the entries, how many cannot be used, and what was read although it is not as it should be.
+    ///   - newest: the number of entries wanted; nil for all.
+    /// - Returns: the entries, the number that cannot be used, and the faults that were repaired.
     /// - Throws: ``VaultError`` with code `invalidArgument`.
     package static func read(
         _ bytes: [UInt8], newest: Int?

@@ -8,17 +8,17 @@ struct SyncPlan: Hashable, Sendable {
     struct Held: Hashable, Sendable {
         /// Whether everything of it is held.
         var isWhole = false
-        /// Whether it is more than what a player left behind: a download, or pinned.
+        /// Whether it is more than a remnant of playback: downloaded or pinned.
         var isKept = false
         var isPinned = false
     }
 
-    /// What becomes of titles that the list no longer names.
+    /// What to do with titles that the list no longer names.
     enum Gone: Hashable, Sendable {
         case removed
-        /// They stay, and are the operator's from now on.
+        /// They stay, and belong to the operator from then on.
         case kept
-        /// They stay for now: something of the list could not be read, and may name them.
+        /// They stay until a later run: something in the list could not be read, and may name them.
         case undecided
     }
 
@@ -26,23 +26,25 @@ struct SyncPlan: Hashable, Sendable {
     let fetch: [TitleID]
     /// The titles to remove, in the order of their ids.
     let remove: [TitleID]
-    /// The titles that stay although the list no longer names them: they are pinned.
+    /// The titles that stay although the list no longer names them, because they are pinned.
     let pinned: Set<TitleID>
-    /// How many titles go once everything is whole that the list names: what takes their place may fail to come.
+    /// The number of titles to remove once everything that the list names is held whole: their replacements may fail to
+    /// arrive.
     let waiting: Int
-    /// The titles that the list names and that are whole.
+    /// The number of titles that the list names and that are held whole.
     let unchanged: Int
-    /// What the subscription has brought, when all of this is done.
+    /// The titles that count as brought by the subscription once all of this is done.
     let brought: Set<TitleID>
 
     /// Decides what to do.
     ///
     /// - Parameters:
     ///   - wanted: the titles that the list names, in its order, each once.
-    ///   - held: what the vault has of them, and of those that the subscription brought; what is absent is not held.
+    ///   - held: what the vault has of these, and of the titles that the subscription brought; absent ones are not
+    ///     held.
     ///   - subscription: the state after the last run.
     ///   - others: all other subscriptions.
-    ///   - goneTitles: what becomes of titles that the list no longer names.
+    ///   - goneTitles: what to do with titles that the list no longer names.
     init(
         wanted: [TitleID], held: [TitleID: Held], subscription: Subscription, others: [Subscription],
         goneTitles: Gone
@@ -52,7 +54,7 @@ struct SyncPlan: Hashable, Sendable {
         let wantedByOthers = others.reduce(into: Set<TitleID>()) { $0.formUnion($1.wanted) }
         fetch = wanted.filter { held[$0]?.isWhole != true }
         unchanged = wanted.count - fetch.count
-        // What the operator had fetched or pinned before is not the subscription's.
+        // What the operator fetched or pinned earlier does not belong to the subscription.
         let isOurs = { (title: TitleID) in
             former.contains(title) || broughtByOthers.contains(title) || held[title]?.isKept != true
         }
@@ -63,7 +65,7 @@ struct SyncPlan: Hashable, Sendable {
             brought = goneTitles == .kept ? ours : ours.union(gone)
             return
         }
-        // Another subscription wants it, and removes it in its turn.
+        // Another subscription wants it, and will remove it when it no longer does.
         let left = gone.subtracting(wantedByOthers)
         pinned = left.filter { held[$0]?.isPinned == true }
         let leaving = left.subtracting(pinned)
@@ -79,17 +81,18 @@ struct SyncPlan: Hashable, Sendable {
 
 /// When a service runs a subscription next: pure functions.
 enum SyncSchedule {
-    /// The longest time until the next try after a failure, and the time until the first, in seconds.
+    /// The maximum delay after repeated failures, and the delay after the first one, in seconds.
     private static let (longestDelay, firstDelay): (Int64, Int64) = (86_400, 300)
-    /// The part of the interval that chance may take away, so that many subscriptions do not run in one instant.
+    /// The share of the interval that chance may take away, so that many subscriptions do not run at the same instant.
     private static let spread = 0.1
 
     /// Returns when a subscription runs next, in seconds since 1970.
     ///
     /// - Parameters:
     ///   - interval: the seconds between two runs.
-    ///   - failures: how often it failed since it last succeeded.
-    ///   - error: why it failed last; nil if it did not. What its origin asked for is kept, as for every download.
+    ///   - failures: how often it has failed since it last succeeded.
+    ///   - error: why it failed last; nil if it did not. The delay that its origin requested is kept, as for every
+    ///     download.
     ///   - chance: a random number from 0 to 1.
     static func next(
         after now: Int64, interval: Int64, failures: Int64, _ error: VaultError? = nil, chance: Double
@@ -104,7 +107,7 @@ enum SyncSchedule {
         subscriptions.filter { subscription in
             guard let interval = subscription.choices.interval, !subscription.isGone else { return false }
             guard let next = subscription.nextRun else { return true }
-            // A clock that was set back makes nothing wait for longer than its interval, or than an origin may ask for.
+            // Even after a clock was set back, nothing waits longer than its interval, or than an origin may request.
             let longest = subscription.failures > 0 ? max(interval, DownloadRetry.longestWait) : interval
             return next <= now || next - now > longest
         }

@@ -1,18 +1,18 @@
 import VaultModel
 import VaultStorage
 
-/// The cover that a title gets from its feed, as soon as its media are held.
+/// The cover that a title gets from its feed once its media are held.
 struct FeedCover: Sendable {
     let loaders: LoaderTable
-    /// The picture: requested as the feed itself may be if it is at the feed's own origin, else at public addresses only.
+    /// The picture: requested like the feed itself if it is at the feed's own origin, else only at public addresses.
     let picture: MediaReference
 
-    /// The longest that it may take, however slowly its bytes come.
+    /// The maximum time for the picture, however slowly its bytes arrive.
     private static let timeLimit: Duration = .seconds(20)
 
-    /// Gives the picture to a title that has none, neither given nor in its media.
+    /// Gives the picture to a title that has no cover, neither set nor in its media.
     ///
-    /// A picture is no reason to fail: what cannot be had or kept is left out.
+    /// A picture is no reason to fail: one that cannot be fetched or stored is left out.
     ///
     /// - Throws: `CancellationError`.
     func give(to loader: ResourceLoader) async throws {

@@ -2,21 +2,21 @@ import VaultManifest
 import VaultModel
 import VaultStorage
 
-/// A manifest that is held, read whole and without asking its origin.
+/// A manifest that is held, read whole without contacting its origin.
 struct HeldManifest: Sendable {
     let manifest: Manifest
-    /// Where it came from; what it names is relative to this.
+    /// Where it came from; URLs in it are relative to this.
     let base: MediaURL
     let byteCount: Int
 
-    /// How many bytes show what a resource is.
+    /// The number of leading bytes that show what a resource is.
     private static let headBytes = 1024
 
     /// Reads a resource if it is a manifest. Blocks.
     ///
     /// - Parameters:
-    ///   - kind: the kind to assume if its type and content say nothing; nil to return nil then.
-    ///   - variables: what the manifest that names it defines.
+    ///   - kind: the kind to assume if neither type nor content shows one; nil to return nil in that case.
+    ///   - variables: the variables defined by the manifest that names it.
     /// - Throws: ``VaultError``: `notHeld` or `integrity` if it cannot be read whole, `invalidResponse` if it cannot be
     ///   used.
     init?(

@@ -1,6 +1,6 @@
-/// When what was written into a pack is made durable: a pure value.
+/// Decides when to make data written to a pack durable: a pure value.
 struct PackPace: Hashable {
-    /// What is to be done now.
+    /// What to do now.
     enum Step: Hashable {
         case wait
         /// Make the whole blocks durable, and record the files that end within them.
@@ -9,7 +9,7 @@ struct PackPace: Hashable {
         case close
     }
 
-    /// The longest time before written files are recorded. Before that they are if a segment is full, at 8 MiB.
+    /// The maximum time before written files are recorded; a full segment, at 8 MiB, is recorded earlier.
     static let time: Duration = .seconds(1)
 
     private var hasGrown = false
@@ -23,7 +23,7 @@ struct PackPace: Hashable {
 
     /// Notes that what was written is durable.
     ///
-    /// - Parameter isWaiting: whether files are left that end in a block that is not complete.
+    /// - Parameter isWaiting: whether files remain that end in an incomplete block.
     mutating func committed(isWaiting: Bool, now: ContinuousClock.Instant) {
         hasGrown = false
         since = isWaiting ? now : nil

@@ -4,14 +4,14 @@ import VaultStorage
 
 /// Writes the small files of a title into a pack, one after the other.
 ///
-/// Many files share a segment, a key and a sync: each on its own would cost four rows and about four syncs. Several
-/// lanes may add files. A file is recorded in the transaction that makes its last byte durable; what was not recorded
-/// when the process ends is fetched again.
+/// Many files share a segment, a key and a sync: stored separately, each would cost four rows and about four syncs.
+/// Several lanes may add files. A file is recorded in the transaction that makes its last byte durable; files not
+/// recorded when the process ends are fetched again.
 final class PackWriter: Sendable {
     private let loaders: LoaderTable
     private let title: NamedResource
     private let resourceClass: ResourceClass
-    /// Lets one addition or commit after the other block a thread of the pool, and the others none.
+    /// Serialises additions and commits, so that only one at a time blocks a pool thread.
     private let turn = AsyncLock()
     private let work = Locked(Work())
 
@@ -20,14 +20,14 @@ final class PackWriter: Sendable {
         var writer: SegmentWriter?
         /// One past the last byte written.
         var end: Int64 = 0
-        /// The files that are written and not recorded, in the order of their bytes.
+        /// The files that are written but not recorded, in the order of their bytes.
         var waiting: [PackedPart] = []
         var pace = PackPace()
-        /// The files that were recorded since their loaders were told.
+        /// The files recorded since their loaders were last told.
         var recorded: [ResourceID] = []
-        /// The files that were not recorded, because they are resources of their own by now.
+        /// The files that were not recorded, because they have become resources of their own.
         var unrecorded: Set<ResourceID> = []
-        /// Why nothing more can be written.
+        /// Why nothing more can be written; nil while writing works.
         var failure: (any Error)?
     }
 
@@ -52,7 +52,7 @@ final class PackWriter: Sendable {
     /// Adds a file.
     ///
     /// - Parameter record: the record of the file as a resource.
-    /// - Throws: ``VaultError`` if it cannot be stored: then no file can be added any more.
+    /// - Throws: ``VaultError`` if it cannot be stored; after that, no file can be added.
     func add(_ file: BufferedFile, of record: ResourceRecord) async throws {
         try await inTurn { [self] in
             let pack = try await begun()
@@ -60,14 +60,14 @@ final class PackWriter: Sendable {
         }
     }
 
-    /// Makes durable what was written a second ago.
+    /// Makes durable what was written at least a second ago.
     func commitIfDue() async throws {
         try await inTurn { [self] in try await pool.run { [self] in try commitWhatIsDue() } }
     }
 
-    /// Makes everything durable; no file can be added any more.
+    /// Makes everything durable; after that, no file can be added.
     ///
-    /// - Returns: the files that were not recorded, because they are resources of their own by now.
+    /// - Returns: the files that were not recorded, because they have become resources of their own.
     func finish() async throws -> Set<ResourceID> {
         try await inTurn { [self] in try await pool.run { [self] in try closeForGood() } }
     }
@@ -76,7 +76,7 @@ final class PackWriter: Sendable {
         try await turn.exclusively {
             let result: Swift.Result<Result, any Error>
             do { result = .success(try await body()) } catch { result = .failure(error) }
-            // Loaders that knew nothing of the files would fetch them again.
+            // Loaders that do not know that the files are stored would fetch them again.
             for id in takeRecorded() { await loaders.loader(of: id)?.reloadUnknown() }
             return try result.get()
         }
@@ -167,7 +167,7 @@ final class PackWriter: Sendable {
         }
     }
 
-    /// Runs a step of writing; after one that failed nothing more is written.
+    /// Runs one step of writing; after a failed step, nothing more is written.
     private func attempt<Result>(_ body: (inout Work) throws -> Result) throws -> Result {
         try work.withLock { work in
             if let failure = work.failure { throw failure }

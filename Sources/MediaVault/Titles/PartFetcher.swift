@@ -2,7 +2,7 @@ import VaultManifest
 import VaultModel
 import VaultStorage
 
-/// The parts of a title while they are fetched: small ones into a pack, the others as resources of their own.
+/// Fetches the parts of a title: small ones into a pack, the others as resources of their own.
 final class PartFetcher: Sendable {
     private let title: TitleOwner
     private let reach: TitleReach
@@ -17,17 +17,17 @@ final class PartFetcher: Sendable {
         var waiting: ArraySlice<(number: Int, url: MediaURL)>
         var tally: TitleTally
         var failures = TitleFailures()
-        /// The parts that the origin refused once, and that another lane is to fetch.
+        /// The parts that the origin refused once, and that another lane will fetch.
         var refused: Set<Int> = []
-        /// The number of lanes that fetch.
+        /// The number of fetching lanes.
         var lanes: Int
-        /// Where nothing answers, so that other places are asked first.
+        /// The origins that do not respond, so that other places are tried first.
         var dead: Set<String> = []
         /// The parts that were written into a pack.
         var packed: [ResourceID: MediaReference] = [:]
     }
 
-    /// - Parameter expected: the bytes of all parts, by the bit rates; nil if that is unknown.
+    /// - Parameter expected: the bytes of all parts, estimated from the bit rates; nil if unknown.
     init(
         _ plan: TitlePlan, of title: TitleOwner, _ reach: TitleReach, _ loaders: LoaderTable,
         _ options: DownloadOptions, _ rate: SharedRateLimit, expected: Int64?
@@ -51,7 +51,7 @@ final class PartFetcher: Sendable {
     /// The parts that could not be fetched.
     var failures: TitleFailures { work.withLock(\.failures) }
 
-    /// Returns the part that a lane is to fetch next; nil if the lane ends.
+    /// Returns the next part for a lane to fetch; nil if the lane ends.
     private func take() -> (number: Int, url: MediaURL)? {
         work.withLock { work in
             let part = work.waiting.popFirst()
@@ -60,8 +60,8 @@ final class PartFetcher: Sendable {
         }
     }
 
-    /// Leaves a part that the origin refused to the other lanes, if there are any: some origins refuse a second
-    /// connection.
+    /// Returns whether a lane ends and leaves a part that the origin refused to the other lanes, if there are any: some
+    /// origins refuse a second connection.
     private func givesUp(_ part: (number: Int, url: MediaURL), _ error: VaultError) -> Bool {
         guard [403, 429, 503].contains(error.originStatus) else { return false }
         return work.withLock { work in
@@ -74,8 +74,8 @@ final class PartFetcher: Sendable {
 
     /// Fetches all parts, several at a time; returns when they are durable.
     ///
-    /// - Parameter report: called when more has arrived.
-    /// - Throws: the error that ended it; those of single parts are in ``failures``.
+    /// - Parameter report: called whenever more has arrived.
+    /// - Throws: the error that ended the fetch; the errors of single parts are in ``failures``.
     func run(report: @escaping @Sendable () -> Void) async throws {
         let pack = PackWriter(loaders, of: title.resource, title.resourceClass)
         let clock = Task {
@@ -102,7 +102,7 @@ final class PartFetcher: Sendable {
             _ = try? await pack.finish()
             throw error
         }
-        // A player that came between has made these resources of their own.
+        // A player made these resources of their own in the meantime.
         for id in try await pack.finish() {
             guard let part = work.withLock({ $0.packed[id] }) else { continue }
             let (loader, lease) = try await loaders.use(part)
@@ -113,7 +113,7 @@ final class PartFetcher: Sendable {
 
     /// Fetches one part from the first of its places that has it.
     ///
-    /// - Returns: false if the lane ends, because another one is to fetch the part.
+    /// - Returns: false if the lane ends, leaving the part to another one.
     private func fetch(
         _ part: (number: Int, url: MediaURL), _ pack: PackWriter, report: @escaping @Sendable () -> Void
     ) async throws -> Bool {
@@ -133,11 +133,11 @@ final class PartFetcher: Sendable {
         }
         let errors = failed.map(\.error)
         if plan.mayBeAbsent.contains(url), errors.allSatisfy({ [404, 410].contains($0.originStatus) }) {
-            // Each origin says that the title ends before it.
+            // Every origin says that the title ends before this part.
             work.withLock { $0.tally.leaveOut(number) }
             return true
         }
-        // What an origin answers says more than that none does.
+        // A response from an origin says more than the absence of one.
         let answered = errors.last { !TitleFailures.isOfPlace($0) } ?? errors.first { $0.code != .unreachable }
         guard let error = answered ?? errors.first else { return true }
         guard !givesUp(part, error) else { return false }
@@ -149,7 +149,7 @@ final class PartFetcher: Sendable {
         return true
     }
 
-    /// Lets go what has come from a place that failed, once another one had the part: it is no part of the title.
+    /// Drops what came from a place that failed, once another place had the part: it does not belong to the title.
     private func leave(_ place: MediaURL) async {
         guard let resource = try? await loaders.name(reach.reference(to: place)),
             let (loader, lease) = try? loaders.use(resource)
@@ -166,7 +166,7 @@ final class PartFetcher: Sendable {
         }
     }
 
-    /// Returns where to look for a part: first where it is held, last where nothing answers.
+    /// Returns where to look for a part: only where it is held, else everywhere, unresponsive origins last.
     private func places(of url: MediaURL) async -> [MediaURL] {
         guard let others = plan.alternatives[url] else { return [url] }
         let (all, dead) = ([url] + others, work.withLock(\.dead))
@@ -213,10 +213,10 @@ final class PartFetcher: Sendable {
         return small.map { Int64($0.bytes.count) } ?? loader.look { $0.information?.length ?? 0 }
     }
 
-    /// Keeps a part that is held. Segments do not change; the manifest would name others.
+    /// Keeps a held part. Segments do not change; for other content, the manifest would name another URL.
     ///
-    /// - Returns: the part if it lies in the packs of other titles alone: each title has a copy of its own, so that none
-    ///   depends on another.
+    /// - Returns: the part if only packs of other titles hold it: each title gets its own copy, so that none depends on
+    ///   another.
     private func keep(_ loader: ResourceLoader) async throws -> BufferedFile? {
         let (record, owner, resourceClass) = (loader.record, title.resource, title.resourceClass)
         let (store, key) = (loader.store, owner.key.bytes)
@@ -246,33 +246,33 @@ final class PartFetcher: Sendable {
     }
 }
 
-// A page that a network sent in place of a part, such as that of a login.
+// A page that a network sent in place of a part, such as a login page.
 extension PartFetcher {
-    /// Removes a page that was played in place of a part, such as that of a login, so that the part is fetched again.
+    /// Removes a page that was played in place of a part, such as a login page, so that the part is fetched again.
     ///
     /// - Returns: whether there was one.
-    /// - Throws: ``VaultError`` with code `notMedia` if there is one that was not only played.
+    /// - Throws: ``VaultError`` with code `notMedia` if there is one that was not merely played.
     private func removesPage(_ loader: ResourceLoader, of part: MediaReference) async throws -> Bool {
         guard let page = try await heldPage(loader) else { return false }
         guard try await loaders.removeIfOnlyPlayed(loaders.name(part), loader) else { throw page }
         return true
     }
 
-    /// Returns the error for a page that is held, or begun, in place of a part; nil if there is none.
+    /// Returns the error for a page that is held, even in part, in place of a part; nil if there is none.
     private func heldPage(_ loader: ResourceLoader) async throws -> VaultError? {
         guard let information = loader.look({ $0.information }) else { return nil }
         if let page = loader.page(information) { return page }
         let isHeld = loader.look(\.isHeldWhole)
         guard isHeld, (1...ResourceLoader.maxPageBytes).contains(information.length ?? 0) else { return nil }
         return try await loader.pool.run {
-            // What is not durable yet came a moment ago, and was looked at then.
+            // Bytes that are not durable yet arrived a moment ago, and were checked then.
             guard var source = try? ExportSource(loader.store, loader.record.id, loader.url) else { return nil }
             return loader.page(beginning: try source.bytes(at: 0, of: loader.store))
         }
     }
 }
 
-/// The title that resources are fetched for: the resource of its manifest, and the loader of that.
+/// The title that resources are fetched for: its manifest as a resource, and the loader of that manifest.
 struct TitleOwner: Sendable {
     let resource: NamedResource
     let loader: ResourceLoader
@@ -286,7 +286,7 @@ struct TitleOwner: Sendable {
     ) async throws {
         let (owner, resourceClass) = (resource, resourceClass)
         let mark: @Sendable (ResourceRecord) throws -> Bool = { record in
-            // The record of the title follows, and makes it durable.
+            // The title's record is written later, and makes this durable.
             try record.join(owner, as: resourceClass)
             return false
         }

@@ -11,7 +11,7 @@ import Darwin
 
 /// One export of a title: a folder that plays by itself.
 ///
-/// The manifest offers the held renditions only, and names files beside it.
+/// The manifest offers only the held renditions, and names files beside it.
 struct TitleExport {
     let loaders: LoaderTable
     let title: NamedResource
@@ -21,7 +21,7 @@ struct TitleExport {
     private var store: VaultStore { loaders.environment.store }
     private var pool: BlockingPool { loaders.environment.pool }
 
-    /// What is written: texts of manifests, and resources as they are held.
+    /// What to write: the texts of manifests, and resources as they are held.
     private struct Content {
         var texts: [(name: String, bytes: [UInt8])]
         var media: [(name: String, source: ExportSource, range: ByteRange)] = []
@@ -88,7 +88,7 @@ struct TitleExport {
         let lists = try await lists(of: plan, reach, variables: held.manifest.exports)
         plan.add(lists.map(\.list.manifest))
         let absent = try await absent(from: plan, reach)
-        // Whatever else is not held was lost since it was fetched.
+        // Anything else that is not held was lost after it was fetched.
         let planned = 1 + plan.playlists.count + plan.parts.count
         guard absent.count <= planned - record.resources || absent.isEmpty else { throw title.reference.notHeld }
         var names = LocalNames(of: plan.resources.subtracting(absent))
@@ -139,7 +139,7 @@ struct TitleExport {
         return lists
     }
 
-    /// Returns the last segments that need not be there, and are not.
+    /// Returns the last segments that are optional and not held.
     private func absent(from plan: TitlePlan, _ reach: TitleReach) async throws -> Set<MediaURL> {
         var absent: Set<MediaURL> = []
         for url in plan.mayBeAbsent {
@@ -152,7 +152,7 @@ struct TitleExport {
         return absent
     }
 
-    /// Returns a resource that the title names, if the title may be given it.
+    /// Returns a resource that the title names, if the title is allowed to use it.
     private func admitted(_ url: MediaURL, _ reach: TitleReach) async throws -> NamedResource {
         let resource = try await loaders.name(reach.reference(to: url))
         guard resource.reference.isDerived else { return resource }
@@ -162,7 +162,7 @@ struct TitleExport {
         return resource
     }
 
-    /// Returns the bytes of a part, from wherever it is held.
+    /// Returns the bytes of a part from any place where it is held.
     private func source(of url: MediaURL, _ plan: TitlePlan, _ reach: TitleReach) async throws -> ExportSource {
         for place in plan.alternatives[url] ?? [] {
             do {
@@ -178,7 +178,7 @@ struct TitleExport {
     }
 }
 
-/// A folder that appears under its name whole and durable, or not at all. All calls block.
+/// A folder that appears under its name complete and durable, or not at all. All calls block.
 private final class ExportFolder: Sendable {
     private let path: String
     private let temporary: String
@@ -201,7 +201,7 @@ private final class ExportFolder: Sendable {
         try naming { () throws(FileFailure) in try fileSystem.createDirectory(temporary) }
     }
 
-    /// Creates a file, which the caller writes.
+    /// Creates a file for the caller to write.
     func create(_ name: String) throws -> any StoredFile {
         names.withLock { $0.append(name) }
         return try naming { () throws(FileFailure) in try fileSystem.create(temporary + "/" + name) }
@@ -219,7 +219,7 @@ private final class ExportFolder: Sendable {
         try naming { () throws(FileFailure) in
             try fileSystem.synchronizeFiles(names, in: temporary)
             try fileSystem.synchronizeDirectory(temporary)
-            // A folder replaces an empty one at most.
+            // A renamed folder can at most replace an empty one.
             try fileSystem.rename(temporary, to: path)
             try ExportFile.synchronizeFolder(of: path, fileSystem)
         }
@@ -231,7 +231,7 @@ private final class ExportFolder: Sendable {
         _ = unsafe rmdir(temporary)
     }
 
-    /// Runs work on files; its failure names the folder, which the caller gave.
+    /// Runs work on files; errors name the folder that the caller gave.
     func naming<Result>(_ work: () throws(FileFailure) -> Result) throws -> Result {
         do throws(FileFailure) {
             return try work()

@@ -5,7 +5,7 @@ import VaultStorage
 /// A running download of a title: its manifest, the media playlists of the chosen renditions, then everything that
 /// these name, several resources at a time.
 ///
-/// A resource that is no manifest is downloaded by itself. What is held whole is not requested again.
+/// A resource that is not a manifest is downloaded by itself. Whatever is held whole is not requested again.
 final class TitleJob: Sendable {
     private let loaders: LoaderTable
     private let reference: MediaReference
@@ -17,7 +17,7 @@ final class TitleJob: Sendable {
     /// How often progress is reported.
     private static let interval: Duration = .milliseconds(100)
 
-    /// - Parameter rate: a limit that it shares with other downloads, besides its own.
+    /// - Parameter rate: a limit shared with other downloads, which applies besides the download's own.
     init(
         _ loaders: LoaderTable, _ reference: MediaReference, _ options: DownloadOptions,
         within rate: SharedRateLimit? = nil, tell: @escaping @Sendable (DownloadProgress) -> Void
@@ -36,16 +36,16 @@ final class TitleJob: Sendable {
         do {
             try await run(resource)
         } catch let error as VaultError where error.code == .notMedia {
-            // The refusal is what the caller needs to know; what could not be removed is, before the next fetch.
+            // The caller needs this refusal; a page that cannot be removed now is removed before the next fetch.
             try? await removeRefused(resource)
             throw error
         }
     }
 
-    /// Removes what is held in place of media, such as the login page of a network, so that its origin is asked again.
+    /// Removes what is held in place of media, such as a network's login page, so that the origin is requested again.
     ///
-    /// What somebody is reading, or fetched although it is no media, stays; and so does everything while the mode
-    /// forbids requests.
+    /// A resource stays if a reader uses it, or if it was fetched although it is not media; while the mode forbids
+    /// requests, everything stays.
     private func removeRefused(_ resource: NamedResource) async throws {
         guard options.requiresMedia else { return }
         let (loader, lease) = try loaders.use(resource)
@@ -65,7 +65,7 @@ final class TitleJob: Sendable {
         let representation = loader.record.representation
         let isWhole = options.selection != nil
         let report: @Sendable (DownloadProgress) -> Void = { [tell] progress in
-            // Of a title, the bytes of all its resources are reported.
+            // For a title, progress covers the bytes of all its resources.
             if !isWhole || progress.manifest == nil { tell(progress) }
         }
         guard let selection = options.selection else { return try await download(loader, lease, tell: report) }
@@ -77,18 +77,18 @@ final class TitleJob: Sendable {
             }
             try await fetch(held, selection, TitleOwner(resource: resource, loader: loader))
         } catch let error as LiveTitle {
-            // A live manifest is worth nothing in a moment.
+            // A live manifest is worthless a moment later.
             if isNew { try? await remove(resource) }
             throw error.vaultError
         } catch let error as UnusableManifest {
-            // What was refused is no title.
+            // A refused manifest makes no title.
             if isNew { try? await remove(resource) }
             throw error.vaultError
         }
         try await takeCover(loader)
     }
 
-    /// Fetches the resource of that name. What its type calls no media is some if it begins so.
+    /// Fetches a resource. If its type is not media, its first bytes decide.
     private func download(
         _ loader: ResourceLoader, _ lease: LoaderLease, tell: @escaping @Sendable (DownloadProgress) -> Void
     ) async throws {
@@ -117,17 +117,17 @@ final class TitleJob: Sendable {
         try await FeedCover(loaders: loaders, picture: picture).give(to: loader)
     }
 
-    /// Records the name of media: the given one, else the one that it has, else the one in the media; how long the media
-    /// plays; and whether a picture is in it.
+    /// Records the name of media: the given one, else the existing one, else the one in the media; their duration; and
+    /// whether they contain a picture.
     ///
-    /// - Parameter hasChanged: whether its bytes are others than before.
+    /// - Parameter hasChanged: whether the bytes differ from those before.
     private func describe(_ resource: NamedResource, _ loader: ResourceLoader, hasChanged: Bool) async throws {
         let (record, store, given) = (loader.record, loader.store, options.name)
         guard let metadata = record.metadata,
             hasChanged || given != nil || metadata.name == nil || metadata.duration == nil
         else { return }
         try await loader.pool.run {
-            // What cannot be read is no reason to fail: the media is held.
+            // A failure to read this is no reason to fail: the media are held.
             let stated = try? MediaDescription.held(resource, in: store)
             let name = given ?? metadata.name ?? stated?.name
             let duration = stated.map { $0.duration } ?? metadata.duration
@@ -153,7 +153,7 @@ final class TitleJob: Sendable {
         }
     }
 
-    /// A manifest cannot be used, or names what no player gets, so that there is no title yet.
+    /// A manifest that cannot be used, or that names what players are refused, so that there is no title yet.
     private struct UnusableManifest: Error {
         let vaultError: VaultError
     }
@@ -162,11 +162,12 @@ final class TitleJob: Sendable {
 
     /// Fetches a resource, and reads it if it is a manifest.
     ///
-    /// One that cannot be used is forgotten, so that the next fetch asks its origin. If it was held before, that is now.
+    /// A manifest that cannot be used is forgotten, so that the next fetch requests it from its origin. If it was held
+    /// before, that fetch happens at once.
     ///
     /// - Parameters:
-    ///   - kind: the kind to assume if its type and content say nothing.
-    ///   - variables: what the manifest that names it defines.
+    ///   - kind: the kind to assume if neither type nor content shows one.
+    ///   - variables: the variables defined by the manifest that names it.
     private func read(
         _ resource: NamedResource, _ loader: ResourceLoader, as kind: ManifestKind? = nil,
         variables: [String: String] = [:], fetch: () async throws -> Void
@@ -237,7 +238,8 @@ final class TitleJob: Sendable {
         if let error = parts.failures.error(of: title.url, parts: plan.parts.count) { throw error }
     }
 
-    /// Returns errors for the first references of some manifests that players are refused, so that they cannot play it.
+    /// Returns errors for the first references in some manifests that players are refused, so that the title cannot
+    /// play.
     private static func refusals(of manifests: [(manifest: Manifest, url: MediaURL)]) -> [VaultError] {
         var found: [VaultError] = []
         for (manifest, url) in manifests where found.count < ManifestRefusal.most {
@@ -294,7 +296,7 @@ final class TitleJob: Sendable {
         return lists
     }
 
-    /// - Parameter name: the name in the manifest.
+    /// - Parameter name: the name that the manifest states.
     private func write(_ record: Title, named name: String? = nil, to title: TitleOwner) async throws {
         let (owner, given) = (title.loader.record, options.name)
         try await title.loader.pool.run {
@@ -330,7 +332,7 @@ final class TitleJob: Sendable {
 }
 
 extension MediaDescription {
-    /// Describes media that is held whole. Blocks.
+    /// Describes media that are held whole. Blocks.
     fileprivate static func held(_ resource: NamedResource, in store: VaultStore) throws -> MediaDescription {
         var source = try ExportSource(store, resource.id, resource.reference.url)
         let length = source.length

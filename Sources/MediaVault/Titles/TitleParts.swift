@@ -1,7 +1,7 @@
 import VaultModel
 import VaultStorage
 
-/// Which resources belong to a title, and what is done with all of them.
+/// The resources that belong to a title, and operations on all of them.
 ///
 /// A resource that was never fetched as a title has no parts. Calls that throw may block.
 struct TitleParts: Sendable {
@@ -16,7 +16,7 @@ struct TitleParts: Sendable {
         return try await pool.run { try store.index.parts(of: resource.id) }
     }
 
-    /// Changes the class of the parts of a title. Those of another title that is pinned stay pinned.
+    /// Changes the class of a title's parts. Parts of another, pinned title stay pinned.
     func setClass(_ resourceClass: ResourceClass, of resource: NamedResource, only: ResourceClass? = nil) async throws {
         let (store, loaders) = (store, loaders)
         let changed = try await pool.run {
@@ -42,11 +42,11 @@ extension ResourceRecord {
     ///
     /// - Parameters:
     ///   - title: the title's manifest.
-    ///   - resourceClass: the class of the title, which its parts have at least.
+    ///   - resourceClass: the title's class, which is the minimum for its parts.
     func join(_ title: NamedResource, as resourceClass: ResourceClass) throws {
         guard let resource = stored.withLock({ $0 }) else { return }
         let isIn = resource.metadata.partOf.contains(title.key.bytes)
-        // What a person fetched or pinned before any title named it; that may have been a moment ago.
+        // A person fetched or pinned it before any title named it, perhaps just a moment ago.
         let isOwn =
             try resource.metadata.partOf.isEmpty
             && store.index.resource(id).map { $0.resourceClass != .cache } ?? false

@@ -1,23 +1,23 @@
 import VaultManifest
 import VaultModel
 
-/// What has to be fetched for a title, beside its manifest: a pure value.
+/// What to fetch for a title besides its manifest: a pure value.
 struct TitlePlan: Hashable {
     /// The media playlists of the chosen renditions (HLS).
     private(set) var playlists: [MediaURL] = []
-    /// Media, initialization sections, keys and subtitles, in the order in which they are fetched.
+    /// Media, initialization sections, keys and subtitles, in the order in which to fetch them.
     private(set) var parts: [MediaURL] = []
-    /// The parts that need not be there; see `ManifestReference.mayBeAbsent`.
+    /// The parts that are optional; see `ManifestReference.mayBeAbsent`.
     private(set) var mayBeAbsent: Set<MediaURL> = []
-    /// The other places of parts, by the first; see `Manifest.alternatives`.
+    /// The other places of parts, by the first place; see `Manifest.alternatives`.
     private(set) var alternatives: [MediaURL: [MediaURL]] = [:]
 
-    /// The most media playlists of a title.
+    /// The maximum number of media playlists of a title.
     static let maxPlaylists = 256
-    /// The most memory that the media playlists of a title take together, in bytes.
+    /// The maximum memory for all media playlists of a title together, in bytes.
     static let maxWeight = 512 << 20
 
-    /// Plans what a manifest names by itself, which for HLS are the media playlists of the chosen renditions.
+    /// Plans what a manifest itself names; for HLS, that is the media playlists of the chosen renditions.
     init(_ manifest: Manifest) {
         let references = manifest.references.filter { !$0.isFolder }
         playlists = Self.distinct(references.filter { $0.role == .playlist }.map(\.url))
@@ -35,10 +35,10 @@ struct TitlePlan: Hashable {
         parts = Self.distinct(parts + Self.interleaved(lists))
     }
 
-    /// All of it: what `fetch` fetches beside the manifest, and `export` copies.
+    /// All resources: those that `fetch` fetches besides the manifest, and that `export` copies.
     var resources: Set<MediaURL> { Set(playlists).union(parts) }
 
-    /// What a player needs to play. Session data and pictures for seeking are left out.
+    /// Returns whether a player needs it to play. Session data and seek thumbnails are left out.
     private static func isPart(_ role: ManifestReference.Role) -> Bool {
         switch role {
         case .segment, .initialization, .key: true
@@ -46,7 +46,7 @@ struct TitlePlan: Hashable {
         }
     }
 
-    /// Returns the parts of each rendition: in a DASH manifest each begins with its initialization section.
+    /// Returns the parts of each rendition; in a DASH manifest, each begins with its initialization section.
     private static func runs(of references: [ManifestReference]) -> [[MediaURL]] {
         var runs: [[MediaURL]] = []
         var last: ManifestReference.Role?
@@ -58,8 +58,8 @@ struct TitlePlan: Hashable {
         return runs
     }
 
-    /// Returns the elements of several lists, each list spread evenly: sound and picture of the same moment are fetched
-    /// together, so that a part of the title plays, and the sizes seen so far are typical.
+    /// Returns the elements of several lists, each list spread evenly: audio and video of the same moment are fetched
+    /// together, so that a partly fetched title plays, and the sizes seen so far are typical.
     private static func interleaved(_ lists: [[MediaURL]]) -> [MediaURL] {
         let lists = lists.map(distinct)
         let placed = lists.enumerated().flatMap { number, list in
@@ -68,31 +68,31 @@ struct TitlePlan: Hashable {
         return distinct(placed.sorted { ($0.0, $0.1) < ($1.0, $1.1) }.map(\.2))
     }
 
-    /// Returns each URL once. Ranges of one file are one resource, which is fetched whole.
+    /// Returns each URL once. Several ranges of one file are one resource, which is fetched whole.
     private static func distinct(_ urls: [MediaURL]) -> [MediaURL] {
         var known: Set<MediaURL> = []
         return urls.filter { known.insert($0).inserted }
     }
 }
 
-/// Which addresses the parts of a title are fetched from, and with which fields: a pure value.
+/// The addresses that the parts of a title may be fetched from, and the fields to send: a pure value.
 struct TitleReach {
     /// The URL that the operator named.
     let named: MediaURL
-    /// Where the manifest came from: that URL, or where a redirect led from there.
+    /// Where the manifest came from: that URL, or the target of a redirect from it.
     let base: MediaURL
     /// Whether a manifest or a redirect named the manifest itself.
     let isDerived: Bool
     /// The fields that the manifest is requested with, and their origin.
     let fields: OriginFields?
 
-    /// Whether the manifest came from the authority that the operator named, or from the same host by TLS.
+    /// Whether the manifest came from the authority that the operator named, or from the same host over TLS.
     private var isBaseNamed: Bool { base.origin == named.origin || base.isUpgrade(of: named) }
 
     /// Returns the reference of a resource that the manifest names.
     ///
-    /// The operator named the manifest's authority, so the manifest may name what is there, wherever that is. For
-    /// anything else only public addresses are asked, and no other origin gets the fields.
+    /// The operator named the manifest's authority, so the manifest may name anything there, even at private addresses.
+    /// Anything else is requested only from public addresses, and no other origin receives the fields.
     func reference(to url: MediaURL) -> MediaReference {
         let isOwn = url.origin == base.origin && isBaseNamed
         let own = fields.flatMap { $0.origin == url.origin && isOwn ? $0.fields : nil }
@@ -103,7 +103,7 @@ struct TitleReach {
 }
 
 extension TitleReach {
-    /// The reach of what a manifest names that is held as a resource.
+    /// Creates the reach of the URLs in a manifest that is held as a resource.
     init(_ held: HeldManifest, of resource: NamedResource, _ loader: ResourceLoader) {
         let source = loader.urls.current
         self.init(

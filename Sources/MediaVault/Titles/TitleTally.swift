@@ -2,14 +2,14 @@ import VaultModel
 
 /// The progress of the parts of a title: a pure value.
 struct TitleTally: Hashable {
-    /// The number of parts, without those that turned out not to be there.
+    /// The number of parts, without those that turned out not to exist.
     private(set) var count: Int
-    /// The size that the bit rates promise; nil if they are not known.
+    /// The size that the bit rates suggest; nil if they are unknown.
     let expected: Int64?
-    /// The parts that are held whole, and their bytes.
+    /// The number of parts held whole, and the number of their bytes.
     private(set) var done = 0
     private(set) var bytes: Int64 = 0
-    /// The parts that are being fetched, by their number.
+    /// The parts being fetched, by number.
     private var running: [Int: Part] = [:]
 
     private struct Part: Hashable {
@@ -17,7 +17,7 @@ struct TitleTally: Hashable {
         var length: Int64?
     }
 
-    /// How many sizes are typical of all: this many, or this share of all.
+    /// How many known sizes count as typical of all: this many, or one in this many.
     private static let fewest = 8
     private static let share = 20
 
@@ -37,21 +37,21 @@ struct TitleTally: Hashable {
         bytes += length
     }
 
-    /// Notes that a part cannot be fetched; what is held of it does not count.
+    /// Notes that a part cannot be fetched; its held bytes do not count.
     mutating func give(up part: Int) { running[part] = nil }
 
-    /// Notes that a part is not there, and none is missing for that.
+    /// Notes that a part does not exist, and that the title is complete without it.
     mutating func leaveOut(_ part: Int) {
         running[part] = nil
         count -= 1
     }
 
-    /// The bytes that are held, or on their way into the vault.
+    /// The number of bytes that are held, or on their way into the vault.
     var held: Int64 { running.values.reduce(bytes) { $0 + $1.held } }
 
-    /// The size of all parts: exact once all are held, before that an estimate; nil while nothing is known of it.
+    /// The size of all parts: exact once all are held, an estimate before that; nil while nothing is known.
     ///
-    /// It is always more than what is held until all parts are.
+    /// Until all parts are held, it is always greater than ``held``.
     var total: Int64? {
         guard done < count else { return bytes }
         let lengths = running.values.compactMap(\.length)
@@ -63,10 +63,10 @@ struct TitleTally: Hashable {
         return max(sum + (Int64(exactly: min(rest, Double(ContentInformation.maxBytes))) ?? 0), held + 1)
     }
 
-    /// Returns the size that bit rates promise.
+    /// Returns the size that bit rates suggest.
     ///
     /// - Parameters:
-    ///   - rates: bits per second; their sum counts.
+    ///   - rates: bits per second, which are added up.
     ///   - duration: how long the title plays.
     static func size(atRates rates: [Int], for duration: Duration?) -> Int64? {
         guard let duration, !rates.isEmpty else { return nil }
@@ -76,26 +76,26 @@ struct TitleTally: Hashable {
     }
 }
 
-/// Decides whether the rest of a title is fetched after a part has failed: a pure value.
+/// Decides whether to fetch the rest of a title after a part has failed: a pure value.
 struct TitleFailures {
     /// The number of parts that cannot be fetched.
     private(set) var count = 0
-    /// The errors of the first ones.
+    /// The errors of the first parts that failed.
     private(set) var errors: [VaultError] = []
 
-    /// More failures than this show that the title itself cannot be fetched, for example because its links expired.
+    /// This many failures show that the title itself cannot be fetched, for example because its links expired.
     static let most = 16
-    /// Failures that another part need not have.
+    /// Failures that other parts need not share.
     private static let ofOnePart: Set<VaultError.Code> = [
         .refused, .invalidResponse, .invalidURL, .changed, .notMedia,
     ]
 
-    /// Returns whether another place of the same part need not fail so.
+    /// Returns whether another place of the same part may succeed where this one failed.
     static func isOfPlace(_ error: VaultError) -> Bool { error.code == .unreachable || ofOnePart.contains(error.code) }
 
     /// Notes a failure.
     ///
-    /// - Returns: whether to go on: another part may still be there, but not if the network or the store failed.
+    /// - Returns: whether to continue: other parts may still be available, but not if the network or the store failed.
     mutating func note(_ error: VaultError) -> Bool {
         count += 1
         if errors.count < Self.most { errors.append(error) }
@@ -103,7 +103,7 @@ struct TitleFailures {
             && !(500...599).contains(error.originStatus ?? 0) && error.originStatus != 429
     }
 
-    /// The error of a title of which parts are missing; nil if none are.
+    /// Returns the error for a title with missing parts; nil if none is missing.
     func error(of url: MediaURL, parts: Int) -> VaultError? {
         guard var error = errors.first else { return nil }
         error.message =

@@ -3,9 +3,9 @@ import VaultModel
 
 /// A token: its prefix, then base64url of its grant's id and a mac.
 ///
-/// The mac is for the id, what the token is, and the expiry, so that no other record can make more of a token.
+/// The mac covers the id, the use and the expiry, so that a changed record cannot give a token more rights.
 struct AccessToken: Hashable {
-    /// What it is.
+    /// The use of a token.
     enum Use: Hashable {
         /// A token of the API.
         case api(AccessScope)
@@ -14,7 +14,7 @@ struct AccessToken: Hashable {
         /// The proof of a session, which the scripts of its page send with each request, and a cookie cannot replace.
         case proof
 
-        /// By which people and programs that look for leaked secrets know it.
+        /// The prefix by which people and secret scanners recognise it.
         var prefix: String {
             switch self {
             case .api: "mvt_"
@@ -67,12 +67,12 @@ struct AccessToken: Hashable {
     }
 }
 
-/// What a request with a valid token, or of a session, may do.
+/// What a request with a valid token or session may do.
 package struct TokenAccess: Hashable, Sendable {
     let grant: GrantID
     /// What it allows.
     package let scope: AccessScope
-    /// Whether it is a session, with which all ends that was created in it without a name.
+    /// Whether it is a session, whose end also ends everything unnamed that was created in it.
     package let isSession: Bool
     /// The viewer who is signed in; nil for the owner, and for a token.
     package let viewer: ViewerID?
@@ -80,12 +80,12 @@ package struct TokenAccess: Hashable, Sendable {
 
 /// The two halves of a session's secret. Only both together admit a request.
 ///
-/// A cookie is sent to every port of its host, and may be taken there; what a script keeps, another script of its page
-/// may take. Neither thief has the other half.
+/// A browser sends a cookie to every port of its host, where it may be stolen; another script of the page may steal
+/// what a script stores. Neither thief has the other half.
 package struct SessionSecret: Hashable, Sendable {
     /// The value of the cookie.
     package let cookie: String
-    /// What the page sends in a field of its own.
+    /// The value that the page sends in a field of its own.
     package let proof: String
 
     package init(cookie: String, proof: String) { (self.cookie, self.proof) = (cookie, proof) }
@@ -101,7 +101,7 @@ extension TokenIssuer {
     ///   - now: seconds since 1970.
     public func scope(ofToken text: String, now: Int64) -> AccessScope? { access(byToken: text, now: now)?.scope }
 
-    /// Does the same as ``scope(ofToken:now:)``, and records that the token was used.
+    /// Returns what a token allows, as ``scope(ofToken:now:)`` does, and records that it was used.
     package func access(byToken text: String, now: Int64) -> TokenAccess? {
         guard let token = AccessToken(text), let grant = grants?.grant(token.grant),
             case .token(let scope) = grant.kind, matches(token, grant, .api(scope)), grant.era == era,
@@ -111,8 +111,8 @@ extension TokenIssuer {
         return TokenAccess(grant: grant.id, scope: scope, isSession: false, viewer: nil)
     }
 
-    /// Returns what a session allows, and records that it was used; nil unless the vault has begun it, both halves of
-    /// its secret are right, and it has not ended.
+    /// Returns what a session allows, and records that it was used; nil unless the vault began the session, both halves
+    /// of its secret are correct, and it has not ended.
     ///
     /// The time does not depend on how much of the secret is correct.
     package func access(bySession secret: SessionSecret, now: Int64) -> TokenAccess? {
@@ -131,13 +131,13 @@ extension TokenIssuer {
         token.prefix == use.prefix && ConstantTime.areEqual(mac(of: grant, use), token.mac)
     }
 
-    /// Returns whether a token that was accepted before still would be.
+    /// Returns whether a previously accepted token is still valid.
     package func isValid(_ access: TokenAccess, now: Int64) -> Bool {
         guard let grants, let grant = grants.grant(access.grant) else { return false }
         return grant.era == era && grants.isCurrent(grant, at: now)
     }
 
-    /// Returns whether what was issued has neither been revoked nor expired.
+    /// Returns whether a grant has neither been revoked nor expired.
     package func isInForce(_ id: GrantID) -> Bool {
         guard let grants, let grant = grants.grant(id) else { return false }
         return grant.era == era && grants.isCurrent(grant)
@@ -148,7 +148,7 @@ extension TokenIssuer {
         AccessToken(use, grant: grant.id, mac: mac(of: grant, use)).text
     }
 
-    /// Names the token key and the epoch in use: what was made with others is void.
+    /// Identifies the token key and the epoch in use; whatever was issued under others is void.
     var era: [UInt8] {
         Array(keyring.token(.tokenEra, LittleEndian.bytes(UInt64(keyring.tokenEpoch))).prefix(Self.eraByteCount))
     }

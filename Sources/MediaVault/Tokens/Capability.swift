@@ -7,7 +7,7 @@ import VaultModel
 /// single target that the link was created for. Before the mac there may also be the variables of a playlist, and then
 /// the id of the grant, if the link is a named one.
 struct Capability: Hashable {
-    /// Where the URL that the capability opens comes from.
+    /// The source of the URL that the capability opens.
     enum Kind: String {
         /// The operator gave it: its origin may be private or loopback, and use plain HTTP.
         case named = "n"
@@ -20,12 +20,12 @@ struct Capability: Hashable {
     /// How many path segments the scope has; 0 is the whole authority.
     let depth: Int
     let kind: Kind
-    /// The name of the resource beside, or in place of, its URL; then the scope is this single target.
+    /// The name of the resource, in addition to its URL or in place of it; the scope is then this single target.
     let name: CapabilityName?
-    /// 12 bytes under the token key for the single target that the link was created for, if there is no name. Only at
-    /// this target does the link open what was stored for a principal.
+    /// 12 bytes under the token key for the single target that the link was created for, if there is no name. The link
+    /// opens what was stored for a principal only at this target.
     let own: [UInt8]?
-    /// What the manifest that named the link defines for the playlists that it names.
+    /// The variables that the manifest that named the link defines for its playlists.
     let variables: PlaylistVariables?
     /// The grant without which the link opens nothing; nil if the link ends only with its expiry.
     let grant: GrantID?
@@ -43,7 +43,7 @@ struct Capability: Hashable {
     private static let grantPrefix: Character = "="
     /// The text of ``never``.
     private static let neverText = "never"
-    /// The most path segments that a URL can have.
+    /// The maximum number of path segments in a URL.
     private static let maxDepth = 8192
 
     init(
@@ -98,7 +98,7 @@ struct Capability: Hashable {
             + (grant.map { "\(Self.grantPrefix)\(Base64.encodeForURL($0.bytes))." } ?? "") + Base64.encodeForURL(mac)
     }
 
-    /// The expiry as text and mac have it. A link without a grant has no word for one that never expires.
+    /// The expiry as it appears in the text and the mac. Only a link with a grant can state that it never expires.
     var expiryText: String { expiry == Self.never && grant != nil ? Self.neverText : String(expiry) }
 
     /// Returns the input of the mac. Each field is preceded by its length, so different fields never yield the same
@@ -145,7 +145,7 @@ struct CapabilityName: Hashable {
     let contentID: String?
     let principal: [UInt8]?
 
-    /// Nil if there is neither.
+    /// Creates a name; nil if there is neither.
     init?(contentID: String?, principal: [UInt8]?) {
         guard contentID != nil || principal != nil else { return nil }
         self.contentID = contentID
@@ -167,19 +167,19 @@ struct CapabilityName: Hashable {
     var text: String { Base64.encodeForURL(bytes) }
 }
 
-/// What a multivariant playlist defines for the media playlists that it names (`EXT-X-DEFINE`), as their links carry it.
+/// The variables that a multivariant playlist defines for its media playlists (`EXT-X-DEFINE`), carried in their links.
 ///
-/// So it needs no memory: it outlives the service, and another playlist that names the same media playlist defines
-/// nothing for it here.
+/// The service need not remember them: they survive a restart, and another playlist that names the same media playlist
+/// cannot change them.
 struct PlaylistVariables: Hashable {
     let values: [String: String]
 
-    /// What precedes the text; no name begins with it.
+    /// The prefix of the text; no name begins with it.
     private static let prefix: Character = "$"
-    /// The most bytes: a link must still fit into the head of a request.
+    /// The maximum number of bytes: a link must still fit into the head of a request.
     private static let maxBytes = 4096
 
-    /// Nil if there are none, or too many for a link.
+    /// Creates the variables; nil if there are none, or too many for a link.
     init?(_ values: [String: String]) {
         self.values = values
         guard !values.isEmpty, bytes.count <= Self.maxBytes else { return nil }
@@ -199,7 +199,7 @@ struct PlaylistVariables: Hashable {
         self.init(values)
     }
 
-    /// A line for each variable, `name=value`: neither contains an end of a line, and no name an equals sign.
+    /// One line per variable, `name=value`: neither contains a line ending, and no name contains an equals sign.
     var bytes: [UInt8] {
         values.sorted { $0.key < $1.key }.flatMap { Array("\($0.key)=\($0.value)\n".utf8) }
     }

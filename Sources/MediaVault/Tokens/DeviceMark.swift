@@ -1,18 +1,19 @@
 import VaultCrypto
 import VaultModel
 
-/// What a browser keeps of the viewers who have signed in on it, so that nobody elsewhere can keep them out.
+/// What a browser stores about the viewers who have signed in on it, so that wrong tries elsewhere cannot keep them
+/// out.
 ///
-/// It lets nobody in: who signs in with it still needs the PIN. It is the id of the device, and a tag for each of the
-/// last viewers, which shows no one who they are.
+/// It does not sign anyone in: the PIN is still needed. It contains the id of the device, and a tag for each of the
+/// last viewers, which does not reveal who they are.
 package struct DeviceMark: Hashable, Sendable {
     let id: DeviceID
-    /// 16 bytes for each viewer, the latest first.
+    /// 16 bytes for each viewer, latest first.
     private var tags: [[UInt8]]
 
     private static let prefix = "mvd_"
     private static let tagByteCount = 16
-    /// The most viewers that a device knows.
+    /// The maximum number of viewers that a device knows.
     static let maxTags = 16
 
     /// Parses exactly the text that ``text`` writes.
@@ -29,10 +30,10 @@ package struct DeviceMark: Hashable, Sendable {
 
     private static let maxTextBytes = (DeviceKind.byteCount + maxTags * tagByteCount) * 4 / 3 + 4
 
-    /// The value of a cookie.
+    /// The cookie's value.
     package var text: String { Self.prefix + Base64.encodeForURL(id.bytes + tags.joined()) }
 
-    /// - Parameter former: what the browser had before; nil if it had nothing.
+    /// - Parameter former: the browser's previous mark; nil if it had none.
     /// - Throws: ``VaultError`` with code `storage` if there are no random bytes.
     fileprivate init(adding tag: (DeviceID) -> [UInt8], to former: DeviceMark?) throws {
         id = try former?.id ?? SecureRandom.identifier("device id")
@@ -41,18 +42,18 @@ package struct DeviceMark: Hashable, Sendable {
     }
 
     fileprivate func has(_ tag: [UInt8]) -> Bool {
-        // Compares all of them, so that the time does not tell which one it is.
+        // Compare all of them, so that the time does not reveal which one matches.
         tags.reduce(false) { ConstantTime.areEqual($1, Array(tag.prefix(Self.tagByteCount))) || $0 }
     }
 }
 
 extension TokenIssuer {
-    /// Returns the device that a mark names; nil unless the viewer has signed in on it, with the PIN that they have now,
-    /// and since all links were revoked.
+    /// Returns the device that a mark names; nil unless the viewer has signed in on it with their current PIN, since
+    /// all links were last revoked.
     ///
-    /// Who knew a former PIN may have signed in on any number of devices, each of which had tries of its own.
+    /// Someone who knew a former PIN may have signed in on any number of devices, each with its own wrong tries.
     ///
-    /// - Parameter marks: all that the browser shows: another service on the same host may have set more.
+    /// - Parameter marks: all marks that the browser sends: another service on the same host may have set more.
     package func device(_ marks: [DeviceMark], of viewer: Viewer) -> DeviceID? {
         marks.first { isProved($0, by: viewer) }?.id
     }
@@ -61,11 +62,11 @@ extension TokenIssuer {
 
     /// Returns the mark of a browser in which a viewer has just signed in.
     ///
-    /// It keeps the id and the tags of the mark that the browser had, if that is proved to be of a viewer, of this one
-    /// before others. No one else can give a browser an id that they know.
+    /// It keeps the id and the tags of a mark that the browser had, if that mark is proved to be a viewer's, preferably
+    /// this one's. So an attacker cannot plant an id that they know in a browser.
     ///
     /// - Parameters:
-    ///   - former: all marks that the browser shows.
+    ///   - former: all marks that the browser sends.
     ///   - viewers: the viewers of the vault.
     /// - Throws: ``VaultError`` with code `storage` if there are no random bytes.
     package func mark(

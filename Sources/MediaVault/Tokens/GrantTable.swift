@@ -3,16 +3,16 @@ import VaultCrypto
 import VaultModel
 import VaultStorage
 
-/// The tokens, named links and sessions that a vault has issued, as the index has them.
+/// The tokens, named links and sessions that a vault has issued, as recorded in the index.
 ///
-/// A request looks only here. The owner of the vault changes the index first, durably, and then the table; another
-/// process that reads the vault has what there was when it opened it.
+/// Requests read only this table. The owner of the vault changes the index first, durably, and then the table; a reader
+/// of the vault has the grants from when it opened the vault.
 final class GrantTable: Sendable {
     private struct State {
         var grants: [GrantID: AccessGrant] = [:]
         /// The number of rows of the index that do not open.
         var unreadable = 0
-        /// The periods of use that the index does not have yet.
+        /// The periods of use that are not in the index yet.
         var uses: [GrantID: Int64] = [:]
         var sessionEnds = SessionEnds()
     }
@@ -24,9 +24,10 @@ final class GrantTable: Sendable {
     private let changing = Locked(())
     private let listeners = Locked(NumberedSet<@Sendable () -> Void>())
 
-    /// How long an expired token or link is still listed, in seconds.
+    /// How long an expired token or link stays listed, in seconds.
     private static let expiredListing: Int64 = 30 * AccessGrant.day
-    /// The most sessions of one viewer, and of the owner; of more, their own that was unused for longest ends.
+    /// The maximum number of sessions of one viewer, and of the owner; one more ends their own least recently used
+    /// session.
     private static let (maxOfViewer, maxOfOwner) = (16, 64)
 
     /// Reads the grants. Blocks.
@@ -36,9 +37,9 @@ final class GrantTable: Sendable {
         read()
     }
 
-    /// Reads what the index has; what this process uses is the newest of what both have.
+    /// Reads the grants from the index; a grant that this table already has keeps its newer state.
     private func read() {
-        // Without its grants a vault accepts no token: its operator can create others.
+        // If the grants cannot be read, the vault accepts no token; its operator can create new ones.
         guard let stored = try? store.grants() else { return }
         state.withLock { state in
             let mine = state.grants
@@ -47,15 +48,15 @@ final class GrantTable: Sendable {
         }
     }
 
-    /// Grows each time that something is revoked or issued.
+    /// The revision, which grows each time that something is revoked or issued.
     var revision: Int64 { changes.load(ordering: .acquiring) }
 
-    /// Returns the beginning of the period in which a use is recorded once, in seconds since 1970.
+    /// Returns the start of the current period of use, in seconds since 1970; one use is recorded per period.
     private static func period(of grant: AccessGrant, at now: Int64) -> Int64 {
         max(0, now) - max(0, now) % grant.usePeriod
     }
 
-    /// Reads again what the index has, after records came back, so that they can be revoked. Blocks.
+    /// Reads the grants from the index again, after records were restored, so that they can be revoked. Blocks.
     func reload() {
         changing.withLock { _ in read() }
         noteChange()
@@ -63,7 +64,7 @@ final class GrantTable: Sendable {
 
     // MARK: Observing
 
-    /// Registers a closure that is called after each change.
+    /// Registers a closure to call after each change.
     ///
     /// - Returns: the number for ``stopListening(_:)``.
     func listen(_ wake: @escaping @Sendable () -> Void) -> Int { listeners.withLock { $0.add(wake) } }
@@ -80,33 +81,34 @@ final class GrantTable: Sendable {
     /// Returns a grant; nil if it was revoked, or never issued.
     func grant(_ id: GrantID) -> AccessGrant? { state.withLock { $0.grants[id] } }
 
-    /// Returns whether a grant has not ended by now.
+    /// Returns whether a grant is still current.
     func isCurrent(_ grant: AccessGrant) -> Bool { isCurrent(grant, at: store.now()) }
 
-    /// Returns whether a grant has not ended, and neither has the token that it began with.
+    /// Returns whether neither a grant nor the token that it was created with has ended.
     func isCurrent(_ grant: AccessGrant, at now: Int64) -> Bool {
         grant.isCurrent(at: now) && grant.token.map { self.grant($0)?.isCurrent(at: now) ?? false } ?? true
     }
 
-    /// Returns the token that a grant is, or that it ends with; nil for the session of a ticket from the control socket.
+    /// Returns a grant that is a token, or the token that a grant ends with; nil for a session whose ticket came from
+    /// the control socket.
     func token(of id: GrantID) -> AccessGrant? {
         guard let grant = grant(id) else { return nil }
         return grant.kind.family == .tokens ? grant : grant.token.flatMap { self.grant($0) }
     }
 
-    /// Returns until when the links of a grant are valid, and records that one was used: named links, or those that were
-    /// created with a token or in a session; nil if they are not.
+    /// Returns until when the links of a grant are valid, and records a use; nil if they are not valid. The links are
+    /// named ones, or were created with a token or in a session.
     ///
-    /// They are valid again after that time, if the grant still is: the next use has to be recorded.
+    /// After that time, the links must be checked again, so that the next use is recorded.
     func useLinks(of id: GrantID, era: [UInt8], now: Int64) -> Int64? {
         guard let grant = grant(id), grant.era == era, isCurrent(grant, at: now) else { return nil }
         noteUse(of: grant, now: now)
         return min(grant.expires ?? .max, Self.period(of: grant, at: now) + grant.usePeriod)
     }
 
-    /// Records that something was used in this period.
+    /// Records a use in the current period.
     func noteUse(of grant: AccessGrant, now: Int64) {
-        // No use is before the beginning, although the period may be.
+        // The period may begin before the session, but no use does.
         let period = max(Self.period(of: grant, at: now), grant.kind.family == .sessions ? grant.created : 0)
         guard grant.lastUsed != period else { return }
         state.withLock { state in
@@ -118,7 +120,7 @@ final class GrantTable: Sendable {
 
     // MARK: Listing
 
-    /// Returns the grants of an era, the oldest first.
+    /// Returns the grants of an era, oldest first.
     func grants(of era: [UInt8]) -> [AccessGrant] {
         state.withLock { Array($0.grants.values) }.filter { $0.era == era }
             .sorted { ($0.created, $0.id.hex) < ($1.created, $1.id.hex) }
@@ -127,29 +129,29 @@ final class GrantTable: Sendable {
     /// The number of rows that do not open.
     var unreadableCount: Int { state.withLock { $0.unreadable } }
 
-    /// How often sessions were ended in this run other than one by one.
+    /// How often this run ended sessions collectively.
     var sessionEnds: SessionEnds { state.withLock { $0.sessionEnds } }
 
     // MARK: Changing
 
-    /// Lets nobody in who has a ticket or has begun to sign in. It is called before the sessions are looked for that
-    /// end: one that begins meanwhile is among these, or is taken back by whoever begins it.
+    /// Invalidates tickets and sign-ins in progress. The caller then looks for the sessions to end: a session that
+    /// begins in between is either found, or revoked by the code that begins it.
     ///
-    /// - Parameter viewer: whose sessions end; nil if all do.
+    /// - Parameter viewer: the viewer whose sessions end; nil for all.
     func endSignIns(of viewer: ViewerID?) {
         state.withLock { $0.sessionEnds.note(of: viewer) }
         noteChange()
     }
 
-    /// Issues a grant: from its return on, the index has it durably. Blocks.
+    /// Issues a grant, which is durable in the index when this returns. Blocks.
     ///
     /// - Parameters:
     ///   - kind: what is issued.
     ///   - name: nil for a token or session without a name.
     ///   - expires: seconds since 1970; nil for never.
     ///   - token: the token that a session ends with.
-    ///   - era: that of the token key in use.
-    /// - Throws: ``VaultError`` with code `inUse` if there is one of this kind with the name, or if there are too many;
+    ///   - era: the era of the token key in use.
+    /// - Throws: ``VaultError`` with code `inUse` if another grant of this kind has the name, or if there are too many;
     ///   `invalidArgument` if the name cannot be used; `storage`, `diskFull`.
     func issue(
         _ kind: AccessGrant.Kind, name: String?, expires: Int64?, endingWith token: GrantID? = nil, era: [UInt8]
@@ -179,10 +181,10 @@ final class GrantTable: Sendable {
         }
     }
 
-    /// Revokes grants; from its return on, nothing accepts them, not even an index that is rebuilt. Blocks.
+    /// Revokes grants. When this returns, nothing accepts them, not even a rebuilt index. Blocks.
     ///
     /// - Parameter isAll: whether to delete rows that do not open, too.
-    /// - Returns: the number of those that there were.
+    /// - Returns: the number of grants that existed.
     /// - Throws: ``VaultError`` with code `storage` or `diskFull`.
     func revoke(_ ids: [GrantID], isAll: Bool = false) throws -> Int {
         let count = try remove(ids, isAll: isAll)
@@ -228,11 +230,11 @@ final class GrantTable: Sendable {
     func removeVoid(era: [UInt8]) throws {
         let now = store.now()
         let void = state.withLock { Array($0.grants.values) }.filter { isVoid($0, era: era, now: now) }
-        // In an older backup they are as void.
+        // They are void in an older backup, too, so no new one is needed.
         if !void.isEmpty { _ = try remove(void.map(\.id)) }
     }
 
-    /// Forgets all that was issued, because the vault is closed.
+    /// Forgets all grants, because the vault is closed.
     func forget() { state.withLock { ($0.grants, $0.uses) = ([:], [:]) } }
 
     private func isVoid(_ grant: AccessGrant, era: [UInt8], now: Int64) -> Bool {
@@ -241,7 +243,7 @@ final class GrantTable: Sendable {
         return grant.expires.map { $0 <= now - Self.expiredListing } ?? false
     }
 
-    /// Returns which sessions of a holder must end so that they can have another one; never those of others.
+    /// Returns the sessions of a holder that must end to make room for another one; never those of other holders.
     private static func excess(
         of kind: AccessGrant.Kind, among known: [AccessGrant], without void: Set<GrantID>
     ) -> [GrantID] {
@@ -250,9 +252,9 @@ final class GrantTable: Sendable {
             .dropFirst((kind == .session(nil) ? maxOfOwner : maxOfViewer) - 1).map(\.id)
     }
 
-    /// - Throws: ``VaultError`` with code `inUse` if another one of the kind has the name, or the name as its id.
+    /// - Throws: ``VaultError`` with code `inUse` if another grant of the kind has the name, or has it as its short id.
     private static func check(_ name: String, _ kind: AccessGrant.Kind, among others: [AccessGrant]) throws {
-        // The name of a session is that of a browser.
+        // The name of a session is that of a browser, and need not be unique.
         guard kind.family != .sessions else { return }
         let same = others.filter { $0.kind.family == kind.family }
         guard !same.contains(where: { $0.name == name || $0.shortID == name }) else {
@@ -261,7 +263,7 @@ final class GrantTable: Sendable {
         }
     }
 
-    /// Returns an id whose short form is no other's id and no name.
+    /// Returns an id whose short form is neither the short id nor the name of another grant.
     private static func freshID(among others: [AccessGrant]) throws -> GrantID {
         let taken = Set(others.flatMap { [$0.shortID, $0.name ?? ""] })
         while true {

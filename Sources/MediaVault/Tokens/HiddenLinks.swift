@@ -1,9 +1,9 @@
 import VaultCrypto
 import VaultModel
 
-/// The viewer for whom a link hides where its title comes from, and the title.
+/// A title, and the viewer for whom a link hides where the title comes from.
 ///
-/// The link opens nothing if the title is not shared with the viewer any more.
+/// Once the title is no longer shared with the viewer, the link opens nothing.
 package struct HiddenTitle: Hashable, Sendable {
     package let title: TitleID
     package let viewer: ViewerID
@@ -11,24 +11,25 @@ package struct HiddenTitle: Hashable, Sendable {
     package init(title: TitleID, viewer: ViewerID) { (self.title, self.viewer) = (title, viewer) }
 }
 
-/// Writes and reads playback links that show nothing of an origin: `/media/v/<sealed link>/<rest>`.
+/// Writes and reads playback links that reveal nothing of an origin: `/media/v/<sealed link>/<rest>`.
 ///
-/// What is sealed is the viewer, the title, and another link of the vault, with its capability. The rest is `title` with
-/// the suffix of the origin's file, so that players know what to expect. Of a link that leads on, as one to a DASH
-/// manifest or to the folder of its segments, another rest takes the place of the last part of the sealed link's path.
+/// The sealed link contains the viewer, the title, and another link of the vault with its capability. The rest is
+/// `title` with the suffix of the origin's file, so that players know what to expect. In a link that leads on, such as
+/// one to a DASH manifest or to the folder of its segments, a different rest replaces the last part of the sealed
+/// link's path.
 struct HiddenLinks {
     private let keyring: Keyring
     private let key: SharedKey
 
-    /// What all of these links begin with.
+    /// The prefix of all these links.
     private static let prefix = "/media/v/"
     /// The name of the link itself, before its suffix.
     private static let name = "title"
-    /// What precedes the sealed link: whether it leads on.
+    /// The first byte of the sealed link: whether it leads on.
     private static let (ends, leadsOn): (UInt8, UInt8) = (0, 1)
     private static let titleByteCount = 8
     private static let maxSuffixLength = 5
-    /// The most bytes of a sealed link, of which a request's head has space for fewer.
+    /// The maximum length of a target in bytes; the head of a request has space for less.
     private static let maxBytes = 64 << 10
 
     /// - Throws: ``VaultError`` with code `storage` if there is no memory for the key.
@@ -37,12 +38,12 @@ struct HiddenLinks {
         key = try keyring.linkKey()
     }
 
-    /// Returns whether a target may be one of these links; another one never is.
+    /// Returns whether a target may be one of these links; false means that it is not.
     static func mayBe(_ target: String) -> Bool { target.utf8.starts(with: prefix.utf8) }
 
     /// Returns the path that stands for a link.
     ///
-    /// - Parameter leadsOn: whether what is relative to it is found below it.
+    /// - Parameter leadsOn: whether references relative to the link are found below it.
     func path(for target: String, _ hidden: HiddenTitle, leadsOn: Bool) -> String {
         let head = [leadsOn ? Self.leadsOn : Self.ends] + hidden.viewer.bytes + Array(hidden.title.description.utf8)
         let sealed = keyring.sealLink(head + Array(target.utf8), under: key)
@@ -54,11 +55,11 @@ struct HiddenLinks {
         /// The target of the link that it stands for.
         let target: String
         let hidden: HiddenTitle
-        /// Whether the target is not that of the sealed link, but relative to it.
+        /// Whether the target is relative to that of the sealed link.
         let isBelow: Bool
     }
 
-    /// Returns the link that a target stands for; nil if the target is none of the vault's, or was changed.
+    /// Returns the link that a target stands for; nil if the target is not one of the vault's, or was changed.
     func open(_ target: String) -> Opened? {
         guard Self.mayBe(target), target.utf8.count <= Self.maxBytes else { return nil }
         let parts = target.utf8.dropFirst(Self.prefix.utf8.count)
@@ -73,7 +74,7 @@ struct HiddenLinks {
         else { return nil }
         let hidden = HiddenTitle(title: title, viewer: viewer)
         let name = String(Substring(parts[1]))
-        // A folder itself is no file of the title: an origin may answer with a list of all that is in it.
+        // A folder itself is not a file of the title: an origin may respond with a list of everything in it.
         if first == Self.leadsOn, name.isEmpty { return nil }
         if name == Self.name(of: inner) { return Opened(target: inner, hidden: hidden, isBelow: false) }
         guard first == Self.leadsOn else { return nil }
@@ -89,7 +90,7 @@ struct HiddenLinks {
         return String(path[..<end])
     }
 
-    /// Returns what follows the sealed link: nothing for a folder.
+    /// Returns the name after the sealed link; empty for a folder.
     private static func name(of target: String) -> String {
         let path = path(of: target)
         guard path.utf8.last != UInt8(ascii: "/") else { return "" }

@@ -8,7 +8,7 @@ import VaultStorage
 /// which knows what it has issued and not revoked: ``Vault/tokens``.
 public struct TokenIssuer: Sendable {
     let keyring: Keyring
-    /// What the vault has issued; nil without a vault.
+    /// The grants of the vault; nil without a vault.
     let grants: GrantTable?
 
     init(keyring: Keyring, grants: GrantTable? = nil) { (self.keyring, self.grants) = (keyring, grants) }
@@ -47,7 +47,7 @@ public struct TokenIssuer: Sendable {
         try playbackPath(for: reference, expires: expires, grant: nil)
     }
 
-    /// Returns the same for a named link, which opens nothing without its grant.
+    /// Returns the path and query of a named link, which opens nothing without its grant.
     func playbackPath(for reference: MediaReference, expires: Int64, grant: GrantID?) throws -> String {
         let reference = try reference.settled()
         let principal = try CacheKey(
@@ -70,11 +70,11 @@ public struct TokenIssuer: Sendable {
         capability(for: url, name: nil, isForPath: false, expires: expires)
     }
 
-    /// Returns a capability for the folder of a URL's path, or with a name for this URL alone.
+    /// Returns a capability for the folder of a URL's path or, with a name, for this URL alone.
     ///
     /// - Parameters:
-    ///   - isForPath: whether it is for this target in particular, which opens what was stored for a principal.
-    ///   - variables: what playlists behind it can import.
+    ///   - isForPath: whether to mark this target as the one where the link opens what was stored for a principal.
+    ///   - variables: the variables that playlists behind it can import.
     ///   - grant: the grant of a named link, without which it opens nothing.
     func capability(
         for url: MediaURL, _ kind: Capability.Kind = .named, name: CapabilityName?, isForPath: Bool, expires: Int64,
@@ -107,17 +107,17 @@ public struct TokenIssuer: Sendable {
         admission(ofTarget: target, now: now)?.reference
     }
 
-    /// A verified target and how long the verification remains valid.
+    /// A verified target, and how long the verification remains valid.
     package struct Admission: Sendable {
         package internal(set) var reference: MediaReference
         /// The resource by its name; nil if only the index knows the name, or the reference cannot be used.
         package internal(set) var resource: NamedResource?
-        /// What the link opens, within which the links of a manifest behind it stay.
+        /// What the link opens; the links of a manifest behind it stay within this.
         package let scope: LinkScope
-        /// Whether it is relative to a link that hides its origin: then it must be shown to be of the same title.
+        /// Whether it is relative to a link that hides its origin, and so must be shown to belong to the same title.
         package let isBelow: Bool
-        /// Until when it may be kept: the expiry, and for a named link at most the end of the day, because its use is
-        /// recorded by the day.
+        /// Until when it may be kept: its expiry, and for a link with a grant at most the end of the period in which
+        /// one use is recorded.
         fileprivate let end: Int64
         /// The revision of the keyring at verification; revoking all playback links increments it.
         fileprivate let revision: Int64
@@ -131,8 +131,8 @@ public struct TokenIssuer: Sendable {
             && (admission.grantRevision == nil || admission.grantRevision == grants?.revision)
     }
 
-    /// Does the same as ``reference(ofTarget:now:)``; the result can be kept, since ``isValid(_:now:)`` is faster than
-    /// verifying again.
+    /// Verifies a target as ``reference(ofTarget:now:)`` does; the result can be kept, since ``isValid(_:now:)`` is
+    /// faster than verifying again.
     package func admission(ofTarget target: String, now: Int64) -> Admission? {
         let (revision, grantRevision) = (keyring.revision, grants?.revision)
         var hiding: HiddenLinks.Opened?
@@ -143,7 +143,7 @@ public struct TokenIssuer: Sendable {
         guard var opened = address(hiding?.target ?? target), opened.expires > now else { return nil }
         // A link that leads to another link opens no more than that one. Each inner link is shorter, so the loop ends.
         while let inner = address(within: opened.reference) {
-            // The links of a manifest can end with one named link, not with two.
+            // The links of a manifest can depend on one named link, not on two.
             guard inner.expires > now, opened.grant == nil || inner.grant == nil || opened.grant == inner.grant else {
                 return nil
             }
@@ -165,8 +165,8 @@ public struct TokenIssuer: Sendable {
 
     /// Returns the resource behind a reference to one of this vault's own playback links.
     ///
-    /// If it were stored as it is, its bytes would be stored twice. The capability alone identifies the vault, whether
-    /// or not it has expired.
+    /// Stored under the link itself, its bytes would be stored twice. The capability alone identifies the vault,
+    /// whether or not it has expired.
     func resolvingPlaybackLinks(_ reference: MediaReference) -> MediaReference {
         var outer = PlaybackLink(
             reference: reference, expires: .max, capability: "", folder: nil, variables: [:], grant: nil)
@@ -182,7 +182,7 @@ public struct TokenIssuer: Sendable {
 
     /// Parses and verifies a target; returns nil unless its capability is this vault's and covers the target.
     private func address(_ target: String) -> PlaybackLink? {
-        // Byte by byte: as part of a character, a slash may be missed; and characters take longer.
+        // Split bytes, not characters: a slash may be part of a character and be missed, and characters take longer.
         let parts = target.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 5, omittingEmptySubsequences: false)
             .map(Substring.init)
         guard parts.count == 6, parts[0].isEmpty, parts[1] == "media", let capability = Capability(parts[2]),
@@ -244,12 +244,12 @@ struct PlaybackLink {
     let capability: String
     /// The folder that it opens; nil if it opens a single target, or leads to another link.
     let folder: String?
-    /// What playlists behind it can import.
+    /// The variables that playlists behind it can import.
     let variables: [String: String]
     /// The grant of a named link, without which it opens nothing.
     let grant: GrantID?
 
-    /// Returns what this link names if its resource is another playback link of the vault.
+    /// Returns the combined link if this link's resource is another playback link of the vault.
     func leading(to inner: PlaybackLink) -> PlaybackLink {
         var reference = reference
         reference.url = inner.reference.url
@@ -274,11 +274,11 @@ package struct LinkScope: Hashable, Sendable {
     package let capability: String?
     /// The folder that it opens; nil if it opens a single target, or leads to another link.
     let folder: String?
-    /// What the manifest that named the link defines for the playlists that it names.
+    /// The variables that the manifest that named the link defines for its playlists.
     var variables: [String: String] = [:]
     /// Seconds since 1970.
     let expires: Int64
-    /// The grant of a named link, with which the links of a manifest end, too.
+    /// The grant of a named link; the links of a manifest end with it, too.
     package var grant: GrantID?
     /// Whether a manifest or a redirect named the URL.
     var isDerived = false

@@ -8,7 +8,7 @@ public enum Unlock: Sendable {
     case keyFile(path: String, allowLoose: Bool = false)
     /// A file that contains a passphrase, followed by at most one line ending.
     case passphraseFile(path: String, allowLoose: Bool = false)
-    /// A passphrase that was typed.
+    /// A typed passphrase.
     case passphrase(Passphrase)
     /// A shell command that prints the key: 32 raw bytes, 64 hex digits or 44 base64 characters.
     case keyCommand(String)
@@ -32,7 +32,7 @@ public enum Unlock: Sendable {
         if case .passphrase(let passphrase) = self { passphrase.forget() }
     }
 
-    /// Creates the key file of a new slot if it is missing; returns whether it did. Blocks.
+    /// Creates the key file of a new slot if it is missing; returns whether it was created. Blocks.
     @discardableResult
     func createKeyFile() throws -> Bool {
         let files = PosixFileSystem()
@@ -52,7 +52,7 @@ public enum Unlock: Sendable {
         }
     }
 
-    /// Whether the secret is in a file on the same file system as a vault's folder.
+    /// Returns whether the secret is in a file on the same file system as a vault's folder.
     package func rests(with folder: String) -> Bool { UnlockPlace.rests(path, with: folder) }
 
     /// The file that contains the secret, if there is one.
@@ -71,7 +71,7 @@ public final class Passphrase: Sendable {
 
     /// Creates a passphrase from UTF-8 that `fill` writes directly into locked memory.
     ///
-    /// `fill` gets a buffer of `capacity` bytes and returns how many it has written. One line ending at the end is
+    /// `fill` gets a buffer of `capacity` bytes and returns how many it has written. One trailing line ending is
     /// dropped when the passphrase is used.
     ///
     /// - Throws: any error of `fill`; ``VaultError`` with code `storage` if there is not enough memory.
@@ -88,7 +88,7 @@ public final class Passphrase: Sendable {
         }
     }
 
-    /// Wipes the passphrase. What it has opened stays open; it can open nothing more.
+    /// Wipes the passphrase. Keyrings that it has opened stay open; it can open nothing more.
     public func forget() { bytes.withLock { $0 = nil } }
 
     func secret() throws -> UnlockSecret {

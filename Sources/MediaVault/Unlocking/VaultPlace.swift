@@ -11,7 +11,7 @@ import Darwin
 public struct VaultPlace: Hashable, Sendable {
     /// The absolute path of the vault's folder.
     public var folder: String
-    /// The absolute path of the keyring's file. A copy of the folder without it opens nothing.
+    /// The absolute path of the keyring file. A copy of the folder without it opens nothing.
     public var keyring: String
 
     /// Creates a place; both paths must be absolute.
@@ -21,36 +21,36 @@ public struct VaultPlace: Hashable, Sendable {
     }
 }
 
-// Whether there is something to open can be told before a user is asked for a passphrase.
+// These checks work before a user is asked for a passphrase.
 extension VaultPlace {
     /// Checks that there is a vault in the folder. Needs no key.
     ///
-    /// - Throws: ``VaultError`` with code `noVault`; `storage` if the folder cannot be read; `integrity` if the vault has
-    ///   lost its index.
+    /// - Throws: ``VaultError`` with code `noVault`; `storage` if the folder cannot be read; `integrity` if the vault
+    ///   has lost its index.
     public func requireVault() async throws {
         try await BlockingPool.shared.run {
             guard VaultStore.exists(at: folder) else { throw VaultStore.absence(at: folder) }
         }
     }
 
-    /// Checks that no other process owns the vault, as far as its lock can be opened. Needs no key.
+    /// Checks that no other process owns the vault, if its lock can be opened. Needs no key.
     ///
     /// - Throws: ``VaultError`` with code `owned`, naming the owner's process.
     package func requireNoOwner() async throws {
         try await BlockingPool.shared.run {
-            // Only a vault has a lock; a folder that is none gets none.
+            // Only a vault has a lock; do not create one in any other folder.
             guard PosixFileSystem().exists(folder + "/lock") else { return }
             do {
                 _ = try VaultLock(folder: folder)
             } catch let error as VaultError where error.code == .owned {
                 throw error
             } catch {
-                // Whoever opens the vault tells why.
+                // Opening the vault reports the cause.
             }
         }
     }
 
-    /// Checks that the keyring's file exists. Needs no key.
+    /// Checks that the keyring file exists. Needs no key.
     ///
     /// - Throws: ``VaultError`` with code `noVault`, which says whether the vault is missing as well, or was destroyed.
     public func requireKeyring() async throws {
@@ -60,7 +60,7 @@ extension VaultPlace {
         }
     }
 
-    /// Returns the error that says why there is no keyring. Blocks.
+    /// Returns the error that explains why there is no keyring. Blocks.
     func absenceOfKeyring() -> VaultError {
         let last = (try? AuditLog.report(on: folder, keyring: nil))?.receipts.last
         if last?.act == .destroy {
@@ -73,8 +73,8 @@ extension VaultPlace {
     }
 }
 
-/// Whether the secret that unlocks a vault is on the vault's own disk: then it protects copies of the folder, not the
-/// disk.
+/// Determines whether the secret that unlocks a vault is on the vault's own disk, in which case it protects copies of
+/// the folder, but not the disk.
 enum UnlockPlace {
     /// Returns whether a secret's file, if there is one, is on the same file system as the vault's folder.
     static func rests(_ path: String?, with folder: String) -> Bool {

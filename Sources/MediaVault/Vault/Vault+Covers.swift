@@ -3,14 +3,14 @@ import VaultStorage
 
 /// The picture that stands for a title.
 public struct Cover: Hashable, Sendable {
-    /// The largest picture that can be given for a title, in bytes.
+    /// The maximum size of a cover that can be set, in bytes.
     public static let maxBytes = ResourceMetadata.maxCoverBytes
 
-    /// What tells it from another one: 16 hex digits, the same as ``ResourceSummary/cover``.
+    /// A tag that differs from one cover to another: 16 hex digits, the same as ``ResourceSummary/cover``.
     public let tag: String
-    /// The kind of the picture, as its first bytes show it.
+    /// The type of the picture, determined by its first bytes.
     public let type: PictureType
-    /// The bytes of the picture: at most 1 MiB if it was given, and at most 4 MiB if it is within the media.
+    /// The bytes of the picture: at most 1 MiB if it was set, and at most 4 MiB if it is within the media.
     public let bytes: [UInt8]
 
     fileprivate init?(_ tag: CoverTag?, _ picture: Picture?) {
@@ -18,15 +18,15 @@ public struct Cover: Hashable, Sendable {
         (self.tag, type, bytes) = (tag.hex, picture.type, picture.bytes)
     }
 
-    /// Refuses a picture by its size in bytes.
+    /// Checks the size of a picture in bytes.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if there are none, or more than ``maxBytes``.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if it is 0, or more than ``maxBytes``.
     package static func check(byteCount: Int64) throws { try VaultStore.check(coverBytes: byteCount) }
 
-    /// Refuses what cannot be given as a cover.
+    /// Checks that a picture can be set as a cover.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if the bytes are more than ``maxBytes``, or no
-    ///   ``PictureType``.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if there are more than ``maxBytes`` bytes, or if they are
+    ///   not a ``PictureType``.
     public static func check(_ picture: [UInt8]) throws {
         try check(byteCount: Int64(picture.count))
         guard PictureType(of: picture) != nil else {
@@ -37,10 +37,10 @@ public struct Cover: Hashable, Sendable {
 
 // Covers: pictures that stand for titles.
 extension Vault {
-    /// Returns the cover of a title: the picture that was given for it, else the one within its media, else the one that
+    /// Returns the cover of a title: the picture that was set for it, else the one within its media, else the one that
     /// its feed named; nil if there is none of these.
     ///
-    /// Nothing is requested from the origin: if the bytes in which the picture would be are not held, there is none.
+    /// This requests nothing from the origin: a picture within bytes that are not held is not found.
     ///
     /// - Throws: ``VaultError`` with code `storage` if a file cannot be read; `closed`.
     public func cover(of reference: MediaReference) async throws -> Cover? {
@@ -59,7 +59,7 @@ extension Vault {
         }
     }
 
-    /// Returns the picture in the bytes of a representation, as far as they are held. Blocks.
+    /// Returns the picture in the held bytes of a representation. Blocks.
     private static func picture(
         in serving: StoredRepresentation, of resource: StoredResource, _ store: VaultStore, _ pictures: PictureCache
     ) throws -> Picture? {
@@ -68,27 +68,28 @@ extension Vault {
         do {
             let found = try MediaPicture(media).find()
             pictures.keep(found, of: serving.id, resource.id)
-            // A removal that came in between has forgotten nothing of it.
+            // A removal in between had nothing to forget yet.
             if try !store.index.hasResource(resource.id) { pictures.forget([resource.id]) }
             return found
         } catch let error as VaultError where [.notHeld, .integrity].contains(error.code) {
-            // What is missing may come, and what is damaged may be mended.
+            // Missing bytes may arrive, and damaged ones may be repaired.
             return nil
         }
     }
 
-    /// Gives a title a cover in place of the one that it has, or takes the given one away.
+    /// Sets the cover of a title, or removes the one that was set.
     ///
-    /// It is sealed like everything else about the title, and goes when the title goes. If the title is fetched again,
-    /// it stays.
+    /// The cover is sealed like everything else about the title, and is removed with the title. It stays if the title
+    /// is fetched again.
     ///
     /// - Parameters:
-    ///   - picture: the bytes of a JPEG, PNG or WebP picture, at most ``Cover/maxBytes``; nil to take away the one that
-    ///     was given.
+    ///   - picture: the bytes of a JPEG, PNG or WebP picture, at most ``Cover/maxBytes``; nil to remove the cover that
+    ///     was set.
     ///   - reference: the title.
-    /// - Throws: ``VaultError`` with code `invalidArgument` if it is no such picture, the covers of all titles would
-    ///   take more than 256 MiB, or the reference names a file that is stored together with its title; `notHeld` if the
-    ///   vault does not know the title; `owned` if this process is not the owner; `diskFull` or `storage`.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the bytes are not such a picture, the covers of all
+    ///   titles would take more than 256 MiB, or the reference names a file that is stored together with its title;
+    ///   `notHeld` if the vault does not know the title; `owned` if this process is not the owner; `diskFull` or
+    ///   `storage`.
     public func setCover(_ picture: [UInt8]?, of reference: MediaReference) async throws {
         try requireOwner(to: "changes covers")
         if let picture { try Cover.check(picture) }
@@ -97,13 +98,13 @@ extension Vault {
         try await keep(picture, of: resource, isQueued: false)
     }
 
-    /// Gives a title of the download queue a cover before its bytes are fetched, or a title that the vault has.
+    /// Sets the cover of a title that is in the vault, or in the download queue before its bytes are fetched.
     ///
-    /// The vault has the title from then on, also if its download is cancelled.
+    /// From then on, the vault has the title, even if its download is cancelled.
     ///
     /// - Throws: as ``setCover(_:of:)``; with code `notHeld` if the title is in neither.
     package func setCover(_ picture: [UInt8], ofQueued title: TitleID) async throws {
-        // What has left the queue meanwhile is in the vault.
+        // A title that has left the queue in between is in the vault.
         guard let queued = try await downloads.reference(ofQueued: title) else {
             return try await setCover(picture, of: reference(of: title))
         }
@@ -113,12 +114,12 @@ extension Vault {
         do {
             try await loaders.requireOwnRows(of: resource)
         } catch let error as VaultError where error.code == .notHeld {
-            // It is added.
+            // It will be added.
         }
         try await keep(picture, of: resource, isQueued: true)
     }
 
-    /// - Parameter isQueued: whether the resource is added if the vault does not have it.
+    /// - Parameter isQueued: whether to add the resource if the vault does not have it.
     private func keep(_ picture: [UInt8]?, of resource: NamedResource, isQueued: Bool) async throws {
         let (loader, lease) = try loaders.use(resource)
         defer { withExtendedLifetime(lease) {} }

@@ -1,7 +1,7 @@
 package import VaultModel
 import VaultStorage
 
-// The runs of a service, each at its time.
+// The scheduled runs of a service.
 extension Vault {
     /// Begins to run the subscriptions that have an interval, until the vault is closed.
     ///
@@ -14,10 +14,10 @@ extension Vault {
         }
     }
 
-    /// Removes titles that lists no longer name, once everything is there that those lists name.
+    /// Removes titles that lists no longer name, once everything that those lists name is held.
     func removeReplacedTitles() async {
         for id in subscriptionClock.waiting where !Task.isCancelled {
-            // What fails is tried again with the next run, which tells about it.
+            // After a failure, the next run tries again and reports it.
             try? await subscriptionClock.changing.exclusively { try await removeReplacedTitles(of: id) }
         }
     }
@@ -38,7 +38,7 @@ extension Vault {
         subscriptionClock.note(id, isWaiting: removals.contains { $0.error != nil })
     }
 
-    /// Runs what is due, in the hours of the download queue.
+    /// Runs all due subscriptions, during the hours of the download queue.
     func runDueSubscriptions(_ tell: @Sendable (Subscription, VaultError?) -> Void) async {
         guard loaders.environment.mode.current.allowsRequests, await downloads.isWithinHours(),
             let known = try? await subscriptions().subscriptions

@@ -1,29 +1,29 @@
 import VaultModel
 import VaultStorage
 
-/// A token that was just created.
+/// A newly created token.
 public struct IssuedToken: Sendable {
-    /// What the vault keeps of it.
+    /// What the vault stores of it.
     public let grant: AccessGrant
-    /// The token itself, which the vault does not keep: it cannot be shown again.
+    /// The token itself, which the vault does not store: it cannot be shown again.
     public let text: String
 }
 
-/// Named playback links that were just created.
+/// Newly created named playback links.
 public struct IssuedLinks: Sendable {
-    /// What the vault keeps of them.
+    /// What the vault stores of them.
     public let grant: AccessGrant
     /// Path and query of each link, in the order of the references.
     public let paths: [String]
 }
 
-// Tokens, named links and sessions, which are revoked one by one.
+// Tokens, named links and sessions, which can be revoked one by one.
 extension Vault {
-    /// Creates a token for the service's API. It is valid at once, and after a restart.
+    /// Creates a token for the service's API. It is valid at once, and survives a restart.
     ///
     /// - Parameters:
     ///   - scope: what it allows.
-    ///   - name: for people; no other token has it.
+    ///   - name: a name for people, unique among tokens.
     ///   - expires: seconds since 1970; nil for never.
     /// - Throws: ``VaultError`` with code `inUse` if another token has the name; `invalidArgument` if the name or the
     ///   time cannot be used; `owned` if this process is not the owner; `storage`, `diskFull`.
@@ -33,9 +33,9 @@ extension Vault {
         try await createToken(scope, name: name, expires: expires, by: nil)
     }
 
-    /// Does the same.
+    /// Creates a token for a request.
     ///
-    /// - Parameter holder: what the request presented, which must not have ended when the token exists.
+    /// - Parameter holder: the credential of the request, which must still be valid once the token exists.
     package func createToken(
         _ scope: AccessScope, name: String?, expires: Int64?, by holder: TokenAccess?
     ) async throws -> IssuedToken {
@@ -50,11 +50,11 @@ extension Vault {
         }
     }
 
-    /// Creates playback links that have one name, and are revoked together.
+    /// Creates playback links that share one name, and are revoked together.
     ///
     /// - Parameters:
-    ///   - name: for people; no other links have it.
-    ///   - references: what the links lead to, at least one.
+    ///   - name: a name for people, unique among named links.
+    ///   - references: the targets of the links, at least one.
     ///   - expires: seconds since 1970; nil for never.
     /// - Throws: as ``createToken(_:name:expires:)``, and with code `invalidArgument` if a reference cannot be used.
     public func createLinks(
@@ -63,18 +63,18 @@ extension Vault {
         try await createLinks(named: name, to: references, expires: expires, by: nil)
     }
 
-    /// Does the same.
+    /// Creates named playback links for a request.
     ///
-    /// - Parameter holder: what the request presented, which must not have ended when the links exist.
+    /// - Parameter holder: the credential of the request, which must still be valid once the links exist.
     package func createLinks(
         named name: String, to references: [MediaReference], expires: Int64?, by holder: TokenAccess?
     ) async throws -> IssuedLinks {
         try requireOwner(to: "creates named links")
         try requireFuture(expires)
         let (grants, tokens, now) = (grants, tokens, store.now())
-        // A named link never leads to another one, which could be revoked apart from it.
+        // A named link never leads to another one, which could be revoked separately.
         let targets = references.map { tokens.resolvingPlaybackLinks($0) }
-        // Refuses unusable references before anything is written.
+        // Reject unusable references before anything is written.
         for target in targets { _ = try await playbackPath(for: target, expires: expires ?? Capability.never) }
         var titles: [TitleID] = []
         for target in targets.prefix(AccessGrant.LinkedResources.maxTitles) {
@@ -95,7 +95,7 @@ extension Vault {
         }
     }
 
-    /// Returns the named links of which one leads to a title, alone or among others: their records name it.
+    /// Returns the named links that lead to a title, alone or among others: their records name it.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument` if the reference cannot be used; `storage`.
     public func namedLinks(to reference: MediaReference) async throws -> [AccessGrant] {
@@ -107,13 +107,13 @@ extension Vault {
         }
     }
 
-    /// The tokens that are not revoked, the oldest first; those that expired within the last 30 days, too.
+    /// The tokens that are not revoked, oldest first, including those that expired within the last 30 days.
     public var issuedTokens: [AccessGrant] { issued(.tokens) }
 
-    /// The named links that are not revoked, the oldest first; those that expired within the last 30 days, too.
+    /// The named links that are not revoked, oldest first, including those that expired within the last 30 days.
     public var issuedLinks: [AccessGrant] { issued(.links) }
 
-    /// Returns what is not revoked of a family, the oldest first; sessions that have ended are not listed.
+    /// Returns the grants of a family that are not revoked, oldest first, without sessions that have ended.
     package func issued(_ family: AccessGrant.Family) -> [AccessGrant] {
         let now = store.now()
         return grants.grants(of: tokens.era).filter { grant in
@@ -121,23 +121,23 @@ extension Vault {
         }
     }
 
-    /// Returns the record of what a request presented; nil if it was revoked since.
+    /// Returns the record of a request's credential; nil if it was revoked since.
     package func grant(of access: TokenAccess) -> AccessGrant? { grants.grant(access.grant) }
 
-    /// Returns a token, named links or a session; nil if there is none with the id any more.
+    /// Returns a token, named links or a session; nil if no grant has the id any more.
     package func grant(_ id: GrantID) -> AccessGrant? { grants.grant(id) }
 
     /// The number of records of tokens, named links and sessions that cannot be read; they admit nothing.
     public var unreadableGrants: Int { grants.unreadableCount }
 
-    /// Revokes tokens, named links or sessions: from now on they open nothing, also after a restart. Responses that have
-    /// begun continue, except for feeds of events, and for media that a viewer is being sent through a link that ends
-    /// with them: the service ends that, unless it lets it finish.
+    /// Revokes tokens, named links or sessions for good, across restarts. Responses that have begun continue, except
+    /// for two kinds: feeds of events, and media sent to a viewer through a link that ends with the grant. The service
+    /// ends these, unless it lets the media finish.
     ///
     /// - Parameters:
     ///   - revoked: the tokens, links or sessions.
-    ///   - isAll: whether these are all of their kind; then records that cannot be read are deleted, too.
-    /// - Returns: the number of those that were not revoked before.
+    ///   - isAll: whether these are all of their kind; if so, records that cannot be read are deleted, too.
+    /// - Returns: the number of grants that were not revoked before.
     /// - Throws: ``VaultError`` with code `owned` if this process is not the owner; `storage`, `diskFull`.
     @discardableResult
     public func revoke(_ revoked: [AccessGrant], isAll: Bool = false) async throws -> Int {
@@ -146,10 +146,10 @@ extension Vault {
         return try await pool.run { try grants.revoke(revoked.map(\.id), isAll: isAll) }
     }
 
-    /// Revokes all tokens, all named links or all sessions; with the sessions end the tickets, and the sign-ins that have
-    /// begun.
+    /// Revokes all tokens, all named links or all sessions. Revoking sessions also ends tickets and sign-ins in
+    /// progress.
     ///
-    /// - Returns: the number of those that were not revoked before.
+    /// - Returns: the number of grants that were not revoked before.
     /// - Throws: as ``revoke(_:isAll:)``.
     package func revokeAll(_ family: AccessGrant.Family) async throws -> Int {
         try requireOwner(to: "revokes tokens and links")
@@ -166,7 +166,7 @@ extension Vault {
         return try tokens.playbackPath(for: reference, expires: expires, grant: access.grant)
     }
 
-    /// Returns the path of a playback link for a viewer, which shows nothing of the title's origin.
+    /// Returns the path of a playback link for a viewer, which reveals nothing of the title's origin.
     ///
     /// It ends with the token or session that it was created with, and opens nothing while the title is not shared.
     package func hiddenPath(
@@ -177,9 +177,9 @@ extension Vault {
         return try HiddenLinks(tokens.keyring).path(for: path, hidden, leadsOn: isDASH)
     }
 
-    /// Registers a closure that is called whenever a token may have become void.
+    /// Registers a closure to call whenever a token may have become void.
     ///
-    /// - Returns: the numbers for ``stopListeningToGrants(_:)``.
+    /// - Returns: the two numbers for ``stopListeningToGrants(_:)``.
     package func listenToGrants(_ wake: @escaping @Sendable () -> Void) -> (grants: Int, keys: Int) {
         (grants.listen(wake), keys.listen { _ in wake() })
     }
@@ -189,14 +189,14 @@ extension Vault {
         keys.stopListening(listeners.keys)
     }
 
-    /// Deletes the records of what is void: nothing accepts it.
+    /// Deletes the records of void grants, which nothing accepts.
     func removeVoidGrants() async {
         let (grants, era) = (grants, tokens.era)
-        // What cannot be deleted now is deleted when something is issued, or by the next owner.
+        // Records that cannot be deleted now are deleted when a grant is issued, or by the next owner.
         _ = try? await pool.run { try grants.removeVoid(era: era) }
     }
 
-    /// Takes a grant back if all were revoked while it was issued, or what it was issued for was. Blocks.
+    /// Revokes a new grant if, while it was issued, all grants or its holder's credential were revoked. Blocks.
     static func requireInForce(
         _ grant: AccessGrant, _ grants: GrantTable, _ tokens: TokenIssuer, by holder: TokenAccess?, now: Int64
     ) throws {

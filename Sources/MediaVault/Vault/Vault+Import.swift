@@ -1,27 +1,27 @@
 import VaultModel
 
-// Files that are already here.
+// Importing local files.
 extension Vault {
     /// Stores a file as if it had been downloaded from a URL: either all of it or nothing.
     ///
-    /// Its bytes are sealed, and the file stays as it is. If the origin is reached, its length and samples of its bytes
-    /// are compared with the file, and the title becomes a copy of the origin's version. If it is not reached, or not
-    /// asked, the title plays as it is; once the origin is reached it is compared, and replaced by the origin's version
-    /// if that is another. Bytes of both are never mixed. A manifest is refused.
+    /// The file's bytes are sealed, and the file stays as it is. If the origin can be reached, its length and samples
+    /// of its bytes are compared with the file, and the title becomes a copy of the origin's version. If it cannot be
+    /// reached, or is not contacted, the title plays as it is; once the origin is reached, the title is compared, and
+    /// replaced by the origin's version if they differ. Bytes of both are never mixed. A manifest is refused.
     ///
-    /// Nothing of it can be listed or read before all of it is stored. Meanwhile players get the origin's bytes,
-    /// unstored, and a download of the resource fails with `inUse`. It ends if the resource is removed, the locator is
-    /// changed, or the vault is closed.
+    /// Until all of the file is stored, none of it can be listed or read. In the meantime, players get the origin's
+    /// bytes, unstored, and a download of the resource fails with `inUse`. The import ends if the resource is removed,
+    /// the locator is changed, or the vault is closed.
     ///
     /// - Parameters:
-    ///   - path: the absolute path of a regular file, which must not change meanwhile.
-    ///   - reference: what the title is named by, and the URL of its origin.
-    ///   - options: its name, its type, whether it is pinned, and whether the origin is asked.
+    ///   - path: the absolute path of a regular file, which must not change during the import.
+    ///   - reference: the name of the title, and the URL of its origin.
+    ///   - options: the title's name, its type, whether to pin it, and whether to contact the origin.
     /// - Returns: the progress, reported at most ten times a second; the last element has the report. Iterating throws
-    ///   ``VaultError``: `inUse` if the vault holds bytes of the resource, if it is being fetched or imported, or if the
-    ///   origin has another version, `refused` if the origin refuses, `storage` if the file cannot be read or changes,
-    ///   `invalidArgument` if it is no regular file, is empty, or is a manifest, `quotaExceeded`, `diskFull`, `removed`
-    ///   or `closed` if it was ended, `owned` if this process is not the owner.
+    ///   ``VaultError``: `inUse` if the vault holds bytes of the resource, if it is being fetched or imported, or if
+    ///   the origin has another version, `refused` if the origin refuses, `storage` if the file cannot be read or
+    ///   changes, `invalidArgument` if it is not a regular file, is empty, or is a manifest, `quotaExceeded`,
+    ///   `diskFull`, `removed` or `closed` if it was ended, `owned` if this process is not the owner.
     public func importFile(
         at path: String, as reference: MediaReference, options: ImportOptions = ImportOptions()
     ) -> ProgressSequence<ImportProgress> {
@@ -32,14 +32,14 @@ extension Vault {
         }
     }
 
-    /// ``importFile(at:as:options:)-(_,MediaReference,_)`` for the resource with this URL.
+    /// Imports a file as ``importFile(at:as:options:)-(_,MediaReference,_)`` does, for the resource with this URL.
     public func importFile(
         at path: String, as url: MediaURL, options: ImportOptions = ImportOptions()
     ) -> ProgressSequence<ImportProgress> {
         importFile(at: path, as: MediaReference(url), options: options)
     }
 
-    /// Does the same with the bytes that a source gives.
+    /// Imports the bytes of a source.
     package func importFile(
         _ source: any ImportSource, as reference: MediaReference, options: ImportOptions,
         progress: @escaping @Sendable (ImportProgress) -> Void

@@ -3,7 +3,7 @@ import VaultStorage
 
 // How origins are reached.
 extension Vault {
-    /// Returns how origins are reached: by which proxies, trusting whom, and under which name.
+    /// Returns how origins are reached: which proxies, which trusted certificates, and which names are used.
     ///
     /// - Throws: ``VaultError`` with code `integrity` if the settings cannot be read.
     public func networkSettings() async throws -> NetworkSettings {
@@ -11,25 +11,25 @@ extension Vault {
         return try await pool.run { try store.index.settings().networkSettings() }
     }
 
-    /// Changes how origins are reached, for each request that begins from now on.
+    /// Changes how origins are reached, for all later requests.
     ///
-    /// A vault with a transport of its own (``VaultOptions/origin``) only keeps these settings.
+    /// A vault with a transport of its own (``VaultOptions/origin``) only stores these settings.
     ///
     /// - Throws: ``VaultError`` if they cannot be written; with code `owned` if this process is not the owner.
     public func setNetworkSettings(_ network: NetworkSettings) async throws {
         try await changeSettings(network: { _ in network })
     }
 
-    /// Sets what finds a new link to a title whose origin refuses the one that the vault has, as for a signed URL that
-    /// has expired; nil for nothing.
+    /// Sets the refresher, which finds a new link to a title if the origin refuses the known one, such as an expired
+    /// signed URL; nil for none.
     ///
-    /// Only titles with a ``MediaReference/contentID`` are refreshed, because their name does not depend on the URL. What
-    /// is held of the title stays held: the origin is asked for the rest only of the same representation. The new link is
-    /// sealed with the title once the origin has accepted it, and used from then on.
+    /// Only titles with a ``MediaReference/contentID`` are refreshed, because their name does not depend on the URL.
+    /// Held bytes of the title stay held: the vault requests the rest from the origin only if the representation is the
+    /// same. Once the origin has accepted the new link, it is sealed with the title and used for later requests.
     public func setLinkRefresher(_ refresher: LinkRefresher?) { loaders.environment.refresher.use(refresher) }
 }
 
-/// The network settings in force, which the transport asks for before each request.
+/// The network settings in force, which the transport reads before each request.
 final class NetworkInForce: Sendable {
     /// Nil if the settings cannot be read.
     private let settings: Locked<NetworkSettings?>
@@ -39,8 +39,8 @@ final class NetworkInForce: Sendable {
 
     /// Returns the settings.
     ///
-    /// - Throws: ``OriginFailure`` if they cannot be read: a request without the proxy that was set would show its
-    ///   target to others.
+    /// - Throws: ``OriginFailure`` if they cannot be read: a request that bypassed the configured proxy would reveal
+    ///   its target to others.
     func current() throws(OriginFailure) -> NetworkSettings {
         guard let network = settings.withLock({ $0 }) else {
             throw OriginFailure(

@@ -1,10 +1,10 @@
 package import VaultModel
 import VaultStorage
 
-// What a service tells its operator of.
+// What a service reports to its operator.
 extension Vault {
-    /// Registers a closure that is called each time bytes of a resource fail their check, when they are read, resealed
-    /// or verified. It must not block.
+    /// Registers a closure to call each time bytes of a resource fail their check, when they are read, resealed or
+    /// verified. It must not block.
     ///
     /// - Returns: the number for ``stopListeningForDamage(_:)``.
     package func listenForDamage(_ tell: @escaping @Sendable (ResourceID) -> Void) -> Int {
@@ -14,9 +14,9 @@ extension Vault {
     /// Ends what ``listenForDamage(_:)`` began.
     package func stopListeningForDamage(_ listener: Int) { loaders.environment.damage.remove(listener) }
 
-    /// Returns the complete titles that the age limit removes within ``ExpiringTitle/notice``, those first that go first.
+    /// Returns the complete titles that the age limit removes within ``ExpiringTitle/notice``, the soonest first.
     ///
-    /// Only what was merely played ages; pinned titles and downloads stay.
+    /// The age limit applies only to what was merely played; pinned titles and downloads stay.
     ///
     /// - Throws: ``VaultError`` if the index cannot be read.
     package func expiringTitles() async throws -> [ExpiringTitle] {
@@ -33,14 +33,14 @@ extension Vault {
 }
 
 extension StoredResource {
-    /// Whether all of the title that it stands for is held: a fragment is no loss.
+    /// Whether all of the title that it stands for is held: losing a fragment is not worth a notice.
     fileprivate var isCompleteTitle: Bool {
         let summary = ResourceSummary(self)
         return summary.title?.isComplete ?? summary.isComplete
     }
 }
 
-/// A whole title that the age limit will soon remove.
+/// A complete title that the age limit will soon remove.
 package struct ExpiringTitle: Hashable, Sendable {
     package let resource: ResourceID
     /// When it may be removed.
@@ -48,7 +48,7 @@ package struct ExpiringTitle: Hashable, Sendable {
 
     /// How long before its removal a title counts as expiring, in seconds; less if the age limit itself is short.
     package static let notice: Int64 = 86_400
-    /// The most titles that are returned at a time.
+    /// The maximum number of titles returned at a time.
     static let most = 64
 
     /// Returns how long before its removal a title counts as expiring under an age limit; both in seconds.

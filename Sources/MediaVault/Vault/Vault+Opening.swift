@@ -4,7 +4,7 @@ import VaultStorage
 
 // Unlocking the keyring and opening the store with it.
 extension Vault {
-    /// Whether it is read as its last owner closed it, because its folder cannot be written.
+    /// Whether the vault is read as its last owner closed it, because its folder cannot be written.
     package var isReadAsClosed: Bool { store.index.isReadAsClosed }
 
     /// Unlocks the keyring of a vault, and opens its store. A passphrase takes most of a second.
@@ -16,7 +16,8 @@ extension Vault {
         do {
             return try await open()
         } catch let error as VaultError where error.code == .olderKeyring {
-            // The owner may have written keyring and index after one was read and before the other.
+            // The owner may have written the keyring and the index after this process read one and before it read the
+            // other.
             return try await open()
         }
     }
@@ -34,7 +35,7 @@ extension Vault {
         }
     }
 
-    /// Opens the store. If another process owns it, tries again while `whenOwned` returns true.
+    /// Opens the store. If another process owns it, tries again as long as `whenOwned` returns true.
     private static func openStore(
         _ folder: String, _ keyring: Keyring, _ options: VaultOptions
     ) async throws -> VaultStore {
@@ -60,10 +61,10 @@ extension Vault {
     ///
     /// - Parameters:
     ///   - place: where the vault and its keyring are, or will be.
-    ///   - unlock: unlocks the keyring.
+    ///   - unlock: opens the keyring.
     ///   - strength: the cost of a passphrase that unlocks a new keyring.
-    ///   - reusesKeyring: whether a new vault may take over the keyring of an earlier one that is gone. Two vaults with
-    ///     one keyring lose titles: a retirement in one destroys generations that the other needs.
+    ///   - reusesKeyring: whether a new vault may use the keyring of an earlier vault that is gone. If two vaults share
+    ///     a keyring, titles are lost: a retirement in one destroys generations that the other needs.
     /// - Throws: ``VaultError``, as ``open(_:unlock:options:)``; `noVault` if the vault exists without its keyring,
     ///   `invalidArgument` if the keyring exists without this vault, `busy` if another process has just created the
     ///   keyring.
@@ -77,7 +78,7 @@ extension Vault {
         _ place: VaultPlace, _ unlock: Unlock, _ strength: PassphraseStrength, _ reusesKeyring: Bool
     ) throws -> InitializationReport {
         let files = PosixFileSystem()
-        // Before anything is created: a new keyring would open nothing of a vault that only lost its index.
+        // Checked before anything is created: a new keyring would open nothing of a vault that only lost its index.
         guard !VaultStore.hasLostIndex(at: place.folder) else { throw VaultStore.absence(at: place.folder) }
         let hadVault = VaultStore.exists(at: place.folder)
         let hasKeyring = files.exists(place.keyring)
@@ -124,9 +125,9 @@ extension Vault {
     }
 }
 
-/// An empty file in a vault's folder from before its keyring is written until the vault exists.
+/// An empty file that stays in a vault's folder from before its keyring is written until the vault exists.
 ///
-/// It tells a keyring whose vault was not finished from the keyring of another vault.
+/// It distinguishes the keyring of an unfinished vault from the keyring of another vault.
 private struct CreationMark {
     private let folder: String
     private let path: String
@@ -136,7 +137,7 @@ private struct CreationMark {
         path = folder + "/unfinished." + vaultID.hex
     }
 
-    /// The mark of the vault that an existing keyring names.
+    /// Creates the mark of the vault that an existing keyring names.
     init(_ place: VaultPlace) throws {
         self.init(in: place.folder, of: try KeyringReader.vaultID(of: KeyringFile.read(place.keyring)))
     }
@@ -152,7 +153,7 @@ private struct CreationMark {
         }
     }
 
-    /// Removes the mark. One that stays is harmless: it names a vault that exists, or a keyring that does not.
+    /// Removes the mark. A mark that stays is harmless: it names a vault that exists, or a keyring that does not.
     func remove(_ files: some FileSystem) { try? files.remove(path) }
 }
 
@@ -161,11 +162,11 @@ extension Vault {
     ///
     /// Files that the backup does not know are moved to `quarantine/`; the old index stays beside the new one as
     /// `index.sqlite.damaged`. The new index replaces the old one when it is complete. If the rebuild is cancelled
-    /// before, only files in `quarantine/` have changed.
+    /// before that, only files in `quarantine/` have changed.
     ///
     /// - Parameters:
     ///   - place: where the vault and its keyring are.
-    ///   - unlock: unlocks the keyring.
+    ///   - unlock: opens the keyring.
     ///   - evenIfSound: whether to continue even if nothing is wrong with the existing index.
     ///   - progress: called with the share of segments processed, from 0 to 1.
     /// - Throws: ``VaultError`` with code `noVault` if there is no `catalog.backup`, `integrity` if it does not open,
@@ -205,7 +206,7 @@ public struct InitializationReport: Hashable, Sendable {
     public let isKeyringCreated: Bool
     /// The key file.
     public let isKeyFileCreated: Bool
-    /// Whether the secret that unlocks the vault is on the vault's own disk: then a stolen disk can be opened.
+    /// Whether the secret that unlocks the vault is on the vault's own disk, so that a stolen disk can be opened.
     public let isUnlockOnVaultDisk: Bool
 }
 
@@ -219,16 +220,16 @@ public struct RebuildReport: Hashable, Codable, Sendable {
     public let bytes: Int64
     /// Blocks of these segments that do not open: gaps, and damage until they are fetched again.
     public let badBlocks: Int
-    /// Segments that were cut off before an end that does not open.
+    /// Segments truncated before an end that does not open.
     public let cut: Int
-    /// Files that were moved to `quarantine/`: of a resource that the backup does not know, damaged, or with bytes that
-    /// another segment holds.
+    /// Files moved to `quarantine/`: from a resource that the backup does not know, damaged, or with bytes that another
+    /// segment holds.
     public let quarantined: Int
-    /// Files left in place, because they could not be read or the rows of their resource do not open.
+    /// Files left in place, because they could not be read, or because the rows of their resource do not open.
     public let unknown: Int
-    /// Whether the rows are those of `catalog.backup.1`, because neither the index nor `catalog.backup` could be read:
-    /// what was added after that was written is not known.
+    /// Whether the rows come from `catalog.backup.1`, because neither the index nor `catalog.backup` could be read:
+    /// anything added after that backup is missing.
     public let isFromFormerBackup: Bool
-    /// Whether the settings in the backup did not open: they are those of a new vault now.
+    /// Whether the settings in the backup did not open, and were replaced by those of a new vault.
     public let areSettingsLost: Bool
 }

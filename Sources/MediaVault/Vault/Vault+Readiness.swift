@@ -3,14 +3,15 @@ import VaultStorage
 
 // Whether titles will play without the network.
 extension Vault {
-    /// Finds out whether each pinned title is complete, opens with this vault's keys, and will play without the network
+    /// Checks whether each pinned title is complete, opens with this vault's keys, and will play without the network
     /// until a given time.
     ///
-    /// Of each title, all files are looked for, and at most eight are opened at their first and last block. That takes
-    /// no account of how old a title is: what is held plays without the network, however stale it is, because an origin
-    /// that cannot be reached refuses nothing. No origin is asked, and nothing is changed; a reader can do it, too.
+    /// For each title, this checks that all files exist, and opens at most eight at their first and last block. The age
+    /// of a title does not matter: held bytes play without the network, however stale they are, because an unreachable
+    /// origin refuses nothing. No origin is contacted, and nothing is changed; a reader can do it, too.
     ///
-    /// - Parameter options: until when, how lately the vault must have been verified, and which titles are meant.
+    /// - Parameter options: the time until which titles must play, how recently the vault must have been verified, and
+    ///   which titles to check.
     /// - Throws: ``VaultError`` with code `invalidArgument` if an option is out of bounds; `storage` or `integrity` if
     ///   the index cannot be read; `closed`.
     public func readiness(_ options: ReadinessOptions = ReadinessOptions()) async throws -> ReadinessReport {

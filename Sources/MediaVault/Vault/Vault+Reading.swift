@@ -3,21 +3,21 @@ import VaultStorage
 
 // Resources named by a URL alone.
 extension Vault {
-    /// ``information(for:)-(MediaReference)`` for the resource with this URL.
+    /// Returns information as ``information(for:)-(MediaReference)`` does, for the resource with this URL.
     public func information(for url: MediaURL) async throws -> ContentInformation {
         try await information(for: MediaReference(url))
     }
 
-    /// ``head(of:)-(MediaReference)`` for the resource with this URL.
+    /// Returns the head as ``head(of:)-(MediaReference)`` does, for the resource with this URL.
     public func head(of url: MediaURL) async throws -> MediaHead { try await head(of: MediaReference(url)) }
 
-    /// ``read(_:range:)-(MediaReference,_)`` for the resource with this URL.
+    /// Reads as ``read(_:range:)-(MediaReference,_)`` does, for the resource with this URL.
     public func read(_ url: MediaURL, range: RequestedRange = .whole) async throws -> MediaReader {
         try await read(MediaReference(url), range: range)
     }
 }
 
-// Bytes that are given without waiting.
+// Bytes that can be delivered without waiting.
 extension Vault {
     /// Returns all requested bytes if they are held and fresh, and the resource was read recently; nil otherwise.
     package func held(_ resource: NamedResource, range: RequestedRange) -> HeldMedia? {
@@ -28,10 +28,10 @@ extension Vault {
         return HeldMedia(found: found, resource: resource, loader: loader)
     }
 
-    /// Opens held bytes into a buffer of the same size, if they are in one run of a segment that is open.
+    /// Opens held bytes into a buffer of the same size, if they are in one run of an open segment.
     ///
-    /// - Returns: false if anything would have to be waited for, or a block does not open. The buffer then holds
-    ///   nothing of use, and a reader has to find out why.
+    /// - Returns: false if this would have to wait, or if a block does not open. The buffer then contains nothing
+    ///   useful, and a reader must determine the cause.
     package func open(_ held: HeldMedia, into place: UnsafeMutableRawBufferPointer) -> Bool {
         let (loader, segment, range) = (held.loader, held.found.segment, held.range)
         // The buffer belongs to the caller, and has its own length.
@@ -47,8 +47,8 @@ extension Vault {
 
     /// Returns a reader of held bytes, without waiting.
     ///
-    /// - Returns: nil if the resource has begun another representation since, was removed or named again, or the vault
-    ///   was closed.
+    /// - Returns: nil if the resource has begun another representation since, was removed, or got another name, or if
+    ///   the vault was closed.
     package func reader(of held: HeldMedia) -> MediaReader? {
         guard names.isCurrent(held.resource), let (loader, lease) = try? loaders.use(held.resource),
             loader === held.loader,
@@ -57,7 +57,7 @@ extension Vault {
         return reader(opening, of: held.resource.reference, loader, lease)
     }
 
-    /// Returns the held ranges of a resource, if a reference may be given them.
+    /// Returns the held ranges of a resource, if the reference is allowed to use them.
     package func heldRanges(of reference: MediaReference) async throws -> [ByteRange] {
         let (loader, lease) = try await use(reference)
         defer { withExtendedLifetime(lease) {} }
@@ -83,7 +83,7 @@ extension Vault {
     package func admission(ofTarget target: String, now: Int64) -> TokenIssuer.Admission? {
         guard var admission = tokens.admission(ofTarget: target, now: now) else { return nil }
         admission.reference.isLinked = true
-        // What must be looked up first has no name until then.
+        // A target that must be looked up first has no name until then.
         if !admission.isBelow { admission.resource = try? names.nameAtOnce(admission.reference.settled()) }
         return mayPlay(admission, now: now) ? admission : nil
     }
@@ -94,7 +94,7 @@ extension Vault {
             && mayPlay(admission, now: now)
     }
 
-    /// Returns whether what a link leads to was removed a moment ago: then it opens nothing.
+    /// Returns whether the target of a link was removed a moment ago, so that the link opens nothing.
     package func wasRemoved(_ resource: NamedResource, through scope: LinkScope, now: Int64) -> Bool {
         loaders.environment.removed.refuses(resource, ofHidden: scope.hidden?.title, now: now)
     }
@@ -105,22 +105,24 @@ extension Vault {
         return try await pool.run { try !store.index.resources(id).isEmpty }
     }
 
-    /// Returns whether a resource is a part of the title of a viewer's link, or of one that is shared with them.
+    /// Returns whether a resource is a part of the title that a viewer's link is for, or of a title that is shared with
+    /// them.
     ///
-    /// What the vault does not have is no part: its name could be that of anything in the same folder of the origin.
+    /// A resource that the vault does not have counts as no part: its name could belong to anything in the same folder
+    /// of the origin.
     package func mayPlay(_ resource: NamedResource, below hidden: HiddenTitle) async throws -> Bool {
         let (store, id) = (store, resource.id)
         let own = try await name(reference(of: hidden.title)).id
         return try await pool.run { [viewers] in
-            // Also a small file that lies in a pack.
+            // This also finds a small file in a pack.
             guard try store.index.resource(id) != nil else { return false }
             return try store.index.titles(of: id).contains(own)
                 || viewers.isShared(store.index.titleID(of: id), with: hidden.viewer)
         }
     }
 
-    /// Returns whether the title of a viewer's link is still shared with them, and what a link leads to was not removed
-    /// a moment ago. Both are in memory, and are up to date before a removal is answered.
+    /// Returns whether the title of a viewer's link is still shared with them, and the link's target was not removed a
+    /// moment ago. Both facts are in memory, and are current before a removal is reported as done.
     private func mayPlay(_ admission: TokenIssuer.Admission, now: Int64) -> Bool {
         let hidden = admission.scope.hidden
         guard hidden.map({ viewers.isShared($0.title, with: $0.viewer) }) ?? true else { return false }

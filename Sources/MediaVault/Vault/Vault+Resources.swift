@@ -6,7 +6,7 @@ extension Vault {
     /// Returns all resources, read page by page, in no meaningful order.
     public func resources() -> ResourceListing { ResourceListing(store: store, pool: pool, hasParts: true) }
 
-    /// Returns what a person would list: all resources but the parts of titles, which are not even read.
+    /// Returns the titles that a person would list: all resources except the parts of titles, which are not even read.
     public func titles() -> ResourceListing { ResourceListing(store: store, pool: pool, hasParts: false) }
 
     /// Returns what the vault holds of a resource; nil if the vault does not know it.
@@ -18,12 +18,12 @@ extension Vault {
         }
     }
 
-    /// ``summary(of:)-(MediaReference)`` for the resource with this URL.
+    /// Returns the summary as ``summary(of:)-(MediaReference)`` does, for the resource with this URL.
     public func summary(of url: MediaURL) async throws -> ResourceSummary? {
         try await summary(of: MediaReference(url))
     }
 
-    /// Returns a page of at most `limit` resources without the parts of titles, after a given one.
+    /// Returns a page of at most `limit` resources after a given one, without the parts of titles.
     package func page(after last: ResourceID?, limit: Int) async throws -> ResourcePage {
         let store = store
         return try await pool.run {
@@ -35,17 +35,17 @@ extension Vault {
         }
     }
 
-    /// Listens for changes to resources and to which of their bytes are held.
+    /// Listens for changes to resources and to their held bytes.
     ///
     /// - Parameter wake: called for each change, on the thread that makes it; it must only forward the signal.
     package func changes(_ wake: @escaping @Sendable () -> Void) -> ResourceChanges {
         ResourceChanges(store.changes, wake: wake)
     }
 
-    /// Returns the id of a resource in this vault.
+    /// Returns a resource's id in this vault.
     package func id(of reference: MediaReference) async throws -> ResourceID { try await name(reference).id }
 
-    /// Returns what the vault holds of the resource with this id; nil if it has none.
+    /// Returns what the vault holds of the resource with this id; nil if the vault does not have it.
     package func summary(of id: ResourceID) async throws -> ResourceSummary? {
         let store = store
         return try await pool.run { try store.summary(of: id) }
@@ -53,13 +53,14 @@ extension Vault {
 
     /// Returns a reference to the title with an id, for every call that takes one.
     ///
-    /// It names exactly what is stored: under which URL or content id, and for which user, with whatever key policy.
+    /// It names exactly what is stored, with the URL or content id and the user it was stored for, whatever the key
+    /// policy.
     ///
     /// - Parameters:
     ///   - id: the id.
-    ///   - fields: request fields for its origin; none to use those that it was stored with.
-    /// - Throws: ``VaultError`` with code `notHeld` if the vault has no such title, or not for the user whom the fields
-    ///   stand for; `invalidArgument` if two have the id, by a rare chance.
+    ///   - fields: request fields for its origin; empty to use those that it was stored with.
+    /// - Throws: ``VaultError`` with code `notHeld` if the vault has no such title, or has it for a user other than the
+    ///   one that the fields stand for; `invalidArgument` if two titles have the id, which is rare.
     public func reference(of id: TitleID, fields: HeaderFields = HeaderFields()) async throws -> MediaReference {
         var reference = try await reference(storedAs: id)
         reference.fields = fields
@@ -72,14 +73,14 @@ extension Vault {
         return try await pool.run { try names.reference(storedAs: id) }
     }
 
-    /// Returns the path and query of a playback link for a reference, as ``TokenIssuer/playbackPath(for:expires:)-(MediaReference,_)``
-    /// does.
+    /// Returns the path and query of a playback link for a reference, as
+    /// ``TokenIssuer/playbackPath(for:expires:)-(MediaReference,_)`` does.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument` if a link cannot name the title with the reference's id,
-    ///   because a link has its URL, and the key policy gives that another name by now.
+    ///   because a link contains its URL, to which the key policy now gives another name.
     package func playbackPath(for reference: MediaReference, expires: Int64) async throws -> String {
         let path = try tokens.playbackPath(for: reference, expires: expires)
-        // Whoever wants a link to a title that was removed a moment ago wants the title.
+        // A caller that requests a link to a title that was just removed wants the title.
         let removed = loaders.environment.removed
         if !removed.isEmpty { removed.end(try await name(reference).id) }
         guard let id = reference.titleID else { return path }
@@ -94,19 +95,19 @@ extension Vault {
         return path
     }
 
-    /// Returns the id by which people know a resource, also if it was removed.
+    /// Returns the id by which people know a resource, even if it was removed.
     package func titleID(of id: ResourceID) async throws -> TitleID {
         let store = store
         return try await pool.run { try store.index.titleID(of: id) }
     }
 
-    /// Returns the titles that a resource is a part of; itself if it is a title, or a part of none.
+    /// Returns the titles that a resource is a part of; the resource itself if it is a title, or a part of none.
     package func titles(of id: ResourceID) async throws -> [ResourceID] {
         let store = store
         return try await pool.run { try store.index.titles(of: id) }
     }
 
-    /// Returns the sources of the latest answers of a resource: running answers first, then ended ones, latest first.
+    /// Returns the sources of a resource's latest answers: running answers first, then ended ones, latest first.
     package func lastAnswers(of reference: MediaReference) async throws -> [AnswerTrace] {
         let id = try await name(reference).id
         let running = loader(of: id)?.look { $0.runningTraces } ?? []
@@ -114,59 +115,62 @@ extension Vault {
     }
 }
 
-// What is kept and what is removed, by name.
+// Retention and removal, by name.
 extension Vault {
     /// Removes a resource: its bytes, its metadata and its key, from the index and from `catalog.backup`.
     ///
-    /// A title goes with all its parts, except for those that another title needs, too.
+    /// A title is removed with all its parts, except for those that another title needs, too.
     ///
-    /// Its readers and downloads end with code `removed`, and it leaves the download queue, also if the vault holds
-    /// nothing of it yet. It can be opened again as a new resource; a playback link that was made before opens nothing of
-    /// it for a minute, unless the title is asked for otherwise, or another link to it is made. Its key is erased
-    /// from the index and from `catalog.backup` at once, or together with those of resources that were removed within
-    /// the last minute: ``hasPendingErasure()``.
+    /// Its readers and downloads end with code `removed`, and it leaves the download queue, even if the vault holds
+    /// nothing of it yet. It can be opened again as a new resource; for a minute, an earlier playback link opens
+    /// nothing of it, unless the title is requested in another way, or another link to it is created. Its key is erased
+    /// from the index and from `catalog.backup` at once, or together with the keys of resources that were removed
+    /// within the last minute: ``hasPendingErasure()``.
     ///
     /// - Returns: the size of the removed files in bytes.
     /// - Throws: ``VaultError`` with code `notHeld` if the vault does not hold the resource; `storage` or `diskFull` if
-    ///   the queue cannot be changed: then nothing is removed; `storage` if it was removed but a copy of its sealed key may remain: erasing the key is tried again until it succeeds.
+    ///   the queue cannot be changed, in which case nothing is removed; `storage` if it was removed but a copy of its
+    ///   sealed key may remain: the vault retries the erasure until it succeeds.
     @discardableResult
     public func remove(_ reference: MediaReference) async throws -> Int64 {
         try requireOwner(to: "removes titles")
         let resource = try await name(reference)
-        // First, so that what was removed is not fetched again, whatever happens in between.
+        // First, so that the removed title is not fetched again, whatever happens in between.
         try await downloads.forget(resource)
         return try await loaders.remove(resource, byOwner: true) { store, id in try store.remove(id) }
     }
 
     /// Returns whether the key of a removed resource may still be in the index, its log or `catalog.backup`.
     ///
-    /// It is erased within a minute, or when the vault is closed; if that fails, by the next owner.
+    /// The key is erased within a minute, or when the vault is closed; if that fails, by the next owner.
     public func hasPendingErasure() async throws -> Bool {
         let store = store
         return try await pool.run { try store.hasPendingErasure() }
     }
 
-    /// Exempts a resource, or a title with all its parts, from all limits. What it lacks is stored as it is read or downloaded.
+    /// Exempts a resource, or a title with all its parts, from all limits. Missing bytes are stored as they are read or
+    /// downloaded.
     ///
     /// - Throws: ``VaultError`` with code `notHeld` if the vault does not know the resource.
     public func pin(_ reference: MediaReference) async throws { try await setClass(.pinned, of: reference) }
 
     /// Makes a resource subject to limits again. If it is complete, or a title that was fetched, it is treated as a
-    /// download (``StorageLimits/evictsDownloads``), otherwise as merely played. A resource that is not pinned is not changed.
+    /// download (``StorageLimits/evictsDownloads``), otherwise as merely played. A resource that is not pinned is not
+    /// changed.
     ///
     /// - Throws: ``VaultError`` with code `notHeld` if the vault does not know the resource.
     public func unpin(_ reference: MediaReference) async throws {
         try requireOwner(to: "pins and unpins titles")
         guard let summary = try await summary(of: reference) else { throw reference.notHeld }
-        // That a manifest is complete says nothing of its title.
+        // A complete manifest does not mean a complete title.
         let isDownload = summary.isManifest ? summary.title != nil : summary.isComplete
         try await setClass(isDownload ? .download : .cache, of: reference, only: .pinned)
     }
 
-    /// Gives a resource, or the title that it is the manifest of, another name for people; nil or an empty one takes
-    /// its name away.
+    /// Gives a resource, or the title that it is the manifest of, another name for people; nil or an empty name removes
+    /// it.
     ///
-    /// The name is sealed like everything else about a resource. It is kept if the resource is fetched again.
+    /// The name is sealed like everything else about a resource. It stays if the resource is fetched again.
     ///
     /// - Throws: ``VaultError`` with code `notHeld` if the vault does not know the resource; `owned` if this process is
     ///   not the owner.
@@ -204,20 +208,21 @@ extension Vault {
 
     /// Removes what exceeds limits, once.
     ///
-    /// First what was merely played and has not been read for the maximum age; then, if the size is exceeded, what was
-    /// merely played before downloads, and downloads only if the limits allow it. Pinned titles and titles in use are
-    /// kept.
+    /// The order is: first, resources that were merely played and not read for the maximum age; then, if the size is
+    /// exceeded, merely played resources before downloads, and downloads only if the limits allow it. Pinned titles and
+    /// titles in use are kept.
     ///
     /// - Parameters:
-    ///   - limits: nil for the limits in force, as far as they can be kept.
+    ///   - limits: the limits to apply; nil for those in force, as far as they can be kept.
     ///   - isDryRun: whether to report what would be removed without removing it.
     /// - Throws: ``VaultError`` with code `owned` if this process is not the owner; `invalidArgument` if the size could
-    ///   only be kept by removing pinned titles or downloads: then nothing is removed.
+    ///   only be kept by removing pinned titles or downloads, in which case nothing is removed.
     public func prune(_ limits: StorageLimits? = nil, isDryRun: Bool = false) async throws -> PruneReport {
         try await quota.prune(limits, isDryRun: isDryRun)
     }
 
-    /// Returns the bytes to leave free if no setting says how many; nil if the system does not tell how large the disk is.
+    /// Returns the bytes to keep free if no setting states a number; nil if the system does not report the size of the
+    /// disk.
     package func standardFree() async throws -> Int64? {
         let store = store
         return try await pool.run { store.quota.standardFree }
@@ -225,9 +230,9 @@ extension Vault {
 
     /// Returns what the limits would evict next. Nothing of it is evicted before a limit is reached.
     ///
-    /// - Parameter limit: the most candidates, from 1 to ``EvictionForecast/most``.
-    /// - Throws: ``VaultError`` with code `invalidArgument` if the limit is out of bounds; `owned` if this process is not
-    ///   the owner; `storage`.
+    /// - Parameter limit: the maximum number of candidates, from 1 to ``EvictionForecast/most``.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the limit is out of bounds; `owned` if this process is
+    ///   not the owner; `storage`.
     package func evictionForecast(limit: Int) async throws -> EvictionForecast {
         guard (1...EvictionForecast.most).contains(limit) else {
             throw VaultError(.invalidArgument, "the limit must be between 1 and \(EvictionForecast.most)")

@@ -1,17 +1,17 @@
 import VaultModel
 import VaultStorage
 
-/// A session of a browser that just began.
+/// A browser session that has just begun.
 package struct BegunSession: Sendable {
-    /// What the vault keeps of it.
+    /// What the vault stores of it.
     package let grant: AccessGrant
-    /// The two halves of its secret, which the vault does not keep.
+    /// The two halves of its secret, which the vault does not store.
     package let secret: SessionSecret
 }
 
-// Sessions of browsers, which begin with a ticket, or with the PIN of a viewer.
+// Browser sessions, which begin with a ticket or with a viewer's PIN.
 extension Vault {
-    /// Requires that sessions can begin: each has a record of its own.
+    /// Checks that sessions can begin: each needs a record of its own.
     ///
     /// - Throws: ``VaultError`` with code `owned` if this process only reads the vault.
     package func requireSessions() throws {
@@ -23,19 +23,20 @@ extension Vault {
         }
     }
 
-    /// Begins a session in which a browser does what a viewer may do, or everything that the vault's owner may.
+    /// Begins a browser session with the rights of a viewer, or with all rights of the vault's owner.
     ///
-    /// It ends after ``AccessGrant/maxSession`` seconds, or ``AccessGrant/maxIdleSession`` without a request; that of a
-    /// viewer after ``AccessGrant/maxViewing`` and ``AccessGrant/maxIdleViewing``.
+    /// It ends after ``AccessGrant/maxSession`` seconds, or ``AccessGrant/maxIdleSession`` without a request; a
+    /// viewer's session after ``AccessGrant/maxViewing`` and ``AccessGrant/maxIdleViewing``.
     ///
     /// - Parameters:
-    ///   - viewer: who is signed in; nil for the owner.
+    ///   - viewer: the viewer who is signed in; nil for the owner.
     ///   - browser: the name of the browser, for lists; nil if it is unknown.
     ///   - holder: the token or session with which the ticket was created.
-    ///   - era: what was in force when the ticket was created, or before the PIN was looked at; nil for now.
-    ///   - former: the session that the same browser had before, which ends.
-    /// - Throws: as ``createToken(_:name:expires:)``; ``VaultError`` with code `busy` if what lets the browser in has
-    ///   ended meanwhile.
+    ///   - era: the era in which the ticket was created, or in which the PIN was about to be checked; nil for the
+    ///     current one.
+    ///   - former: the browser's previous session, which ends.
+    /// - Throws: as ``createToken(_:name:expires:)``; ``VaultError`` with code `busy` if the sessions were ended or the
+    ///   credential was revoked in the meantime.
     package func beginSession(
         of viewer: ViewerID?, in browser: String?, by holder: TokenAccess? = nil, since era: SignInEra? = nil,
         endingFormer former: SessionSecret?
@@ -53,8 +54,8 @@ extension Vault {
             let secret = SessionSecret(
                 cookie: tokens.token(of: grant, .cookie), proof: tokens.token(of: grant, .proof))
             try Self.requireInForce(grant, grants, tokens, by: holder, now: now)
-            // Whoever ends sessions begins another era first, and looks for them then: so either they have found this
-            // one, or it is taken back here.
+            // Code that ends sessions first begins another era, and then looks for sessions: either it has found this
+            // one, or this one is revoked here.
             guard tokens.isInForce(era, for: viewer), viewer.map({ viewers.viewer($0) != nil }) ?? true else {
                 _ = try grants.revoke([grant.id])
                 throw VaultError(.busy, "sessions were ended while this one began; sign in again")

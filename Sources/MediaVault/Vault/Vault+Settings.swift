@@ -3,7 +3,7 @@ import VaultStorage
 
 // Offline modes: what may be requested from origins, and what is kept.
 extension Vault {
-    /// The mode in force: that of the run, else that of the settings, else ``VaultMode/online``.
+    /// The mode in force: that of this run, else that of the settings, else ``VaultMode/online``.
     public var mode: VaultMode { loaders.environment.mode.current }
 
     /// Returns the mode in the vault's settings; nil if they have none.
@@ -12,7 +12,7 @@ extension Vault {
         return try await pool.run { try store.index.settings().mode }
     }
 
-    /// Writes a mode to the vault's settings, or removes it. It takes effect at once, unless the run has a mode of its
+    /// Writes a mode to the vault's settings, or removes it. It takes effect at once, unless this run has a mode of its
     /// own.
     ///
     /// - Throws: ``VaultError`` if it cannot be written; with code `owned` if this process is not the owner.
@@ -38,7 +38,7 @@ extension Vault {
 
     /// Sets or removes a resource's own mode.
     ///
-    /// It takes effect at once, also for current readers, and is removed with the resource. If the vault's own mode is
+    /// It takes effect at once, even for current readers, and is removed with the resource. If the vault's own mode is
     /// stricter, that mode applies: see ``VaultMode``.
     ///
     /// - Throws: ``VaultError`` if it cannot be written; with code `owned` if this process is not the owner.
@@ -61,7 +61,7 @@ extension Vault {
         VaultMode.inForce(vault: mode, own: (try? await mode(of: reference)) ?? nil)
     }
 
-    /// Reads the mode from the settings. Invalid settings are reported when they are requested.
+    /// Reads the mode from the settings. Requesting the settings reports invalid ones.
     func loadModeSetting() async {
         let setting = try? await modeSetting()
         loaders.environment.mode.use(setting ?? nil)
@@ -69,20 +69,20 @@ extension Vault {
 }
 
 extension Vault {
-    /// ``mode(of:)-(MediaReference)`` for the resource with this URL.
+    /// Returns the mode as ``mode(of:)-(MediaReference)`` does, for the resource with this URL.
     public func mode(of url: MediaURL) async throws -> VaultMode? { try await mode(of: MediaReference(url)) }
 
-    /// ``setMode(_:for:)-(_,MediaReference)`` for the resource with this URL.
+    /// Sets the mode as ``setMode(_:for:)-(_,MediaReference)`` does, for the resource with this URL.
     public func setMode(_ mode: VaultMode?, for url: MediaURL) async throws {
         try await setMode(mode, for: MediaReference(url))
     }
 }
 
-// Programs that the operator named.
+// Programs that the operator has configured.
 extension Vault {
     /// Returns the programs that the settings name.
     ///
-    /// The library runs none: the service and the command do.
+    /// The library runs none of them: the service and the command do.
     ///
     /// - Throws: ``VaultError`` with code `integrity` if the settings fail authentication.
     package func programSettings() async throws -> ProgramSettings {
@@ -96,7 +96,7 @@ extension Vault {
     /// Returns the limits in the vault's settings. ``VaultStatus/limits`` has the limits in force.
     public func limits() async throws -> StorageLimits { try await quota.settings() }
 
-    /// Writes limits to the vault's settings and enforces them from now on.
+    /// Writes limits to the vault's settings, and enforces them.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument` if a limit is negative, or if the size could only be kept
     ///   by removing pinned titles or downloads; `owned` if this process is not the owner.
@@ -104,17 +104,17 @@ extension Vault {
         try await changeSettings(limits: { $0 = limits })
     }
 
-    /// The policy that decides which URLs name the same resource.
+    /// Returns the policy that decides which URLs name the same resource.
     ///
     /// It is a setting of the vault, the same for the library, the command and the service.
     ///
     /// - Throws: ``VaultError`` with code `integrity` if the settings fail authentication.
     public func keyPolicy() async throws -> KeyPolicy { try await names.policy() }
 
-    /// Changes which URLs name the same resource, now and whenever the vault is opened again.
+    /// Changes which URLs name the same resource, at once and whenever the vault is opened again.
     ///
-    /// Current readers and downloads are not affected. What was stored under a name that no URL has any more is kept
-    /// and listed, and is found again if the policy is changed back.
+    /// Current readers and downloads are not affected. A resource whose stored name no longer belongs to any URL is
+    /// kept and listed, and is found again if the policy is changed back.
     ///
     /// - Throws: ``VaultError`` if the settings cannot be written; with code `owned` if this process is not the owner.
     public func setKeyPolicy(_ policy: KeyPolicy) async throws {
@@ -128,7 +128,7 @@ extension Vault {
     ///   - policy: changes which URLs name the same resource; if it throws, all settings stay unchanged.
     ///   - network: changes how origins are reached; if it throws, all settings stay unchanged.
     ///   - downloads: changes how the download queue runs; if it throws, all settings stay unchanged.
-    ///   - programs: changes which programs are run; if it throws, all settings stay unchanged.
+    ///   - programs: changes which programs to run; if it throws, all settings stay unchanged.
     ///   - mode: the new mode in the settings; nil leaves it unchanged.
     /// - Throws: ``VaultError`` if the settings cannot be written; `invalidArgument` as ``setLimits(_:)``; `owned` if
     ///   this process is not the owner.
@@ -166,7 +166,7 @@ extension Vault {
                 if let changeNetwork {
                     let changed = try changeNetwork(settings.networkSettings)
                     settings.setNetwork(changed)
-                    // Settings that cannot be read again would stop every request.
+                    // Unreadable settings would stop every request.
                     guard try settings.networkSettings() == changed else { throw VaultSettings.unreadableNetwork }
                     network = changed
                 }

@@ -2,21 +2,23 @@ import VaultCrypto
 package import VaultModel
 import VaultStorage
 
-// Which lists of titles the vault follows.
+// The lists of titles that the vault follows.
 extension Vault {
-    /// Returns the subscriptions, the oldest first, and how many cannot be read.
+    /// Returns the subscriptions, oldest first, and the number that cannot be read.
     package func subscriptions() async throws -> (subscriptions: [Subscription], damaged: Int) {
         let store = store
         let found = try await pool.run { try store.index.subscriptions() }
         return (found.subscriptions, found.damaged)
     }
 
-    /// Adds a subscription, or gives the one of the same source other choices; its titles stay.
+    /// Adds a subscription, or gives the existing one of the same source new choices; its titles stay.
     ///
-    /// - Parameter tries: whether a source that is new, has moved, or failed at its last run is read first, and kept only
-    ///   if it names a title. If a service runs the subscription, that is its first run; else the first run reads it again.
-    /// - Throws: ``VaultError``: `invalidURL`, `invalidArgument`, `owned`; `inUse` if another one has the name; `busy` if
-    ///   there are too many; if it is tried, as ``sync(_:_:queues:isDryRun:)``: then nothing is changed.
+    /// - Parameter tries: whether to read first a source that is new, has moved, or failed at its last run, and to
+    ///   store it only if it names a title. If a service runs the subscription, this is its first run; otherwise the
+    ///   first run reads the source again.
+    /// - Throws: ``VaultError``: `invalidURL`, `invalidArgument`, `owned`; `inUse` if another subscription has the
+    ///   name; `busy` if there are too many; with `tries`, also as ``sync(_:_:queues:isDryRun:)``. In all cases nothing
+    ///   is changed.
     package func subscribe(
         _ source: Subscription.Source, _ choices: Subscription.Choices, tries: Bool = false
     ) async throws -> Subscription {
@@ -27,7 +29,7 @@ extension Vault {
         let list = isTried ? await list(of: draft, nil) : nil
         let saved = try await subscriptionClock.changing.exclusively {
             var subscription = try await subscription(of: source, choices)
-            // It is asked where the operator says, whatever was found there before.
+            // Request the feed where the operator says, whatever was found there before.
             (subscription.movedTo, subscription.isGone) = (nil, false)
             guard let list else {
                 try await write(subscription)
@@ -39,7 +41,7 @@ extension Vault {
                 if found.choices.interval != nil, subscriptionClock.isRunning, await downloads.isWithinHours() {
                     return try await run(subscription, list, queues: true, false).subscription
                 }
-                // Nothing has come with it yet, and its first run is due.
+                // It has brought nothing yet, and its first run is due.
                 found.brought = subscription.brought
                 (found.failure, found.failures, found.nextRun) = (nil, 0, nil)
                 try await write(found)
@@ -56,7 +58,7 @@ extension Vault {
         return saved
     }
 
-    /// Returns the subscription of a source with other choices, or a new one, which is not written.
+    /// Returns the existing subscription of a source with new choices, or a new one; writes neither.
     func subscription(
         of source: Subscription.Source, _ choices: Subscription.Choices
     ) async throws -> Subscription {
@@ -69,7 +71,7 @@ extension Vault {
             throw VaultError(.inUse, "another subscription has this name; give another one")
         }
         if var former {
-            // Another interval counts from now on.
+            // A new interval counts from this moment.
             if former.choices.interval != choices.interval { former.nextRun = nil }
             former.choices = choices
             former.choices.name = choices.name ?? former.choices.name
@@ -86,10 +88,10 @@ extension Vault {
     /// Removes a subscription, with the titles that only it brought if `removesTitles` is true.
     ///
     /// - Parameter id: the short id.
-    /// - Returns: how many titles were removed.
-    /// - Throws: ``VaultError`` with code `notHeld` if there is none with this id; the error of the first title that
-    ///   cannot be removed: then the subscription stays; `integrity` if titles are to be removed that a subscription
-    ///   which cannot be read may want.
+    /// - Returns: the number of titles removed.
+    /// - Throws: ``VaultError`` with code `notHeld` if no subscription has this id; the error of the first title that
+    ///   cannot be removed, in which case the subscription stays; `integrity` if titles are to be removed that an
+    ///   unreadable subscription may want.
     package func unsubscribe(_ id: String, removesTitles: Bool) async throws -> Int {
         try requireOwner(to: "keeps subscriptions")
         return try await subscriptionClock.changing.exclusively {
@@ -118,9 +120,9 @@ extension Vault {
         }
     }
 
-    /// Removes all subscriptions, also those that cannot be read; their titles stay.
+    /// Removes all subscriptions, even those that cannot be read; their titles stay.
     ///
-    /// - Returns: how many there were.
+    /// - Returns: the number of subscriptions removed.
     package func unsubscribeAll() async throws -> Int {
         try requireOwner(to: "keeps subscriptions")
         return try await subscriptionClock.changing.exclusively {

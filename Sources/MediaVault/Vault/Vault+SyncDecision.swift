@@ -2,7 +2,7 @@ import VaultManifest
 import VaultModel
 import VaultStorage
 
-// What a run of a list does, from what the list names and what the vault has.
+// Decides what a run of a list does, from what the list names and what the vault has.
 extension Vault {
     /// Decides what a sync does.
     func decide(_ subscription: inout Subscription, _ list: SyncList) async throws -> SyncReport {
@@ -35,7 +35,7 @@ extension Vault {
         }
         var wanted: [(title: TitleID, entry: SyncEntry)] = []
         var known: Set<TitleID> = []
-        // A title counts once, however often it stands there.
+        // A title counts once, however often the list names it.
         var left = newest ?? .max
         for entry in entries where left > 0 {
             let title = try await usableTitle(of: entry)
@@ -43,7 +43,7 @@ extension Vault {
             left -= 1
             if let title { wanted.append((title, entry)) } else { unusable += 1 }
         }
-        // What it once named as media is not gone because its type is another now.
+        // A title that the list once named as media is not gone just because its type has changed.
         for entry in passedOver {
             guard let title = try await usableTitle(of: entry), subscription.brought.contains(title) else { continue }
             unusable += 1
@@ -55,7 +55,8 @@ extension Vault {
                 "a list may name \(most) titles; take the newest alone, or split it into several lists")
         }
         let (all, damaged) = try await subscriptions()
-        // What cannot be read may name any title, or want it; and a name that several entries share was that of one.
+        // An unreadable entry may name any title, and an unreadable subscription may want any. A name that several
+        // entries share was the name of one of them.
         let namesAll = unusable == 0 && !mayHideTitles
         let isDecided = namesAll && damaged == 0
         let plan = SyncPlan(
@@ -82,7 +83,7 @@ extension Vault {
         return report
     }
 
-    /// Returns the id of a title; nil if it cannot be asked for.
+    /// Returns the id of a title; nil if the title cannot be requested.
     private func usableTitle(of entry: SyncEntry) async throws -> TitleID? {
         do {
             return try await titleID(of: entry.reference)
@@ -96,7 +97,7 @@ extension Vault {
         var held: [TitleID: SyncPlan.Held] = [:]
         let queued = try await downloads.queuedTitles()
         for title in titles {
-            // What the operator has queued is the operator's, before a byte of it is there.
+            // A title that the operator has queued belongs to the operator, even before any of it is held.
             if queued[title] != nil { held[title] = SyncPlan.Held(isKept: true) }
             guard let summary = try await summary(ofTitle: title) else { continue }
             let isPinned = summary.resourceClass == ResourceClass.pinned.rawValue
@@ -113,7 +114,7 @@ extension Vault {
         do {
             return try await summary(of: reference(of: title))
         } catch let error as VaultError where [.notHeld, .invalidArgument].contains(error.code) {
-            // Two titles with one id, by a rare chance: neither is touched.
+            // In the rare case of two titles with one id, neither is touched.
             return nil
         }
     }

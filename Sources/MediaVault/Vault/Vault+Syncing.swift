@@ -1,29 +1,29 @@
 package import VaultModel
 import VaultStorage
 
-// The runs of lists that the vault follows: what one names is fetched, and what it no longer names goes.
+// Runs of the lists that the vault follows: fetch what a list names, and remove what it no longer names.
 extension Vault {
-    /// Runs a subscription: decides what is to be fetched, and removes what is gone once nothing is to be fetched.
+    /// Runs a subscription: decides what to fetch, and removes what is gone once there is nothing to fetch.
     ///
     /// - Parameters:
     ///   - id: the short id.
-    ///   - given: what the list names, if the operator gives it; else the feed is read.
-    ///   - queues: whether what is to be fetched is put into the download queue, before the run counts as done.
-    ///   - isDryRun: whether nothing is changed.
-    /// - Throws: ``VaultError`` if the feed cannot be read, or names nothing: then nothing is removed.
+    ///   - given: the list's content, if the operator provides it; otherwise the feed is read.
+    ///   - queues: whether to add the titles to the download queue before the run counts as done.
+    ///   - isDryRun: whether to change nothing.
+    /// - Throws: ``VaultError`` if the feed cannot be read, or names nothing, in which case nothing is removed.
     package func sync(
         _ id: String, _ given: SyncList? = nil, queues: Bool = false, isDryRun: Bool = false
     ) async throws -> SyncReport {
         try requireOwner(to: "syncs subscriptions")
         let list = await list(of: try Self.subscription(id, in: try await subscriptions().subscriptions), given)
         return try await subscriptionClock.changing.exclusively {
-            // It may have been changed or removed while its feed was read.
+            // It may have been changed or removed while the feed was read.
             let subscription = try Self.subscription(id, in: try await subscriptions().subscriptions)
             return try await run(subscription, list, queues: queues, isDryRun)
         }
     }
 
-    /// Runs the list of a source once, under a subscription that has no schedule unless it had one before.
+    /// Runs a source's list once, under a subscription that has no schedule unless it had one before.
     ///
     /// - Throws: as ``sync(_:_:queues:isDryRun:)`` and ``subscribe(_:_:tries:)``.
     package func sync(
@@ -34,7 +34,7 @@ extension Vault {
         let list = await list(of: try await subscription(of: source, choices), given)
         return try await subscriptionClock.changing.exclusively {
             let former = try await subscriptions().subscriptions.first { $0.source == source }
-            // Its choices would change unseen.
+            // Running it here would change its choices unnoticed.
             guard former?.choices.interval == nil else {
                 throw VaultError(
                     .invalidArgument,
@@ -45,7 +45,7 @@ extension Vault {
         }
     }
 
-    /// Returns what the source of a subscription names now. A feed may take its time, so nothing waits for it.
+    /// Returns what the source of a subscription names now. Reading a feed may take a while, so no lock is held.
     func list(of subscription: Subscription, _ given: SyncList?) async -> Result<SyncList, any Error> {
         if let given { return .success(given) }
         do {
@@ -72,8 +72,8 @@ extension Vault {
             guard !isDryRun else { return report }
             let plan = report
             subscription = plan.subscription
-            // What is about to come is its own, and what could not be removed stays its own, even if this is broken off.
-            // It is due until everything is done.
+            // Even if the run is interrupted, titles about to arrive and titles that could not be removed belong to the
+            // subscription. It stays due until everything is done.
             subscription.brought.formUnion(given.brought)
             try await write(subscription)
             written = subscription
@@ -90,7 +90,7 @@ extension Vault {
             report.subscription = subscription
             return report
         } catch let error as VaultError where !isDryRun && error.code != .closed {
-            // A source that was never read is not kept.
+            // A source that was never read successfully is not stored.
             let isKept = given.lastRun != nil || given.choices.interval != nil
             if error.originStatus == 410 { written.isGone = true }
             schedule(&written, after: error)
@@ -99,7 +99,7 @@ extension Vault {
         }
     }
 
-    /// Records how a run ended, and when the next one is.
+    /// Records how a run ended, and when the next one is due.
     private func schedule(_ subscription: inout Subscription, after error: VaultError?) {
         subscription.failure = error.map { Subscription.Failure(code: $0.code.description, message: $0.message) }
         subscription.failures = error == nil ? 0 : subscription.failures + 1
@@ -109,8 +109,8 @@ extension Vault {
         }
     }
 
-    /// Puts what a sync is to fetch into the download queue. What is there already is fetched from the URL that the list
-    /// names now; what is paused stays paused.
+    /// Adds the titles that a sync should fetch to the download queue. A title already queued is fetched from the URL
+    /// that the list names now; a paused one stays paused.
     private func queue(_ report: SyncReport) async throws {
         let queued = try await downloads.queuedTitles()
         let orders = report.fetch.filter { title, entry in

@@ -26,16 +26,16 @@ public final class Vault: Sendable {
     let loaders: LoaderTable
     /// Issues and verifies playback links and tokens.
     public let tokens: TokenIssuer
-    /// The tokens and named links that were issued.
+    /// The tokens, named links and sessions that were issued.
     let grants: GrantTable
-    /// The viewers, what is shared with them, and how far they have played.
+    /// The viewers, their shares, and how far they have played.
     public let viewers: Viewers
     /// Keeps the vault within its limits.
     let quota: QuotaEnforcer
     let joiner: SegmentJoiner
-    /// The download queue, which runs while a service has it started.
+    /// The download queue, which runs while a service has started it.
     package let downloads: DownloadQueue
-    /// Runs the subscriptions while a service has it started.
+    /// Runs the subscriptions while a service has started it.
     let subscriptionClock = SubscriptionClock()
     /// The manifests that are being played.
     let manifests: ManifestPlayback
@@ -84,7 +84,7 @@ public final class Vault: Sendable {
                 playbackPriority: PlaybackPriority(),
                 mode: ModeInForce(ofRun: options.access == .reader ? .offline : options.mode)),
             answers: AnswerLog())
-        // What is shared ends with a title, before anyone can ask for it again.
+        // The shares of a title end with it, before anyone can request it again.
         let shared = viewers
         loaders.onRemoval.withLock { $0 = { try? shared.followResources() } }
         let tasks = BackgroundTasks()
@@ -92,7 +92,7 @@ public final class Vault: Sendable {
         let queue = DownloadQueue(loaders)
         downloads = queue
         store.onRestore.withLock { onRestore in
-            // They hold the store.
+            // These objects hold the store.
             onRestore = { [weak grants, weak shared, weak network, weak queue, weak store] in
                 grants?.reload()
                 shared?.reload()
@@ -116,7 +116,7 @@ public final class Vault: Sendable {
 
     /// Opens a vault.
     ///
-    /// An owner takes the vault's lock, and recovers what the last owner left unfinished. A passphrase takes most of a
+    /// An owner takes the vault's lock, and completes what the last owner left unfinished. A passphrase takes most of a
     /// second.
     ///
     /// - Throws: ``VaultError`` with code `noVault`, `owned`, `wrongKey`, `looseKeyFile`, `damagedKeyring`,
@@ -135,7 +135,7 @@ public final class Vault: Sendable {
             try? await vault.pool.run { removed.load(from: store) }
             await vault.quota.enforceLimits()
             do {
-                // Before anything could be evicted to keep the limit.
+                // This comes before anything could be evicted to keep the limit.
                 try await vault.quota.requireReachableLimits()
             } catch {
                 await vault.close()
@@ -149,7 +149,7 @@ public final class Vault: Sendable {
     }
 
     /// Closes the vault: ends all readers and fetches, seals and commits the bytes received, closes the index, wipes
-    /// every key, even while readers exist, and forgets what it had read of records. A second call does nothing.
+    /// every key, even while readers exist, and forgets the records that it had read. A second call does nothing.
     public func close() async {
         guard loaders.beginClosing() else { return }
         let upkeep = upkeep.withLock { $0 }
@@ -179,7 +179,7 @@ public final class Vault: Sendable {
         }
         loaders.refuse(VaultError.vaultClosed)
         for loader in ended { loader.record.retire() }
-        // If randomness or memory is not available, the keys stay in locked memory until the process ends.
+        // If random bytes or memory are not available, the keys stay in locked memory until the process ends.
         try? store.keyring.close()
         quota.end()
         manifests.end()
@@ -189,7 +189,8 @@ public final class Vault: Sendable {
         forgetRecords()
     }
 
-    /// Forgets the records that were in memory: credentials, names, and what tells which titles the vault has.
+    /// Forgets the records that were in memory: credentials, names, and anything that reveals which titles the vault
+    /// has.
     private func forgetRecords() {
         grants.forget()
         viewers.forget()
@@ -200,7 +201,7 @@ public final class Vault: Sendable {
         loaders.environment.removed.forget()
     }
 
-    /// Closes the vault, and remembers that a user wanted its keys wiped.
+    /// Closes the vault, and records that a user wanted its keys wiped.
     package func lock() async {
         wasLocked.withLock { $0 = true }
         await close()
@@ -209,21 +210,21 @@ public final class Vault: Sendable {
     /// Whether ``lock()`` was called.
     package var isLocked: Bool { wasLocked.withLock(\.self) }
 
-    /// Whether ``destroy(vaultID:)`` has destroyed it.
+    /// Whether ``destroy(vaultID:)`` has destroyed the vault.
     package var isDestroyed: Bool { wasDestroyed.withLock(\.self) }
 
     /// Makes the whole vault permanently unreadable.
     ///
-    /// Every resource key is deleted from the index, its log and the backup, a receipt is written, the keyring's file
-    /// is overwritten and removed, and the segment files are removed. Then the vault is closed.
+    /// Every resource key is deleted from the index, its log and the backup, a receipt is written, the keyring file is
+    /// overwritten and removed, and the segment files are removed. Then the vault is closed.
     ///
     /// The audit log stays: ``KeyAdministration/audit(_:unlock:)`` checks it without a key. An earlier copy of the
-    /// keyring, a backup file of it, or a copy of the folder still opens what it opened before.
+    /// keyring, a backup of it, or a copy of the folder still opens what it opened before.
     ///
     /// - Parameter vaultID: the id of the vault to destroy, in hex: ``VaultStatus/vaultID``.
     /// - Throws: ``VaultError``: `invalidArgument` if the id is another vault's, `owned` if this process is not the
-    ///   owner, `busy` if another key operation is running, `storage` if something cannot be written: destroy the vault
-    ///   again.
+    ///   owner, `busy` if another key operation is running, `storage` if something cannot be written; destroy the vault
+    ///   again in that case.
     public func destroy(vaultID: String) async throws -> DestructionReport {
         let report = try await keys.destroy(vaultID: vaultID)
         wasDestroyed.withLock { $0 = true }
@@ -231,15 +232,17 @@ public final class Vault: Sendable {
         return report
     }
 
-    /// - Throws: ``VaultError`` with code `owned` if this process may not change the vault.
+    /// Checks that this process owns the vault.
+    ///
+    /// - Throws: ``VaultError`` with code `owned` if it does not.
     package func requireOwner(to act: String) throws { try store.requireOwner(to: act) }
 
     // MARK: Reading
 
     /// Returns length, type and validators of a resource, from the vault or else from its origin.
     ///
-    /// - Throws: ``VaultError`` with code `notHeld` if the vault does not know and the mode forbids requests, otherwise
-    ///   as ``read(_:range:)-(MediaReference,_)``.
+    /// - Throws: ``VaultError`` with code `notHeld` if the vault does not know them and the mode forbids requests,
+    ///   otherwise as ``read(_:range:)-(MediaReference,_)``.
     public func information(for reference: MediaReference) async throws -> ContentInformation {
         let (loader, lease) = try await use(reference)
         defer { withExtendedLifetime(lease) {} }
@@ -254,7 +257,7 @@ public final class Vault: Sendable {
         try await head(of: name(reference))
     }
 
-    /// ``head(of:)-(MediaReference)`` for a named resource.
+    /// Returns the head as ``head(of:)-(MediaReference)`` does, for a named resource.
     package func head(of resource: NamedResource) async throws -> MediaHead {
         let (loader, lease) = try loaders.use(await current(resource))
         defer { withExtendedLifetime(lease) {} }
@@ -266,7 +269,8 @@ public final class Vault: Sendable {
 
     /// Opens a resource for reading.
     ///
-    /// Returns as soon as length and type are known and the first byte is available, from the vault or from the origin.
+    /// Returns as soon as the length and type are known and the first byte is available, from the vault or from the
+    /// origin.
     ///
     /// - Throws: ``VaultError``: `notHeld` (offline, and the first byte is missing), `unreachable`, `refused` (with
     ///   `originStatus`), `invalidResponse`, `unsatisfiableRange` (with `length` if known), `integrity`, `closed`.
@@ -274,7 +278,7 @@ public final class Vault: Sendable {
         try await read(name(reference), range: range)
     }
 
-    /// ``read(_:range:)-(MediaReference,_)`` for a named resource.
+    /// Reads as ``read(_:range:)-(MediaReference,_)`` does, for a named resource.
     package func read(_ resource: NamedResource, range: RequestedRange) async throws -> MediaReader {
         let (loader, lease) = try loaders.use(await current(resource))
         let opening = try await loader.open(range, for: resource.reference)
@@ -288,7 +292,7 @@ public final class Vault: Sendable {
         return MediaReader(opening, of: reference, loader: loader, lease: lease)
     }
 
-    /// Returns the loader of a resource; all users share it.
+    /// Returns the loader of a resource, which all its users share.
     func use(_ reference: MediaReference) async throws -> (ResourceLoader, LoaderLease) {
         try await loaders.use(reference)
     }
@@ -301,12 +305,12 @@ public final class Vault: Sendable {
     /// - Throws: ``VaultError`` with code `invalidArgument` if the reference cannot be used; `closed`.
     package func name(_ reference: MediaReference) async throws -> NamedResource { try await loaders.name(reference) }
 
-    /// Returns a named resource, named again if its name has changed since.
+    /// Returns a named resource, with a new name if its name has changed since.
     func current(_ resource: NamedResource) async throws -> NamedResource {
         names.isCurrent(resource) ? resource : try await name(resource.reference)
     }
 
-    /// Records a port at which this process serves the vault, so that nothing is requested from it.
+    /// Records a port at which this process serves the vault, so that the vault requests nothing from it.
     package func noteListening(at port: Int) { ownListeners.add(port: port) }
 
     // MARK: Periodic work
@@ -346,7 +350,7 @@ public final class Vault: Sendable {
                 try store.backUpCatalogIfDue(now: now)
             }
         } catch {
-            // Failed periodic work is tried again in a second.
+            // Failed periodic work is tried again a second later.
             accessTimes.withLock { $0.putBack(visited) }
         }
     }

@@ -2,23 +2,24 @@ import VaultCrypto
 import VaultModel
 import VaultStorage
 
-/// Counts and state of a vault. It contains no secret, and nothing that the vault's owner could not see.
+/// Counts and state of a vault. It contains no secrets, and nothing that the vault's owner could not see.
 public struct VaultStatus: Hashable, Sendable {
     /// The vault's id, 32 hex digits.
     public let vaultID: String
     /// The number of resources; a title counts as one, with all its parts.
     public let resources: Int
-    /// The number of plaintext bytes that are sealed in the vault.
+    /// The number of plaintext bytes sealed in the vault.
     public let bytes: Int64
     /// The number of segment files.
     public let segments: Int
     /// The number of media bytes that origins have sent since the vault was created.
     public let bytesFetched: Int64
-    /// The key generation that new resources use.
+    /// The generation that new resources use.
     public let generation: Int
     /// Whether all keys are in locked memory; if not, they may be written to the swap device.
     public let keysLocked: Bool
-    /// Whether this process's memory may be written to a swap device: always media, and keys if they are not locked.
+    /// Whether this process's memory may be written to a swap device: media in any case, and keys if they are not
+    /// locked.
     public let swapInReach: Bool
     /// How the keyring was unlocked: `key-file`, `passphrase`, `command` or `credential`.
     public let unlockMethod: String
@@ -26,15 +27,15 @@ public struct VaultStatus: Hashable, Sendable {
     public let used: Int64
     /// The limits in force.
     public let limits: StorageLimits
-    /// The number of bytes that were delivered without being stored since the vault was opened.
+    /// The number of bytes delivered without being stored since the vault was opened.
     public let passedThrough: Int64
     /// The size in bytes of the segment files evicted since the vault was opened.
     public let evicted: Int64
     /// The message of the store's refusal while bytes are delivered unstored; nil while the store accepts bytes.
     public let storeFailure: String?
-    /// Whether the secret that unlocks the vault is on the vault's own disk: then a stolen disk can be opened.
+    /// Whether the secret that unlocks the vault is on the vault's own disk, so that a stolen disk can be opened.
     public let isUnlockOnVaultDisk: Bool
-    /// How many entries of the download queue do what.
+    /// The number of entries of the download queue in each state.
     package let downloads: DownloadCounts
 }
 
@@ -63,8 +64,8 @@ extension Vault {
 
     /// Reports once if keys could not be locked in memory: a message with the reason and a remedy.
     ///
-    /// If that is already known, it is reported at once, else when it happens; then the sequence ends. All vaults of a
-    /// process share the memory for keys.
+    /// A failure that is already known is reported at once, a later one when it occurs; then the sequence ends. All
+    /// vaults of a process share the memory for keys.
     public func memoryWarnings() -> AsyncStream<String> {
         let (stream, continuation) = AsyncStream.makeStream(of: String.self)
         let telling = Task {
@@ -87,7 +88,7 @@ extension Vault {
     }
 
     /// Returns when the whole vault was last verified, in seconds since 1970, and whether no damage was left; nil if it
-    /// never was, or the index cannot be read.
+    /// was never verified, or if the index cannot be read.
     package func lastVerification() async -> (time: Int64, isSound: Bool)? {
         let store = store
         return try? await pool.run { try store.lastVerification().map { ($0.time, $0.isSound) } }
@@ -115,9 +116,9 @@ package struct VaultWork: Hashable, Sendable {
     package let opened: Int64
     /// The number of plaintext bytes that were sealed.
     package let sealed: Int64
-    /// The number of blocks and files that failed when they were read.
+    /// The number of blocks and files that failed their check when they were read.
     package let damaged: Int64
-    /// The number of requests to origins that failed, by kind; a kind that did not occur is absent.
+    /// The number of failed requests to origins, by kind; a kind that did not occur is absent.
     package let originErrors: [OriginErrors.Kind: Int64]
 }
 

@@ -4,15 +4,15 @@ import VaultStorage
 /// The findings of a check about one representation. A pure value. Rows must be added in the order of their first
 /// bytes.
 struct RepresentationLedger {
-    /// The bytes that something reads; nil for all.
+    /// The bytes that readers need; nil for all.
     let used: ByteRanges?
-    /// The bytes that can be opened, as far as is known.
+    /// The bytes that can be opened, as far as known.
     private var good = ByteRanges()
     /// Blocks that failed earlier.
     private var known: [ByteRange] = []
     /// Bytes that rows claim and that cannot be opened.
     private var lost = ByteRanges()
-    /// Damage that is repaired only when ``gaps`` have been fetched.
+    /// Damage that is repaired only once ``gaps`` have been fetched.
     private(set) var pending: [DamageClass: Int] = [:]
     /// Damage that has been repaired.
     private(set) var mended: [DamageClass: Int] = [:]
@@ -21,7 +21,7 @@ struct RepresentationLedger {
 
     /// Adds a row.
     ///
-    /// - Returns: its segment; nil if the row is impossible, or names bytes that are already held.
+    /// - Returns: its segment; nil if the row is invalid, or names bytes that are already held.
     mutating func admit(_ row: StoredSegment) -> SegmentDescription? {
         guard let segment = row.description else { return nil }
         let ranges = segment.effectiveRanges(badBlocks: row.badBlocks)
@@ -36,7 +36,7 @@ struct RepresentationLedger {
 
     /// Records damage of an admitted segment that loses the bytes of a range.
     ///
-    /// A bad block that nothing reads is no damage.
+    /// A bad block that nothing reads is not damage.
     mutating func note(_ damageClass: DamageClass, losing range: ByteRange) {
         good.subtract(ByteRanges(range))
         guard damageClass != .block || isMissed(range) else { return }

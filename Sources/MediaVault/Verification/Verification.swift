@@ -8,14 +8,14 @@ public struct VerifyOptions: Hashable, Codable, Sendable {
     public var repairs: Bool
     /// The percentage of segments to open, chosen at random; nil for all.
     public var sample: Double?
-    /// The most bytes opened per second; nil for no limit.
+    /// The maximum number of bytes opened per second; nil for no limit.
     public var bytesPerSecond: Int64?
 
-    /// Whether a repair also removes what a generation wrapped or sealed that was retired since. Without it, such titles
-    /// and records stay: the keyring of their time still opens them.
+    /// Whether a repair also removes titles and records that only a retired generation could open. Without it, they
+    /// stay: the keyring of their time still opens them.
     public var forgetsRetired: Bool
 
-    /// By default opens everything, changes nothing, and has no rate limit.
+    /// Creates options: by default to open everything, change nothing, and have no rate limit.
     public init(
         repairs: Bool = false, sample: Double? = nil, bytesPerSecond: Int64? = nil, forgetsRetired: Bool = false
     ) {
@@ -55,7 +55,7 @@ public struct VerifyProgress: Hashable, Codable, Sendable {
     public let segments: Int
     /// The number of segments to check.
     public let segmentsTotal: Int
-    /// The number of damages found so far.
+    /// The number of damaged items found so far.
     public let damage: Int
     /// The result; nil except in the last element. Not part of the JSON.
     public internal(set) var report: VerifyReport?
@@ -63,7 +63,7 @@ public struct VerifyProgress: Hashable, Codable, Sendable {
     private enum CodingKeys: CodingKey { case bytesOpened, bytesTotal, segments, segmentsTotal, damage }
 }
 
-/// What ``Vault/verify(_:of:)`` found and repaired. It contains no secret: URLs are without their queries.
+/// What ``Vault/verify(_:of:)`` found and repaired. It contains no secrets: URLs have no queries.
 public struct VerifyReport: Hashable, Sendable {
     /// Files that are not in the index. They are not damage.
     public struct Orphans: Hashable, Codable, Sendable {
@@ -81,9 +81,9 @@ public struct VerifyReport: Hashable, Sendable {
     public internal(set) var bytesOpened: Int64 = 0
     /// The number of segments checked.
     public internal(set) var segments = 0
-    /// The number of damages by class; a class that was not found is absent.
+    /// The number of damaged items by class; a class that was not found is absent.
     public internal(set) var damage: [DamageClass: Int] = [:]
-    /// The number of damages that were not repaired.
+    /// The number of damaged items that were not repaired.
     public internal(set) var remaining = 0
     /// Files that the operating system failed to read: nothing is known about their bytes.
     public internal(set) var unreadable = 0
@@ -97,13 +97,13 @@ public struct VerifyReport: Hashable, Sendable {
     public internal(set) var damagedResources = 0
     /// The number of resources that a repair brought back from `catalog.backup`.
     public internal(set) var restored = 0
-    /// The kinds of records of which some do not open.
+    /// The kinds of records with some that do not open.
     public internal(set) var records: [DamagedRecords] = []
 
-    /// The most damaged resources that a report lists.
+    /// The maximum number of damaged resources that a report lists.
     public static let maxNamed = 1000
 
-    /// The number of damages found.
+    /// The number of damaged items found.
     public var found: Int { damage.values.reduce(0, +) }
     /// Whether everything could be read, and no damage is left.
     public var isSound: Bool { remaining == 0 && unreadable == 0 }
@@ -176,7 +176,7 @@ public enum DamageClass: String, Hashable, CaseIterable, Codable, CodingKeyRepre
     case key
     /// A block fails authentication or is cut short; also a block that failed earlier and was not fetched again.
     case block
-    /// A row of a segment is impossible, or names bytes that another segment holds.
+    /// A row of a segment is invalid, or names bytes that another segment holds.
     case row
     /// The rows of a resource fail authentication: nothing of it can be opened.
     case resource
@@ -192,7 +192,7 @@ public struct DamagedRecords: Hashable, Codable, Sendable {
     public let kind: String
     /// How many there are.
     public let count: Int
-    /// Whether a repair has deleted them, because nothing could open them.
+    /// Whether a repair deleted them, because nothing could open them.
     public let isRepaired: Bool
     /// Why they were not repaired, and what to do; nil if they were.
     @OrNull public internal(set) var problem: String?
@@ -209,7 +209,7 @@ public struct DamagedResource: Hashable, Codable, Sendable {
     public let id: String
     /// Its URL without the query; nil if the rows that contain it do not open.
     @OrNull public internal(set) var url: String?
-    /// The number of damages by class.
+    /// The number of damaged items by class.
     public let damage: [DamageClass: Int]
     /// The ranges that could not be opened, in ascending order.
     public let ranges: [ByteRange]

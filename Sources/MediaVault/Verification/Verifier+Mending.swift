@@ -28,7 +28,7 @@ extension Verifier {
         store.changes.note(claimed.resource)
         if let loader, loader.record.representation == segment.representation {
             loader.change { state in
-                // The loader may know the segment already, under an incorrect row.
+                // The loader may already know the segment from an incorrect row.
                 state.map.remove(segment.id, isDamaged: false)
                 state.map.put(segment)
                 return Effects()
@@ -58,7 +58,7 @@ extension Verifier {
                 .changed,
                 "\(loader.url) has no validator to tell its versions apart; remove it and fetch it again")
         }
-        // Computed first: other readers may fetch some of these ranges meanwhile, and their bytes must not be counted.
+        // Other readers may have fetched some of these ranges since they were checked; their bytes must not be counted.
         let missing = loader.look { state in gaps.subtracting(state.map.covered) }
         for range in missing.ranges { try await refetch(range, by: loader) }
         let (rest, failure) = loader.look { state in (gaps.subtracting(state.map.covered), state.storeFailure) }
@@ -68,7 +68,7 @@ extension Verifier {
         return missing.byteCount
     }
 
-    /// Copies a range of a file into a pack, from the copy that is read.
+    /// Copies a range of a file into a pack, from the copy that readers use.
     func copy(_ range: ByteRange, of part: PackedPart, to pack: StoredResource) async throws {
         let (store, id, url) = (store, part.id, try MediaURL(part.metadata.url))
         let (loader, lease) = try loaders.use(pack)

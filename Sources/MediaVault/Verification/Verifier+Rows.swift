@@ -12,7 +12,7 @@ extension Verifier {
         }
     }
 
-    /// Brings back what `catalog.backup` alone still opens, before anything that does not open is given up.
+    /// Restores what only `catalog.backup` still opens, before anything that does not open is given up.
     mutating func restore() async throws {
         let found = try await blocking { try $0.restoreFromBackup() }
         for (kind, count) in [(DamageClass.resource, found.resources), (.row, found.rows), (.record, found.records)]
@@ -22,7 +22,7 @@ extension Verifier {
         report.restored = found.resources
     }
 
-    /// Checks that the records of every kind open. A repair deletes those that nobody can open.
+    /// Checks that the records of every kind open. A repair deletes those that nothing can open.
     mutating func checkRecords() async throws {
         for found in try await blocking({ try $0.index.unreadableRecords() }) {
             try await requireNewestKeys()
@@ -48,7 +48,7 @@ extension Verifier {
         return isRepair ? "they cannot be deleted now; repair again" : "a repair restores them, or deletes them"
     }
 
-    /// Throws if the owner has changed the keys meanwhile: what this process cannot open is then not damage.
+    /// Throws if the owner has changed the keys in the meantime: what this process cannot open is then not damage.
     ///
     /// - Throws: ``VaultError`` with code `olderKeyring`.
     private func requireNewestKeys() async throws {
@@ -72,7 +72,7 @@ extension Verifier {
     mutating func check(_ id: ResourceID) async throws {
         let resource: StoredResource
         do {
-            // The resource may have been removed meanwhile.
+            // The resource may have been removed since its id was read.
             guard let found = try await blocking({ try $0.index.resource(id) }) else { return }
             resource = found
         } catch let error as VaultError where error.code == .integrity {
@@ -89,8 +89,8 @@ extension Verifier {
         try await checkCover(of: resource)
     }
 
-    /// Reports that the row of what is read of a resource is missing. A repair lets it be fetched again, unless a
-    /// rebuild of the index brings the row back.
+    /// Reports that the row of a resource's serving representation is missing. A repair makes the resource fetchable
+    /// again, unless the row can be restored.
     private mutating func settleMissingServing(of resource: StoredResource) async throws {
         let id = resource.id
         var problem: String?
@@ -110,7 +110,7 @@ extension Verifier {
                 isRepaired: problem == nil, problem: problem))
     }
 
-    /// Returns what becomes of a resource that stays as it is, because a repair restores it, or may; nil if none can.
+    /// Returns why a resource stays as it is: a repair restores it, or may be able to later; nil if no repair can.
     private func restoration(of id: ResourceID, _ what: String) async throws -> String? {
         do {
             let canRestore = try await blocking { try $0.canRestore(id) }
@@ -120,8 +120,8 @@ extension Verifier {
         }
     }
 
-    /// Checks that the rows of the files in a pack open, and that no other resource has any; a repair deletes those
-    /// that do not.
+    /// Checks that the rows of the files in a pack open, and that a resource that is not a pack has none; a repair
+    /// deletes rows that fail.
     private mutating func checkParts(of pack: StoredResource) async throws {
         let count = try await blocking { try $0.index.packedParts(of: pack).unopened }
         guard count > 0 else { return }
@@ -129,7 +129,7 @@ extension Verifier {
         note(count, of: pack, "rows of \(count) parts do not open; repair it, and fetch the title again")
     }
 
-    /// Checks that a resource is linked to the titles that it names; a repair links it to these and no others.
+    /// Checks that a resource is linked to the titles that it names and to no others; a repair corrects its links.
     private mutating func checkLinks(of resource: StoredResource) async throws {
         let count = try await blocking { try $0.index.wrongLinks(of: resource.id) }
         guard count > 0 else { return }
@@ -137,10 +137,10 @@ extension Verifier {
         note(count, of: resource, "its rows do not link it to the titles that it names, or to others; repair it")
     }
 
-    /// Checks that the picture that was given for a resource opens. Nothing here can restore it.
+    /// Checks that the cover that was set for a resource opens. Nothing here can restore it.
     private mutating func checkCover(of resource: StoredResource) async throws {
         guard try await blocking({ try $0.index.lacksCover(resource) }) else { return }
-        // It may have got another one, or another key, meanwhile.
+        // The resource may have got another cover or another key since its row was read.
         guard let now = try await blocking({ try $0.index.resource(resource.id) }),
             try await blocking({ try $0.index.lacksCover(now) })
         else { return }
@@ -160,8 +160,8 @@ extension Verifier {
                 ranges: [], isRepaired: repairs, problem: repairs ? nil : problem))
     }
 
-    /// Removes a resource that no key of the keyring opens, if repairs are requested; one that a rebuild brings back
-    /// stays.
+    /// Removes a resource that no key of the keyring opens, if repairs are requested. It stays if it can be restored,
+    /// or if a retired generation opened it, unless the options forget such resources.
     private mutating func settle(unopened id: ResourceID) async throws {
         var problem: String?
         if let restoration = try await restoration(of: id, "its rows are damaged") {
@@ -190,7 +190,7 @@ extension Verifier {
     private mutating func check(
         _ representation: RepresentationID, of resource: StoredResource
     ) async throws -> RepresentationLedger {
-        // The bytes of a file that has left a pack stay in its segments, and nothing reads them.
+        // The bytes of a file that has left a pack stay in its segments, but nothing reads them.
         var used: ByteRanges?
         if resource.metadata.isPack {
             let parts = try await blocking { try $0.index.packedParts(of: resource).parts }
@@ -204,7 +204,7 @@ extension Verifier {
             let page = try await blocking {
                 try $0.index.segments(of: representation, after: after, limit: Self.rowsPerPage)
             }
-            // If the segment was replaced meanwhile, its replacement begins at the same byte and may be on this page.
+            // If the segment was replaced in between, its replacement begins at the same byte and may be on this page.
             if let previous { _ = try await isStillThere(previous, &ledger) }
             previous = page.last?.description
             for row in page { try await check(row, of: resource, &ledger) }
@@ -302,7 +302,7 @@ extension Verifier {
 
     /// Handles a file whose size differs from its row.
     ///
-    /// - Returns: whether the row was wrong and the file is complete: then none of its blocks is bad.
+    /// - Returns: whether the row was wrong and the file is complete, in which case none of its blocks is bad.
     private mutating func settleSize(
         of segment: SegmentDescription, isLonger: Bool, _ ledger: inout RepresentationLedger
     ) async throws -> Bool {
@@ -322,7 +322,7 @@ extension Verifier {
         if options.repairs { try await invalidate(id, for: failure, of: resource.id) }
     }
 
-    /// Checks rows that belong to no resource: nothing opens the segments and the files that they name.
+    /// Checks rows that belong to no resource, so that nothing opens the segments and the files that they name.
     mutating func checkStrandedRows() async throws {
         let parts = try await blocking { try $0.index.strayPartCount() }
         if parts > 0 {
@@ -339,7 +339,7 @@ extension Verifier {
             last = end
             for id in page { try await settle(stranded: id) }
         }
-        // The rows of their representations last: no segment may be left without one.
+        // The rows of representations come last: no segment may be left without one.
         let strays = try await blocking { try $0.index.strayRowCount() }
         guard strays > 0 else { return }
         let dropped = options.repairs ? try await blocking { try $0.index.dropStrayRows() } : 0

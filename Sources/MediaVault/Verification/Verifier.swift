@@ -19,7 +19,7 @@ struct Verifier {
     private var bytesTotal: Int64 = 0
     private var segmentsTotal = 0
     private var lastReport: ContinuousClock.Instant?
-    /// Whether a resource lacks the row of what is read of it; nil until that is looked up.
+    /// Whether any resource lacks the row of its serving representation; nil until it is looked up.
     private var hasGaps: Bool?
 
     /// Rows read at a time.
@@ -38,15 +38,15 @@ struct Verifier {
 
     /// Runs the check; the last step reported contains the report.
     ///
-    /// - Parameter references: the resources to check, titles with all their parts; empty for everything, and for files
-    ///   that are not in the index.
+    /// - Parameter references: the resources to check, titles with all their parts; empty for everything, including
+    ///   files that are not in the index.
     mutating func run(_ references: [MediaReference] = []) async throws {
-        // A tampered schema could return other rows than those that are to be checked.
+        // A tampered schema could return rows other than those to check.
         try await blocking { try $0.index.requireOwnSchema() }
         guard references.isEmpty else { return try await checkOnly(references) }
         if options.repairs {
             try await restore()
-            // Files that were moved there before their rows came back are checked again with the others.
+            // Files that were quarantined before their rows were restored are checked again with the others.
             _ = try await blocking { try $0.takeBackQuarantined() }
         }
         try await count()
@@ -91,7 +91,7 @@ struct Verifier {
     /// - Parameter titles: nil for all.
     private func recount(_ titles: [ResourceID]? = nil) async throws {
         guard options.repairs else { return }
-        // Which titles rows belonged to that were deleted is not known.
+        // It is unknown which titles the deleted rows belonged to.
         let isDoubtful = report.damage[.row] != nil || report.damage[.resource] != nil
         try await blocking { try $0.index.recountTitles(titles, doubting: isDoubtful) }
     }
@@ -124,7 +124,7 @@ struct Verifier {
         return try await pool.run { try call(store) }
     }
 
-    /// Returns whether the next segment is to be opened.
+    /// Returns whether to open the next segment.
     mutating func includesNext() throws -> Bool {
         try sample?.includesNext { try SecureRandom.number(below: $0) } ?? true
     }
@@ -164,7 +164,7 @@ struct Verifier {
 
 // From the files to the index.
 extension Verifier {
-    /// Checks the files that are not in the index among those whose names begin with a byte.
+    /// Checks the files that are not in the index and whose names begin with a byte.
     mutating func checkFiles(in byte: UInt8) async throws {
         let files = try await blocking { try $0.unindexedFiles(in: byte) }
         for id in files.segments { try await check(orphan: id, in: byte) }
@@ -174,7 +174,7 @@ extension Verifier {
     private mutating func check(orphan id: SegmentID, in byte: UInt8) async throws {
         do {
             guard let claimed = try await intactSegment(of: id) else {
-                // A rebuilt index may know it again.
+                // A rebuilt index may include it again.
                 if try await lacksServingRows() { return report.orphans.strange += 1 }
                 return try await putAside(id.hex, in: byte)
             }
@@ -205,7 +205,7 @@ extension Verifier {
         return claimed
     }
 
-    /// Returns whether a resource lacks the row of what is read of it; this is looked up once.
+    /// Returns whether any resource lacks the row of its serving representation; looked up only once.
     private mutating func lacksServingRows() async throws -> Bool {
         if let hasGaps { return hasGaps }
         let found = try await blocking { try $0.index.lacksServingRows() }
@@ -274,8 +274,8 @@ extension Verifier {
         }
     }
 
-    /// Fetches the damaged files of a pack again, each from its own URL, or copies them from another title's pack; bytes
-    /// that no file names are not missed.
+    /// Fetches the damaged files of a pack again, each from its own URL, or copies them from another title's pack.
+    /// Bytes that belong to no file are not fetched.
     private mutating func mend(_ gaps: ByteRanges, ofPack pack: StoredResource) async throws -> String? {
         var problem: String?
         for part in try await blocking({ try $0.index.packedParts(of: pack).parts }) {
@@ -294,7 +294,7 @@ extension Verifier {
         return problem
     }
 
-    /// Copies what is damaged of a file from another title's pack; returns why that failed, or nil if it succeeded.
+    /// Copies the damaged ranges of a file from another title's pack; returns why that failed, or nil if it succeeded.
     private func copy(
         _ lost: [ByteRange], of part: PackedPart, from other: StoredResource, to pack: StoredResource
     ) async throws -> String? {

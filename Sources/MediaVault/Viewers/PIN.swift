@@ -3,21 +3,21 @@ import VaultCrypto
 import VaultModel
 import VaultStorage
 
-/// A PIN as a viewer types it, in locked memory; wiped when the last owner releases it.
+/// A PIN as a viewer types it, in locked memory; wiped when the last reference is released.
 public final class PIN: Sendable {
     let bytes: SecretBytes
 
-    /// The characters of a PIN.
+    /// The number of characters in a PIN.
     public static let length = 4...64
-    /// The most bytes of its text: enough for any characters that one can type.
+    /// The maximum number of bytes of its text: enough for any characters that can be typed.
     private static let maxBytes = 1024
 
-    /// Takes over a text in its canonical form, so that each keyboard types the same bytes.
+    /// Creates a PIN from a text in its canonical form, so that every keyboard yields the same bytes.
     ///
-    /// The text itself is the caller's, and cannot be wiped.
+    /// The text itself belongs to the caller, and cannot be wiped.
     ///
     /// - Parameter text: 4 to 64 characters in one line.
-    /// - Throws: ``VaultError`` with code `invalidArgument` if it is another text; `storage` if there is no memory.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the text is not valid; `storage` if there is no memory.
     public init(_ text: String) throws {
         guard Self.isPossible(text) else { throw Self.impossible }
         var composed = Array(text.precomposedStringWithCanonicalMapping.utf8)
@@ -28,7 +28,7 @@ public final class PIN: Sendable {
         }
     }
 
-    /// Takes over what was typed or read from a file, without a copy outside locked memory if it is ASCII.
+    /// Creates a PIN from what was typed or read from a file, without a copy outside locked memory if it is ASCII.
     ///
     /// - Throws: ``VaultError`` as ``init(_:)-(String)``.
     public convenience init(_ typed: Passphrase) throws {
@@ -56,7 +56,7 @@ public final class PIN: Sendable {
     private static let impossible = VaultError(
         .invalidArgument, "a PIN must be one line of \(length.lowerBound) to \(length.upperBound) characters")
 
-    /// Returns what it is compared with from now on. Blocks for a tenth of a second.
+    /// Returns the verifier to store. Blocks for a tenth of a second.
     func verifier() throws -> PINVerifier {
         let cost = try Argon2id.Cost.interactive()
         let hash = try Self.hash(bytes, cost)
@@ -66,13 +66,14 @@ public final class PIN: Sendable {
         return verifier
     }
 
-    /// Returns whether it is the one of a verifier, after the same time for each. Blocks for a tenth of a second.
+    /// Returns whether the PIN matches a verifier; the time does not depend on the result. Blocks for a tenth of a
+    /// second.
     func matches(_ verifier: PINVerifier) throws -> Bool {
         let cost = Argon2id.Cost(salt: verifier.salt, opsLimit: verifier.passes, memLimit: verifier.memory)
         return ConstantTime.areEqual(try Self.hash(bytes, cost), verifier.hash)
     }
 
-    /// Takes as long as ``matches(_:)``, for a name that has no PIN.
+    /// Takes as long as ``matches(_:)``, for a name without a PIN.
     func matchNothing() throws { _ = try Self.hash(bytes, .interactive()) }
 
     private static func hash(_ pin: borrowing SecretBytes, _ cost: Argon2id.Cost) throws -> [UInt8] {
@@ -82,25 +83,25 @@ public final class PIN: Sendable {
     }
 }
 
-/// What becomes of the PIN of a viewer.
+/// How to change a viewer's PIN.
 public enum PINChange: Sendable {
-    /// It stays.
+    /// Keep the PIN.
     case keep
-    /// This one takes its place.
+    /// Replace the PIN with this one.
     case set(PIN)
-    /// It is taken away: only a ticket of the owner lets the viewer in.
+    /// Remove the PIN: only a ticket of the owner then lets the viewer in.
     case remove
 }
 
 extension PIN: Codable {
-    /// Reads the text.
+    /// Decodes the text.
     ///
-    /// - Throws: `DecodingError` if it is none; ``VaultError`` as ``init(_:)-(String)`` does.
+    /// - Throws: `DecodingError` if it is not text; ``VaultError`` as ``init(_:)-(String)`` does.
     public convenience init(from decoder: any Decoder) throws {
         try self.init(try decoder.singleValueContainer().decode(String.self))
     }
 
-    /// Writes the text, for the control socket alone.
+    /// Encodes the text, only for the control socket.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(unsafe bytes.withBytes { unsafe String(decoding: $0, as: UTF8.self) })
@@ -113,14 +114,14 @@ extension PIN {
     /// - Parameters:
     ///   - path: the file.
     ///   - allowLoose: whether other users may read it.
-    /// - Throws: ``VaultError`` as ``init(_:)-(String)``, and with code `looseKeyFile` or `storage` if the file cannot be
-    ///   used.
+    /// - Throws: ``VaultError`` as ``init(_:)-(String)``, and with code `looseKeyFile` or `storage` if the file cannot
+    ///   be used.
     public static func read(_ path: String, allowLoose: Bool = false) async throws -> PIN {
         try await BlockingPool.shared.run {
             do {
                 return try PIN(secret: KeyFile.readPassphrase(path, allowLoose: allowLoose, secret: "PIN"))
             } catch let error as VaultError where error.code == .wrongKey {
-                // An empty file, or one of another encoding.
+                // An empty file, or one in another encoding.
                 throw impossible
             }
         }

@@ -1,9 +1,10 @@
 import VaultModel
 
-/// Derives one PIN at a time: each takes much memory and a thread, and anyone who reaches the service can ask for it.
+/// Derives one PIN at a time: each takes much memory and a thread, and anyone who reaches the service can request it.
 ///
-/// The addresses of clients take turns, so that one that asks again and again delays each of the others by one PIN. So do
-/// the viewers who use a device on which they have signed in before, and those turns alternate with these.
+/// Client addresses take turns, so that an address with many requests delays each of the others by only one PIN.
+/// Viewers on devices on which they have signed in before take turns, too, and their turns alternate with those of
+/// addresses.
 final class SignInQueue: Sendable {
     private struct State {
         var isTaken = false
@@ -12,12 +13,12 @@ final class SignInQueue: Sendable {
 
     private let state = Locked(State())
 
-    /// How many callers wait, beside the one whose turn it is.
+    /// The number of waiting callers, not counting the one whose turn it is.
     var waitingCount: Int { state.withLock { $0.turns.count } }
 
     /// Runs `body` when it is the caller's turn.
     ///
-    /// - Parameter line: among whom the caller waits; nil for the owner, who goes before all others.
+    /// - Parameter line: the line in which the caller waits; nil for the owner, who goes before all others.
     /// - Throws: ``VaultError`` with code `busy` if too many wait.
     func run<Result: Sendable>(
         from line: SignInLine?, _ body: @Sendable () async throws -> Result
@@ -54,34 +55,34 @@ final class SignInQueue: Sendable {
     }
 }
 
-/// Those who have one turn together.
+/// A line of callers who share one turn.
 enum SignInLine: Hashable, Sendable {
-    /// All devices on which a viewer has signed in before: they may have got any number of them.
+    /// All devices on which a viewer has signed in before, because a viewer can have any number of them.
     case viewer(ViewerID)
-    /// A network address: 4 bytes of IPv4, 8 of the network of an IPv6 address, none for this machine.
+    /// A network address: 4 bytes for IPv4, 8 for the network of an IPv6 address, none for this machine.
     case address([UInt8])
 }
 
-/// Those who wait, in several lines that take turns.
+/// Waiting callers, in several lines that take turns.
 struct RoundRobin<Waiter> {
     private var waiting: [SignInLine?: [Waiter]] = [:]
-    /// The lines in which callers wait, the one whose turn is longest ago first.
+    /// The lines with waiting callers, the least recently served first.
     private var order: [SignInLine?] = []
-    /// Whether the last turn was a viewer's: then the next one is an address's.
+    /// Whether the last turn was a viewer's; the next one is then an address's.
     private var wasViewer = false
 
-    /// The most that wait in one line, and in all.
+    /// The maximum number of callers who wait in one line, and in all.
     static var maxOfLine: Int { 8 }
     static var maxCount: Int { 64 }
 
-    /// How many wait.
+    /// The number of waiting callers.
     var count: Int { waiting.values.reduce(0) { $0 + $1.count } }
 
-    /// Adds one who waits in a line, or the owner if it is nil.
+    /// Adds a caller to a line; nil is the owner's line.
     ///
-    /// - Returns: the one who is refused for it; nil if there is space. If too many wait in all, that is the last one of
-    ///   the longest line, so that a few lines do not shut out the others. If no line is longer, an address makes way
-    ///   for the first of a viewer.
+    /// - Returns: the caller who is refused in exchange; nil if there is space. If too many wait in all, that is the
+    ///   last caller of the longest line, so that a few lines do not shut out the others. If no line is longer, a
+    ///   caller of an address makes way for the first caller of a viewer.
     mutating func add(_ waiter: Waiter, from line: SignInLine?) -> Waiter? {
         let own = waiting[line]?.count ?? 0
         guard own < Self.maxOfLine else { return waiter }
@@ -97,7 +98,7 @@ struct RoundRobin<Waiter> {
         return refused
     }
 
-    /// Takes the next one: the longest waiting of the line whose turn it is; nil if there is none.
+    /// Removes and returns the next caller: the first one in the line whose turn it is; nil if nobody waits.
     mutating func next() -> Waiter? {
         guard let index = nextIndex, let waiter = waiting[order[index]]?.first else { return nil }
         let line = order.remove(at: index)
@@ -112,13 +113,13 @@ struct RoundRobin<Waiter> {
         order.firstIndex { $0 == nil } ?? order.firstIndex { Self.isViewer($0) != wasViewer } ?? order.indices.first
     }
 
-    /// Returns the line whose last one makes way for another one of a line; nil if none does.
+    /// Returns the line whose last caller makes way for a caller of another line; nil if there is none.
     private func displaced(for line: SignInLine?, _ own: Int) -> SignInLine? {
         let others = waiting.filter { $0.key != nil }
         if let longest = others.max(by: { $0.value.count < $1.value.count }), longest.value.count > own + 1 {
             return longest.key
         }
-        // Any number of addresses with one caller each must not keep a viewer from the device that they know.
+        // Many addresses with one caller each must not keep a viewer from signing in on a known device.
         guard Self.isViewer(line), own == 0 else { return nil }
         return others.keys.first { !Self.isViewer($0) } ?? nil
     }
@@ -131,21 +132,21 @@ struct RoundRobin<Waiter> {
     }
 }
 
-/// The wrong tries with names that no viewer has, so that they are slowed as those of a viewer are.
+/// The wrong tries with names that no viewer has, which are slowed like those of a viewer.
 ///
-/// They are kept in memory, and of too many the oldest are forgotten: nothing depends on them but that an answer does not
-/// tell which names exist.
+/// They are kept only in memory, and the oldest are dropped if there are too many: they only keep answers from
+/// revealing which names exist.
 struct UnknownNames {
     private var tries: [String: SignInTries] = [:]
     private var order: [String] = []
 
-    /// The most names that are remembered.
+    /// The maximum number of names to remember.
     static let maxCount = 1024
 
     /// Returns the wrong tries with a name.
     subscript(name: String) -> SignInTries { tries[name] ?? SignInTries() }
 
-    /// Ends the waits that a clock that was ahead has left.
+    /// Ends waits that were left by a clock that was ahead.
     mutating func heal(_ name: String, at now: Int64) { _ = tries[name]?.heal(at: now) }
 
     /// Counts a wrong try from an address.

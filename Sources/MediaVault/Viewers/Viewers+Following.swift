@@ -1,11 +1,11 @@
 import VaultModel
 import VaultStorage
 
-// What ends with the titles that it is about.
+// Shares and positions end with their titles.
 extension Viewers {
-    /// Forgets titles that were removed, and reads all again after a change of the locator. Blocks.
+    /// Forgets removed titles, and reloads everything after a change of the locator. Blocks.
     ///
-    /// When it returns, nothing is shared of what was removed before it was called.
+    /// When it returns, nothing that was removed before the call is shared.
     func followResources() throws { try following.withLock { _ in try follow() } }
 
     private func follow() throws {
@@ -17,7 +17,7 @@ extension Viewers {
         var wasShared = try endShares(without: missing, among: changed)
         for resource in missing {
             let title = try store.index.titleID(of: resource)
-            // A title that has another resource id by now is still there.
+            // A title that now has another resource id still exists.
             let isGone = try store.index.resources(title).isEmpty
             changing.withLock { _ in
                 state.withLock { if $0.forget(title, resource, isGone: isGone) { wasShared = true } }
@@ -26,7 +26,7 @@ extension Viewers {
         if wasShared { noteChange() }
     }
 
-    /// Ends the shares of what was removed and stored again meanwhile: they went with its first row.
+    /// Ends the shares of resources that were removed and stored again: their shares ended with the first row.
     ///
     /// - Returns: whether there were any.
     private func endShares(without missing: [ResourceID], among changed: Set<ResourceID>) throws -> Bool {
@@ -44,7 +44,7 @@ extension Viewers {
 }
 
 extension Viewers.State {
-    /// Forgets what is known of a title that a resource was.
+    /// Forgets a title's share and, if the title is gone, its positions.
     ///
     /// - Returns: whether it was shared.
     mutating func forget(_ title: TitleID, _ resource: ResourceID, isGone: Bool) -> Bool {

@@ -3,7 +3,7 @@ import VaultStorage
 
 // How far titles were played.
 extension Viewers {
-    /// Returns how far a viewer has played titles, the latest first.
+    /// Returns how far a viewer has played titles, latest first.
     ///
     /// - Parameter viewer: nil for the owner.
     public func positions(of viewer: ViewerID?) async throws -> [PlaybackPosition] {
@@ -13,12 +13,13 @@ extension Viewers {
         }
     }
 
-    /// Remembers how far a viewer has played a title. It is written within 15 seconds, and when the vault is closed.
+    /// Records how far a viewer has played a title. The position is written within 15 seconds, and when the vault
+    /// closes.
     ///
     /// - Parameters:
     ///   - position: milliseconds from the beginning of the title, at most ten thousand hours.
     ///   - duration: how long the title plays, in milliseconds; nil if the player does not know.
-    ///   - title: a title that the vault has; the caller has looked.
+    ///   - title: a title that the vault has; the caller has checked this.
     ///   - viewer: nil for the owner.
     /// - Throws: ``VaultError`` with code `invalidArgument` if a number is out of bounds; `notHeld` if there is no such
     ///   viewer; `owned` if this process is not the owner.
@@ -40,7 +41,7 @@ extension Viewers {
         }
     }
 
-    /// How long a position waits to be written: a player tells one every few seconds.
+    /// How long a position waits to be written: a player reports one every few seconds.
     private static var writeInterval: Duration { .seconds(15) }
 
     /// Writes positions if the last ones were written long enough ago. Blocks.

@@ -3,15 +3,15 @@ import VaultStorage
 
 // What is shared with viewers.
 extension Viewers {
-    /// Shares titles with a viewer, or with all viewers that there are, or ends that.
+    /// Shares titles with a viewer or with all current viewers, or stops sharing them.
     ///
     /// - Parameters:
-    ///   - titles: the titles by their ids.
-    ///   - viewer: nil for every viewer.
-    ///   - isShared: whether they are shared from now on.
-    /// - Returns: how many of the titles are shared with others than before.
-    /// - Throws: ``VaultError`` with code `notHeld` if there is no such viewer, or the vault lacks a title: then nothing
-    ///   changes; `owned`, `storage`, `diskFull`.
+    ///   - titles: the ids of the titles.
+    ///   - viewer: nil for all current viewers.
+    ///   - isShared: whether to share the titles; false stops sharing them.
+    /// - Returns: the number of titles whose sharing changed.
+    /// - Throws: ``VaultError`` with code `notHeld` if there is no such viewer, or if the vault lacks a title, in which
+    ///   case nothing changes; `owned`, `storage`, `diskFull`.
     @discardableResult
     public func share(_ titles: [TitleID], with viewer: ViewerID?, isShared: Bool = true) async throws -> Int {
         try store.requireOwner(to: "shares titles")
@@ -64,24 +64,24 @@ extension Viewers {
         }
     }
 
-    /// Returns the ids of the viewers with whom a title is shared by itself, in the order in which they were added.
+    /// Returns the ids of the viewers with whom a title is shared individually, in the order in which they were added.
     public func viewers(of title: TitleID) -> [ViewerID] {
         let shared = state.withLock { $0.shares[title]?.viewers } ?? []
         return all.map(\.id).filter(shared.contains)
     }
 
-    /// With whom titles are shared one by one, in the order of their ids.
+    /// The titles that are shared individually and their viewers, in the order of title ids.
     package var shares: [TitleShare] {
         state.withLock { $0.shares.map { TitleShare(title: $0.key, viewers: $0.value.viewers) } }
             .sorted { $0.title.description < $1.title.description }
     }
 
-    /// Returns the titles that are shared with a viewer one by one.
+    /// Returns the titles that are shared with a viewer individually.
     package func shares(with viewer: ViewerID) -> Set<TitleID> {
         state.withLock { Set($0.shares.filter { $0.value.viewers.contains(viewer) }.keys) }
     }
 
-    /// Returns the titles that are shared with a viewer one by one; nil if every title is.
+    /// Returns the titles that are shared with a viewer individually; nil if every title is shared.
     package func titles(sharedWith viewer: ViewerID) -> Set<TitleID>? {
         state.withLock { state in
             guard state.viewers[viewer]?.sharesAll != true else { return nil }
@@ -107,7 +107,7 @@ extension Viewers {
                     summaries.append(title)
                 }
             } catch let error as VaultError where error.code == .integrity {
-                // The listing ends with this error; it has passed on everything that opens.
+                // The listing throws this error at its end, after everything that opens.
             }
             return summaries
         }

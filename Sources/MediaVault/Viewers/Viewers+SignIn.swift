@@ -3,42 +3,42 @@ import VaultStorage
 
 // Signing in by name and PIN.
 extension Viewers {
-    /// The answer to a wrong PIN, to a name that no viewer has, and to a viewer without a PIN.
+    /// The error for a wrong PIN, for a name that no viewer has, and for a viewer without a PIN.
     package static let wrongNameOrPIN = VaultError(
         .wrongKey, "no viewer has this name and PIN; try again, or ask the owner of the vault")
 
-    /// Returns the viewer whose name and PIN these are.
+    /// Returns the viewer who has this name and PIN.
     ///
-    /// After five wrong tries with a name from one address, each from there must wait: 30 seconds, then twice as long
-    /// each time, up to an hour. All addresses together have 40 wrong tries with a name, and another one every 40
-    /// minutes. The wrong tries of a viewer are written down, so that a restart forgets none. A name that no viewer has
-    /// takes as long, and has the same answers.
+    /// After five wrong tries with a name from one address, each further try from there must wait: 30 seconds, then
+    /// twice as long each time, up to an hour. All addresses together may make 40 wrong tries with a name, and another
+    /// one every 40 minutes. A viewer's wrong tries are stored, so that a restart does not forget them. A name that no
+    /// viewer has takes as long, and gets the same answers.
     ///
     /// - Parameters:
-    ///   - name: the name, whatever its capitals.
+    ///   - name: the name, in upper or lower case.
     ///   - pin: the PIN.
-    ///   - address: the bytes of the client's network address; empty for this machine. All of an IPv6 network of 64 bits
-    ///     are one. The addresses take turns, and from each at most 8 callers wait.
+    ///   - address: the bytes of the client's network address; empty for this machine. All addresses of a 64-bit IPv6
+    ///     network count as one. Addresses take turns, and at most 8 callers from each can wait.
     /// - Throws: ``VaultError`` with code `wrongKey` if no viewer has this name and PIN; `busy` if the next try must
     ///   wait, with ``VaultError/retryAfter``, or too many are signing in; `storage` if there is not enough memory.
     public func signIn(name: String, pin: PIN, from address: [UInt8] = []) async throws -> ViewerID {
         try await signIn(name: name, pin: pin, from: address) { _ in nil }.id
     }
 
-    /// Does the same for a browser on which the viewer may have signed in before: then it waits for its own wrong tries
-    /// alone, whatever others have tried.
+    /// Signs in from a browser on which the viewer may have signed in before. Such a browser waits only for its own
+    /// wrong tries, whatever others have tried.
     ///
     /// - Parameter device: returns the device on which a viewer has signed in before; nil if that is not proved.
-    /// - Returns: the viewer as they were when the PIN was compared: it may be changed at any moment.
+    /// - Returns: the viewer as they were when the PIN was compared; they may be changed at any moment.
     package func signIn(
         name: String, pin: PIN, from address: [UInt8], knownAs device: @escaping @Sendable (Viewer) -> DeviceID?
     ) async throws -> Viewer {
-        // By scalars: one character may have any number of them.
+        // Count scalars: one character may have any number of them.
         let name = Viewer.comparable(String(name.unicodeScalars.prefix(AccessGrant.maxNameLength)))
         let address = address.count == 4 ? address : address.count < 8 ? [] : Array(address.prefix(8))
         let place: @Sendable (Viewer?) -> SignInPlace = { $0.flatMap(device).map { .device($0) } ?? .address(address) }
         let known = viewer(named: name)
-        // The devices of a viewer wait together, because one who has the PIN can get any number of them.
+        // The devices of a viewer wait together, because someone who has the PIN can get any number of them.
         let line = known.flatMap { viewer in device(viewer).map { _ in SignInLine.viewer(viewer.id) } }
         return try await signIns.run(from: line ?? .address(address)) { [self] in
             try await pool.run { [self] in
@@ -65,7 +65,7 @@ extension Viewers {
         }
     }
 
-    /// Forgets the wrong tries of a viewer, from wherever they came: the next one is accepted at once.
+    /// Forgets a viewer's wrong tries from all places, so that the next try is accepted at once.
     ///
     /// - Throws: ``VaultError`` with code `notHeld` if there is no such viewer; `owned`, `storage`, `diskFull`.
     @discardableResult
@@ -85,7 +85,7 @@ extension Viewers {
         return error
     }
 
-    /// Ends the waits that a clock that was ahead has left, before anyone waits for them.
+    /// Ends waits that were left by a clock that was ahead, before anyone waits for them.
     private func heal(_ name: String, at now: Int64) {
         changing.withLock { _ in
             guard var viewer = viewer(named: name) else {
@@ -98,7 +98,7 @@ extension Viewers {
         }
     }
 
-    /// Counts a wrong try, and writes it down before it is answered.
+    /// Counts a wrong try, and stores it before the answer is sent.
     private func noteWrong(
         _ id: ViewerID?, _ name: String, from place: SignInPlace, _ address: [UInt8], at now: Int64
     ) {
@@ -111,15 +111,15 @@ extension Viewers {
             }
             viewer.tries.noteWrong(from: place, address: address, at: now)
             let changed = viewer
-            // It counts also if it cannot be written.
+            // It counts even if it cannot be written.
             state.withLock { $0.viewers[id] = changed }
             if store.isOwner { try? store.write(changed) }
         }
     }
 
-    /// Forgets the wrong tries from the place from which a viewer has signed in.
+    /// Forgets a viewer's wrong tries from the place of a successful sign-in.
     ///
-    /// - Throws: ``wrongNameOrPIN`` if the PIN was changed meanwhile, or the viewer removed.
+    /// - Throws: ``wrongNameOrPIN`` if the PIN was changed or the viewer removed in the meantime.
     private func noteRight(_ known: Viewer, from place: SignInPlace) throws -> Viewer {
         try changing.withLock { _ in
             guard var viewer = viewer(known.id), viewer.pin == known.pin else { throw Self.wrongNameOrPIN }

@@ -5,16 +5,16 @@ import VaultStorage
 
 /// The viewers of a vault, what is shared with them, and how far they and the owner have played.
 ///
-/// A request looks only here. The owner of the vault changes the index first, durably, and then this; positions alone
-/// are written behind. Another process that reads the vault has what there was when it opened it.
+/// Requests read only this. The owner of the vault changes the index first, durably, and then this; only positions are
+/// written later. A reader of the vault has the state from when it opened the vault.
 public final class Viewers: Sendable {
     struct State {
         var viewers: [ViewerID: Viewer] = [:]
-        /// With whom titles are shared, and the resource of each title.
+        /// The viewers with whom each title is shared, and its resource.
         var shares: [TitleID: (resource: ResourceID, viewers: Set<ViewerID>)] = [:]
-        /// Of the owner under nil.
+        /// The positions of each viewer; nil stands for the owner.
         var positions: [ViewerID?: PlaybackPositions] = [:]
-        /// Whose positions the index does not have yet.
+        /// The viewers whose latest positions are not in the index yet; nil stands for the owner.
         var unwritten: Set<ViewerID?> = []
         var unreadable = 0
         var unknownNames = UnknownNames()
@@ -30,7 +30,7 @@ public final class Viewers: Sendable {
     let signIns = SignInQueue()
     /// Held while the index and the state change.
     let changing = Locked(())
-    /// Held while titles that are gone are forgotten, so that another caller returns when that is done.
+    /// Held while removed titles are forgotten, so that a second caller returns only when that is done.
     let following = Locked(())
     /// When positions were last written.
     let written = Locked(ContinuousClock.now)
@@ -46,12 +46,12 @@ public final class Viewers: Sendable {
         load()
     }
 
-    /// Reads what the index has.
+    /// Reads the state from the index.
     func load() {
-        // Without its rows a vault admits no viewer: its owner can add them again.
+        // If the rows cannot be read, the vault admits no viewer; its owner can add them again.
         let stored = (try? store.index.viewers()) ?? StoredViewers()
         let locator = store.index.locator
-        // Resources that were renamed keep the ids of their titles in their rows, which are gone once one is removed.
+        // Let the index cache the title ids that renamed resources keep in their rows, which a removal deletes.
         if let any = stored.shares.keys.first { _ = try? store.index.titleID(of: any) }
         state.withLock { state in
             state.viewers = Dictionary(stored.viewers.map { ($0.id, $0) }) { first, _ in first }
@@ -63,21 +63,21 @@ public final class Viewers: Sendable {
         }
     }
 
-    /// Reads again what the index has, after records came back. Blocks.
+    /// Reads the state from the index again, after records were restored. Blocks.
     func reload() {
         changing.withLock { _ in load() }
         noteChange()
     }
 
-    /// Forgets the viewers and all that belongs to them, because the vault is closed.
+    /// Forgets the viewers and everything that belongs to them, because the vault is closed.
     func forget() { state.withLock { $0 = State(locator: $0.locator) } }
 
     // MARK: Observing
 
-    /// Grows each time that viewers or what is shared with them change.
+    /// The revision, which grows each time that viewers or their shares change.
     var revision: Int64 { changes.load(ordering: .acquiring) }
 
-    /// Registers a closure that is called after each change of viewers or of what is shared with them.
+    /// Registers a closure to call after each change of viewers or their shares.
     ///
     /// - Returns: the number for ``stopListening(_:)``.
     package func listen(_ wake: @escaping @Sendable () -> Void) -> Int { listeners.withLock { $0.add(wake) } }
@@ -102,7 +102,7 @@ public final class Viewers: Sendable {
     /// Returns a viewer; nil if there is none with the id.
     public func viewer(_ id: ViewerID) -> Viewer? { state.withLock { $0.viewers[id] } }
 
-    /// Returns the viewer with a name, whatever its capitals; nil if there is none.
+    /// Returns the viewer with a name, ignoring case; nil if there is none.
     public func viewer(named name: String) -> Viewer? {
         let name = Viewer.comparable(name)
         return state.withLock { $0.viewers.values.first { Viewer.comparable($0.name) == name } }
@@ -111,11 +111,11 @@ public final class Viewers: Sendable {
     /// Adds a viewer, with whom nothing is shared yet.
     ///
     /// - Parameters:
-    ///   - name: 1 to 100 characters that can be seen; no other viewer has it.
-    ///   - pin: what they sign in with; nil if only a ticket of the owner lets them in.
-    ///   - sharesAll: whether every title is shared with them.
-    /// - Throws: ``VaultError`` with code `inUse` if another viewer has the name, or there are 256; `invalidArgument` if
-    ///   the name cannot be used; `owned` if this process is not the owner; `busy`, `storage`, `diskFull`.
+    ///   - name: 1 to 100 visible characters that no other viewer has as a name.
+    ///   - pin: the PIN that they sign in with; nil if only a ticket of the owner lets them in.
+    ///   - sharesAll: whether to share every title with them.
+    /// - Throws: ``VaultError`` with code `inUse` if another viewer has the name, or there are 256; `invalidArgument`
+    ///   if the name cannot be used; `owned` if this process is not the owner; `busy`, `storage`, `diskFull`.
     @discardableResult
     public func add(_ name: String, pin: PIN? = nil, sharesAll: Bool = false) async throws -> Viewer {
         try store.requireOwner(to: "adds viewers")
@@ -132,13 +132,13 @@ public final class Viewers: Sendable {
         }
     }
 
-    /// Changes what is given of a viewer; another PIN also forgets their wrong tries.
+    /// Changes the given properties of a viewer; a change of the PIN also forgets their wrong tries.
     ///
     /// - Parameters:
     ///   - id: the viewer.
     ///   - name: nil to keep the name.
-    ///   - pin: what becomes of the PIN.
-    ///   - sharesAll: whether every title is shared with them; nil to keep that.
+    ///   - pin: how to change the PIN.
+    ///   - sharesAll: whether to share every title with them; nil to keep that.
     /// - Throws: ``VaultError`` as ``add(_:pin:sharesAll:)``, and with code `notHeld` if there is no such viewer.
     @discardableResult
     public func change(
@@ -166,7 +166,7 @@ public final class Viewers: Sendable {
     @discardableResult
     public func rename(_ id: ViewerID, to name: String) async throws -> Viewer { try await change(id, name: name) }
 
-    /// Gives a viewer another PIN; nil takes the PIN away.
+    /// Gives a viewer another PIN; nil removes the PIN.
     ///
     /// - Throws: ``VaultError`` as ``change(_:name:pin:sharesAll:)``.
     @discardableResult
@@ -174,7 +174,7 @@ public final class Viewers: Sendable {
         try await change(id, pin: pin.map { .set($0) } ?? .remove)
     }
 
-    /// Removes a viewer with their positions; nothing is shared with them any more.
+    /// Removes a viewer with their positions and their shares.
     ///
     /// - Throws: ``VaultError`` with code `notHeld` if there is no such viewer; `owned`, `storage`, `diskFull`.
     public func remove(_ id: ViewerID) async throws {
@@ -200,7 +200,7 @@ public final class Viewers: Sendable {
 
     // MARK: Changing
 
-    /// The error for an id that is no viewer's.
+    /// The error for an id that no viewer has.
     static let unknown = VaultError(.notHeld, "the vault has no such viewer; list the viewers")
 
     private static func requireFree(_ name: String, except id: ViewerID?, in viewers: [ViewerID: Viewer]) throws {
@@ -237,7 +237,7 @@ public final class Viewers: Sendable {
 }
 
 extension Viewers.State {
-    /// Takes a viewer out of those with whom a title is shared.
+    /// Removes a viewer from those with whom a title is shared.
     mutating func drop(_ viewer: ViewerID, from title: TitleID) {
         shares[title]?.viewers.remove(viewer)
         if shares[title]?.viewers.isEmpty == true { shares[title] = nil }

@@ -70,7 +70,7 @@ struct KeysRestoreCommand: AsyncParsableCommand {
     func run() async throws {
         let file = try backup.path()
         let vault = try place.place()
-        // Before any question: without a vault or a backup, no passphrase helps.
+        // Checked before any prompt: without a vault or a backup, no passphrase helps.
         try await vault.requireVault()
         try await vault.requireNoOwner()
         guard FileManager.default.fileExists(atPath: file) else {
@@ -117,7 +117,7 @@ struct BackupOptions: ParsableArguments {
         return try environment.absolute(file)
     }
 
-    /// Returns what opens the backup; prompts if no option names it.
+    /// Returns the unlock method of the backup; prompts if no option names it.
     func unlock(isNew: Bool, allowLoose: Bool) async throws -> Unlock {
         let named = try UnlockOptions.source(
             [("--key-file", nil), ("--backup-passphrase-file", backupPassphraseFile)], .current)

@@ -33,7 +33,7 @@ struct ConfigGetCommand: AsyncParsableCommand {
         try await StandardOutput.shared.write(text)
     }
 
-    /// Asks the service, which needs no key; without a service reads the index.
+    /// Queries the service, which needs no key; without a service, reads the index.
     private func settings() async throws -> SettingsDocument {
         do {
             return try await RemoteVault(ControlClient(folder: try access.place.vault())).settings()
@@ -171,7 +171,7 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         mode MODE: what is fetched and stored: online, prefer-vault, offline or no-store; see mediavault mode --help.
         """
 
-    /// The values of the setting that the words before name, for a shell that completes them.
+    /// The values of the setting named by the preceding words, for shell completion.
     static let values = CompletionKind.custom { words, _, _ in
         switch words.lazy.compactMap({ ConfigKey(rawValue: $0) }).first {
         case .evictDownloads, .proxyFromEnvironment: ["yes", "no"]
@@ -229,7 +229,7 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
 
     private static func count(_ count: Int, _ what: String) -> String { "\(count) \(what)\(count == 1 ? "" : "s")" }
 
-    /// Returns the change that gives the setting the typed values.
+    /// Returns the change that sets the setting to the typed values.
     func change(_ values: [String], host: String?) throws -> SettingsChange {
         try check(host)
         var change = SettingsChange()
@@ -340,7 +340,7 @@ enum ConfigKey: String, CaseIterable, ExpressibleByArgument, Sendable {
         Dictionary(try some(values + (host.map { [$0] } ?? []), are: isListed).map { ($0, isListed) }) { $1 }
     }
 
-    /// Returns a size, whose unit may be a word of its own: `500 MB`.
+    /// Returns a size; its unit may be a separate word: `500 MB`.
     private func size(_ values: [String]) throws -> String {
         try onlyValue(values.count == 2 ? [values.joined(separator: " ")] : values)
     }

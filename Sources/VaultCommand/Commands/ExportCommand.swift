@@ -109,7 +109,7 @@ struct ExportCommand: AsyncParsableCommand {
         if let failed { throw AlreadyReported(status: failed) }
     }
 
-    /// Creates the folder, readable by its owner only, unless it is there.
+    /// Creates the folder, readable only by its owner, unless it exists.
     private static func makeFolder(_ path: String) throws {
         do {
             try FileManager.default.createDirectory(
@@ -131,13 +131,13 @@ struct ExportCommand: AsyncParsableCommand {
     }
 }
 
-/// Names for several titles in one folder: each is used once, and fits every common file system.
+/// Names for several titles in one folder; each name is used once, and fits every common file system.
 struct ExportNames {
     private var used: Set<String> = []
 
-    /// The most bytes of a name before its extension; 255 are allowed, and a title's id may follow.
+    /// Maximum bytes of a name before its extension; 255 are allowed, and a title's id may follow.
     private static let maxBytes = 180
-    /// Characters that some file system does not allow.
+    /// Characters that some file systems do not allow.
     private static let refused = Set("/\\:*?\"<>|".unicodeScalars)
 
     /// Returns the name of the file or folder for a title: its own name, else the last part of its URL.
@@ -163,7 +163,7 @@ struct ExportNames {
         name.lowercased().hasSuffix(suffix.lowercased())
     }
 
-    /// Splits a file name before its extension: up to five letters and digits behind a dot.
+    /// Splits a file name before its extension: up to five letters and digits after a dot.
     private static func split(_ name: String) -> (stem: String, ending: String) {
         guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return (name, "") }
         let ending = name[dot...]

@@ -180,7 +180,7 @@ struct DestroyCommand: AsyncParsableCommand {
         }
     }
 
-    /// Returns the id from the option, or as the user types it.
+    /// Returns the id from the option, or as typed by the user.
     private static func confirmation(_ given: String?, of id: String) async throws -> String {
         if let given { return given }
         guard Terminal.shared.canPrompt else {
@@ -228,7 +228,7 @@ struct AuditCommand: AsyncParsableCommand {
         guard report.isSound else { throw AlreadyReported(status: .integrity) }
     }
 
-    /// Reads the log with the keyring; without a named key the running service does.
+    /// Reads the log with the keyring; if no key is named, the running service reads it.
     private func wholeLog() async throws -> AuditReport {
         try naming.check([])
         if !withoutKeys, let service = try await access.keylessService() { return try await service.audit() }

@@ -29,7 +29,8 @@ struct KeysListCommand: AsyncParsableCommand {
         try await StandardOutput.shared.write(json ? try JSONText.of(document) + "\n" : KeysText.text(document))
     }
 
-    /// Asks the service, which needs no key and knows what is running; without one reads keyring and index.
+    /// Queries the service, which needs no key and knows the running operation; without a service, reads keyring and
+    /// index.
     private func document() async throws -> KeysDocument {
         do {
             return try await RemoteVault(ControlClient(folder: try access.place.vault())).keys()
@@ -195,7 +196,7 @@ struct LockCommand: AsyncParsableCommand {
     @OptionGroup(title: "Vault")
     var place: PlaceOptions
 
-    // Accepted and not used: scripts give the same options to every command.
+    // Accepted but unused: scripts pass the same options to every command.
     @OptionGroup(visibility: .hidden) var unlocking: UnlockOptions
 
     @Flag(help: "Print a JSON object.")

@@ -68,7 +68,7 @@ struct ListCommand: AsyncParsableCommand {
         if let damage { throw damage }
     }
 
-    /// Adds the titles of a vault; returns the error if rows of some do not open.
+    /// Adds the titles of a vault; returns the error if some rows do not open.
     private static func add(titlesOf vault: Vault, to listing: inout TitleListing) async throws -> VaultError? {
         do {
             for try await summary in vault.titles() { listing.add(ListedDocument(summary)) }
@@ -92,7 +92,7 @@ extension ListFilter: ExpressibleByArgument {}
 
 extension ListOrder: ExpressibleByArgument {}
 
-/// Collects titles, and prints them in order. A page of them is prepared while the next is being read.
+/// Collects titles, and prints them in order. Each page is prepared while the next is being read.
 private struct TitleListing {
     /// One title, ready to be printed.
     private struct Line: Sendable {
@@ -137,9 +137,9 @@ private struct TitleListing {
             })
     }
 
-    /// Returns everything in order.
+    /// Returns the whole list in order.
     ///
-    /// - Parameter limit: the most titles; nil for all.
+    /// - Parameter limit: the maximum number of titles; nil for all.
     mutating func text(limit: Int?) async throws -> String {
         turnPage()
         var lines: [Line] = []

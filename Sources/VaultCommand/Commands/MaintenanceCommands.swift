@@ -61,7 +61,7 @@ struct VerifyCommand: AsyncParsableCommand {
         let naming = try await naming.naming(of: names, access.unlocking)
         let selection = selection
         let act = try await act(options) { vault in
-            // Everything includes what is no title.
+            // Everything includes resources that are not titles.
             guard selection.prefix != nil else { return try await naming.references(to: names, in: vault) }
             let chosen = try await selection.titles(in: vault).compactMap(\.id).map(TitleName.id)
             return try await naming.references(to: chosen, in: vault)
@@ -74,7 +74,7 @@ struct VerifyCommand: AsyncParsableCommand {
     /// Returns the titles to check.
     private typealias Titles = @Sendable (any VaultClient) async throws -> [MediaReference]
 
-    /// Returns the work: a repair needs the owner, a check does not. A service does either, and records the result.
+    /// Returns the work: a repair needs the owner, a check does not. A service can do either, and records the result.
     private func act(
         _ options: VerifyOptions, _ titles: @escaping Titles
     ) async throws -> @Sendable () async throws -> VerifyReport {
@@ -86,7 +86,7 @@ struct VerifyCommand: AsyncParsableCommand {
             do {
                 return try await opener.reading { try await Self.verify(LocalVault($0), options, titles) }
             } catch let error as VaultError where error.code == .olderKeyring {
-                // The owner changed the keys meanwhile: start again with the new ones.
+                // The owner changed the keys during the check: start again with the new ones.
                 return try await opener.reading { try await Self.verify(LocalVault($0), options, titles) }
             }
         }

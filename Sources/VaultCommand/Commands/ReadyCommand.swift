@@ -56,7 +56,7 @@ struct ReadyCommand: AsyncParsableCommand {
     }
 }
 
-/// The value of `--until`: `7d`, a day, to whose end titles must play, or a time.
+/// The value of `--until`: `7d`, a day, which is included, or a time.
 enum ReadyTime {
     /// The forms, for help.
     static let forms = "7d, or a day such as 2027-01-31, which is included (UTC)"
@@ -64,7 +64,7 @@ enum ReadyTime {
     /// - Parameter now: seconds since 1970.
     static func parse(_ text: String, now: Int64) throws -> Timestamp {
         let day = Timestamp(text + "T00:00:00Z").map { Timestamp(seconds: $0.seconds + 86_400) }
-        // A thousand years are enough, and added to any time of day they stay far from every bound.
+        // A thousand years are enough, and stay far from every bound when added to any time.
         let after = Quantity.parse(text, in: AgeArgument.units, upTo: 366_000 * 86_400).map {
             Timestamp(seconds: now + $0)
         }
@@ -115,7 +115,7 @@ enum ReadyText {
         return "  " + Terminal.printable(finding.message) + remedy + "\n"
     }
 
-    /// Returns the command that helps; nil if no single one does.
+    /// Returns the command that helps; nil if no single command does.
     private static func remedy(for cause: ReadinessCause, _ title: String) -> String? {
         switch cause {
         case .nothingChecked: "mediavault fetch, mediavault pin"

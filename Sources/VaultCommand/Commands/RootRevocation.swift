@@ -15,8 +15,9 @@ struct RootRevocation: Sendable {
 
     /// Returns the root rotation, to try before anything changes.
     ///
-    /// - Parameter isServed: whether a service does the work, which finds secrets only in files and in its unit.
-    /// - Throws: ``UsageError``; ``VaultError`` with code `invalidArgument` if this process was given no credentials.
+    /// - Parameter isServed: whether a service does the work, which finds secrets only in files and in its unit's
+    ///   credentials.
+    /// - Throws: ``UsageError``; ``VaultError`` with code `invalidArgument` if this process has no credentials.
     func newRoot(isServed: Bool) throws -> RootRotation {
         guard !isServed || keys.allSatisfy(\.isFoundByOthers) else {
             throw UsageError(
@@ -30,7 +31,7 @@ struct RootRevocation: Sendable {
             droppingOtherSlots: dropsOtherSlots)
     }
 
-    /// Runs the revocation; tries every older generation, even if others cannot be destroyed.
+    /// Runs the revocation; tries to destroy every older generation, even if others cannot be destroyed.
     ///
     /// If it fails, prints how to continue.
     ///
@@ -42,7 +43,7 @@ struct RootRevocation: Sendable {
             let progress = try await operations.carryOut(.rootRevocation) { done = $0.ended.count }
             return progress.ended.flatMap(\.outcome.kept)
         } catch let error as ServiceGone {
-            // The caller does the work itself then, unless some of it is done.
+            // The caller then does the work itself, unless some of it is already done.
             if done > 0 { await Terminal.shared.say(Self.remainder(after: done)) }
             throw error
         } catch let error as VaultError {
@@ -55,10 +56,10 @@ struct RootRevocation: Sendable {
         }
     }
 
-    /// Prints what a removed unlock method still opens.
+    /// Reports what a removed unlock method can still open.
     ///
     /// - Parameter unretired: the result of ``run(on:)``; nil if there was no revocation.
-    /// - Throws: ``AlreadyReported`` if a generation had to stay, with the exit code that `keys retire` has for it.
+    /// - Throws: ``AlreadyReported`` if a generation had to stay, with the exit code that `keys retire` gives it.
     static func tell(of way: String, _ unretired: [VaultError]?) async throws {
         guard let unretired else {
             await Terminal.shared.say(
@@ -81,12 +82,12 @@ struct RootRevocation: Sendable {
         throw AlreadyReported(status: ExitStatus(first.code))
     }
 
-    /// The codes of a refusal to rotate the root key: with them nothing was changed.
+    /// The codes with which a rotation of the root key is refused before it changes anything.
     private static let refusals: Set<VaultError.Code> = [
         .invalidArgument, .wrongKey, .busy, .owned, .noVault, .olderKeyring, .foreignKeyring,
     ]
 
-    /// The message after an interruption: the state, and the commands to continue with.
+    /// Returns the message after an interruption: the state, and the commands with which to continue.
     ///
     /// - Parameters:
     ///   - done: how many steps of the revocation are known to be done.
@@ -122,7 +123,7 @@ extension RunbookProgress.Outcome {
     }
 }
 
-/// The slots to keep when the root key is replaced: their keys are needed to seal the new one for them.
+/// The slots to keep when the root key is replaced; their keys are needed to seal the new root key for them.
 struct KeptSlots: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -152,14 +153,14 @@ struct KeptSlots: ParsableArguments {
     /// The names of the options, for messages.
     static let names = valueNames.joined(separator: ", ") + " and " + flagName
 
-    /// Whether none of the options was given.
+    /// Whether none of the options is given.
     var isEmpty: Bool {
         slotKeyFile.isEmpty && slotPassphraseFile.isEmpty && slotCredential.isEmpty && !dropSlots
     }
 
     /// Returns the keys of the slots to keep.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if one is not a valid name of a credential.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if one is not a valid credential name.
     func keys(allowLoose: Bool) throws -> [SlotKey] {
         let environment = ProcessEnvironment.current
         let files: [Unlock] =
@@ -170,9 +171,9 @@ struct KeptSlots: ParsableArguments {
         return try files.map { .unlock($0) } + slotCredential.map { .credential(try CredentialName($0)) }
     }
 
-    /// Returns the keys of the slots to keep, and the key that unlocks the keyring for this command.
+    /// Returns the keys of the slots to keep, with the key that unlocks the keyring for this command.
     ///
-    /// - Parameter opener: has that key; nil if a service owns the vault.
+    /// - Parameter opener: the opener with that key; nil if a service owns the vault.
     func keys(besides access: VaultAccess, _ opener: VaultOpener?) async throws -> [SlotKey] {
         [try await Self.own(access.unlocking, opener)]
             + (try keys(allowLoose: access.unlocking.allowLooseKeyFile))
@@ -181,7 +182,7 @@ struct KeptSlots: ParsableArguments {
     private static func own(_ unlocking: UnlockOptions, _ opener: VaultOpener?) async throws -> SlotKey {
         if let opener { return .unlock(opener.unlock) }
         switch try unlocking.source() {
-        // Do not prompt beside a service: a typed passphrase cannot be passed on to it.
+        // Do not prompt if a service runs: a typed passphrase cannot be passed on to it.
         case .prompt: throw SlotKey.unfound
         // The service's unit has the credential; this process may not have it.
         case .credential(let name): return .credential(name)

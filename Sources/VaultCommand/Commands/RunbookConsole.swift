@@ -1,11 +1,11 @@
 import MediaVault
 import VaultService
 
-/// Carries out a runbook for a user: announces its steps, asks before them, and prints what became of them.
+/// Carries out a runbook for a user: announces its steps, asks before them, and prints their results.
 struct RunbookConsole: Sendable {
     /// The commands that continue after a failure.
     struct Again: Sendable {
-        /// As long as the rotation is not known to be done.
+        /// Until the rotation is known to be done.
         let fromStart: String
         /// Once the rotation is done.
         let resumed: String
@@ -15,9 +15,9 @@ struct RunbookConsole: Sendable {
     let again: Again
     /// Whether to ask before each step.
     let asks: Bool
-    /// Whether the rotation is done already.
+    /// Whether the rotation is already done.
     var isResumed = false
-    /// How much of the held media to check before anything is destroyed, in percent.
+    /// The percentage of the held media to check before anything is destroyed.
     var sample = 0
     /// Whether standard output gets one JSON object at the end, and standard error the text.
     var isJSON = false
@@ -27,9 +27,9 @@ struct RunbookConsole: Sendable {
     /// - Parameters:
     ///   - connector: connects to the vault.
     ///   - slots: the keys of the slots to keep if the root key is replaced.
-    ///   - dropsOtherSlots: whether to drop the slots that none of them opens then.
-    ///   - runbook: chooses the steps, once the state of the keys is known.
-    /// - Throws: ``AlreadyReported`` if something was left undone.
+    ///   - dropsOtherSlots: whether to drop the slots that none of these keys opens.
+    ///   - runbook: chooses the steps, given the state of the keys.
+    /// - Throws: ``AlreadyReported`` if anything was left undone.
     func run(
         on connector: VaultConnector, slots: [SlotKey] = [], dropsOtherSlots: Bool = false,
         _ runbook: (KeysDocument) async throws -> KeyRunbook
@@ -102,7 +102,7 @@ struct RunbookConsole: Sendable {
         throw AlreadyReported(status: RunbookText.status(latest))
     }
 
-    /// Returns what is left of a runbook whose rotation is done.
+    /// Returns the remaining steps of a runbook whose rotation is done.
     private func resume(
         _ runbook: KeyRunbook, _ keys: KeysDocument, _ operations: ClientKeyOperations
     ) async throws -> KeyRunbook {
@@ -123,7 +123,7 @@ struct RunbookConsole: Sendable {
 
     /// Checks a sample of the held media.
     ///
-    /// - Throws: ``VaultError`` with code `integrity` if it is damaged, `storage` if it cannot be read.
+    /// - Throws: ``VaultError`` with code `integrity` if any of it is damaged, `storage` if some of it cannot be read.
     private func check(_ vault: any VaultClient) async throws {
         let name = "checking \(sample) % of the held media"
         var display = ProgressDisplay(name)
@@ -160,7 +160,7 @@ struct RunbookConsole: Sendable {
                 + "then run \(next(progress)) to continue")
     }
 
-    /// Returns the command that continues.
+    /// Returns the command with which to continue.
     private func next(_ progress: RunbookProgress) -> String {
         let hasRotated = progress.ended.contains { [.rotate, .rotateRoot].contains($0.step) }
         return isResumed || hasRotated ? again.resumed : again.fromStart
@@ -179,13 +179,13 @@ struct RunbookConsole: Sendable {
 
 /// The command line of this run, for messages that state how to continue.
 struct GivenCommand: Hashable, Sendable {
-    /// What was run: a subcommand, or a script that runs it.
+    /// The subcommand, or the script that runs it.
     private let name: String
     private var options: [String]
 
     /// - Parameters:
     ///   - subcommand: such as `keys renew`.
-    ///   - arguments: of this process; options may stand before the words of the subcommand.
+    ///   - arguments: the arguments of this process; options may precede the words of the subcommand.
     ///   - environment: names the script in `MEDIAVAULT_SCRIPT`, with the script's own options, quoted for a shell.
     init(
         _ subcommand: String, arguments: [String] = (try? ProcessInput.arguments()) ?? [],
@@ -212,7 +212,7 @@ struct GivenCommand: Hashable, Sendable {
 
     /// Returns the command without some of its options.
     ///
-    /// - Parameter options: those that take a value.
+    /// - Parameter options: the options to leave out that take a value.
     func without(flags: [String], options: [String] = []) -> GivenCommand {
         var (other, rest) = (self, self.options[...])
         other.options = []
@@ -231,7 +231,7 @@ struct GivenCommand: Hashable, Sendable {
     private static let plain = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_./:=@%+,".utf8)
 }
 
-/// The user answered no.
+/// The error that the user answered no.
 private struct StoppedByUser: Error {
     let status = ExitStatus.failed
 }

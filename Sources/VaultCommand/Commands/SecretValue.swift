@@ -1,8 +1,8 @@
 import Foundation
 
-/// A value of a setting that is not typed as it is: a secret from standard input, or the content of a file.
+/// A value of a setting that is not typed literally: a secret from standard input, or the content of a file.
 enum SecretValue {
-    /// What stands for a value from standard input.
+    /// The text that stands for a value from standard input.
     static let form = "-"
 
     /// Returns a value; `-` is replaced by the first line of standard input.
@@ -14,9 +14,9 @@ enum SecretValue {
         return line
     }
 
-    /// Returns the text of a file that is copied into a setting.
+    /// Returns the text of a file, to copy it into a setting.
     ///
-    /// - Parameter most: the most bytes that the setting takes.
+    /// - Parameter most: the maximum number of bytes that the setting accepts.
     static func file(_ path: String, atMost most: Int) throws -> String {
         let bytes: Data
         do {
@@ -29,12 +29,12 @@ enum SecretValue {
         }
         // An empty text would remove the setting.
         guard !bytes.isEmpty else { throw UsageError("the file \(path) is empty; config unset removes the setting") }
-        // A long sequence of DER begins so, and no text.
+        // A long DER sequence begins like this; text does not.
         guard !bytes.starts(with: [0x30, 0x82]) else {
             throw UsageError(
                 "the file \(path) is in DER form; convert it to PEM first: openssl x509 -inform der -in FILE -out PEM")
         }
-        // What counts is ASCII; comments may be in any encoding.
+        // The parts that matter are ASCII; comments may be in any encoding.
         return String(decoding: bytes, as: UTF8.self)
     }
 }

@@ -113,7 +113,7 @@ struct ServeCommand: AsyncParsableCommand {
             try await serve(configuration, limits: limits, logger)
             logger.notice("the service has ended")
         } catch let error as VaultError {
-            // What ends the service is one line of its log, like every other event.
+            // The error that ends the service is one line of its log, like every other event.
             logger.error("\(error.text)", metadata: ["reason": "\(error.code)"])
             throw AlreadyReported(status: ExitStatus(error.code))
         } catch let error as ListenFailure {
@@ -138,7 +138,7 @@ struct ServeCommand: AsyncParsableCommand {
             isOpen.withLock { $0 = true }
             var configuration = service
             configuration.isMeantToRead = isMeantToRead
-            // The key is not needed again, and keys lock must leave none.
+            // The key is no longer needed, and keys lock must leave no key in memory.
             opener.unlock.forget()
             let server = try VaultServer(vault: vault, configuration: configuration, logger: logger) { address in
                 let record = ServiceRecord(
@@ -147,7 +147,7 @@ struct ServeCommand: AsyncParsableCommand {
                 await Self.announce(record, of: folder, in: logger)
             }
             defer { ServiceRecord.remove(in: folder) }
-            // The default action of a hang-up would end the service without a word.
+            // The default action of a hang-up would end the service silently.
             let hangUps = SignalWatch([SIGHUP]) { _ in server.reload() }
             defer { hangUps.end() }
             try await server.run()
@@ -172,7 +172,7 @@ struct ServeCommand: AsyncParsableCommand {
         }
     }
 
-    /// Returns whether a vault that could not be opened as its owner's may still be read: on a full disk, and on a
+    /// Returns whether a vault that could not be opened for its owner can still be read: on a full disk, or on a
     /// read-only file system.
     private static func canRead(after error: VaultError) -> Bool {
         error.code == .diskFull || error.hint == .writablePath
@@ -195,7 +195,7 @@ struct ServeCommand: AsyncParsableCommand {
         do {
             try await BlockingQueue("mediavault.record").run { try record.write(in: folder) }
         } catch {
-            // The service runs anyway; other commands just do not find it by themselves.
+            // The service runs anyway; other commands just cannot find it by themselves.
             logger.warning("other commands do not find this service by themselves", metadata: ["detail": "\(error)"])
         }
         logger.notice(

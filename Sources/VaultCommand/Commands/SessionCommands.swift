@@ -43,7 +43,7 @@ struct OpenCommand: AsyncParsableCommand {
         let address = try listen.map { try ListenAddress($0) } ?? listening.reachable
         let before = Set(try await service.sessions().sessions.map(\.id))
         let ticket = try await service.createSessionTicket()
-        // A browser does not send what follows the number sign, so that the ticket is in no log.
+        // A browser does not send what follows the number sign, so the ticket appears in no log.
         let link = "\(isSecure ? "https" : "http")://\(address)/#ticket=\(ticket.ticket)"
         guard !print else {
             try await StandardOutput.shared.write(link + "\n")
@@ -68,9 +68,9 @@ struct OpenCommand: AsyncParsableCommand {
     }
 }
 
-/// A page that leads a browser to a link.
+/// A page that redirects a browser to a link.
 ///
-/// Other users of this machine see the arguments of a browser, but cannot read this file.
+/// Other users of this machine can see the arguments of a browser, but cannot read this file.
 private struct RedirectPage {
     private let folder: URL
     private let file: URL
@@ -115,7 +115,7 @@ private struct RedirectPage {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = [opener, file.path]
-        // The browser needs no path of a key.
+        // The browser does not need the paths of keys.
         process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("MEDIAVAULT_") }
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = FileHandle.nullDevice
@@ -133,7 +133,7 @@ private struct RedirectPage {
             }
             process.terminationHandler = { tell($0.terminationStatus) }
             do { try process.run() } catch { return tell(127) }
-            // A browser that stays in the foreground has started.
+            // A browser that is still in the foreground by then has started.
             DispatchQueue.global().asyncAfter(deadline: .now() + 5) { tell(nil) }
         }
         guard status == nil || status == 0 else {

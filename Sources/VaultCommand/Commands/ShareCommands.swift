@@ -25,7 +25,7 @@ struct UnshareCommand: AsyncParsableCommand {
     func run() async throws { try await sharing.share(false) }
 }
 
-/// The arguments of a command that says with whom titles are shared.
+/// The arguments of a command that shares titles, or stops sharing them.
 struct ShareArguments: ParsableArguments {
     @Argument(
         help: ArgumentHelp("Ids or URLs of titles.", valueName: "title"), completion: ServiceCompletion.titles)
@@ -62,7 +62,7 @@ struct ShareArguments: ParsableArguments {
         let (selection, with) = (selection, with)
         let changed = try await Interruption.cancelling("some titles may be shared already") {
             try await connector.act { vault in
-                // Before anything changes, so that a name that is spelt wrong shares nothing.
+                // Resolved before anything changes, so that a misspelt name shares nothing.
                 var viewers: [String?] = []
                 for name in with { viewers.append(try await ViewerName.id(of: name, in: vault)) }
                 let titles = try await Self.ids(of: names, selection, naming, in: vault)

@@ -42,7 +42,7 @@ struct InfoCommand: AsyncParsableCommand {
     }
 
     private static func text(_ summary: ResourceSummary) -> String {
-        // Of a title of several resources, the ranges of its manifest would say nothing.
+        // For a title of several resources, the ranges of its manifest would be meaningless.
         let content = summary.title.map(TitleText.facts) ?? facts(ofFile: summary)
         return FactText.text(
             [
@@ -73,7 +73,8 @@ struct StatusCommand: AsyncParsableCommand {
             json ? try JSONText.of(record) + "\n" : Self.text(record, folder))
     }
 
-    /// Asks the service, which needs no key and knows what the index does not have yet; without one reads the index.
+    /// Queries the service, which needs no key and knows what is not yet in the index; without a service, reads the
+    /// index.
     ///
     /// - Returns: nil if the service is locked.
     private func status(in folder: String) async throws -> StatusDocument? {
@@ -145,7 +146,7 @@ struct ExplainCommand: AsyncParsableCommand {
             json ? try JSONText.of(document) + "\n" : ExplanationText.text(document))
     }
 
-    /// Asks the service, which knows its answers; without one reads the index.
+    /// Queries the service, which knows its own answers; without a service, reads the index.
     private func explanation(of name: TitleName, _ naming: TitleNaming) async throws -> ExplanationDocument {
         let service = RemoteVault(ControlClient(folder: try access.place.vault()))
         do {
@@ -159,7 +160,7 @@ struct ExplainCommand: AsyncParsableCommand {
     }
 }
 
-/// What a vault holds of the title that an argument names.
+/// Looks up what a vault holds of the title that an argument names.
 enum HeldTitle {
     /// - Throws: ``VaultError`` with code `notHeld` if the vault does not know it.
     static func summary(
@@ -177,7 +178,7 @@ enum HeldTitle {
         return summary
     }
 
-    /// Returns the error for a URL that a vault knows only with content ids; nil if it does not know it at all.
+    /// Returns the error for a URL that a vault knows only with content ids; nil if it does not know the URL at all.
     static func unknown(_ reference: MediaReference, in vault: any VaultClient) async throws -> VaultError? {
         guard reference.titleID == nil, reference.contentID == nil else { return nil }
         let wanted = reference.url.canonical

@@ -1,13 +1,13 @@
 import MediaVault
 import VaultService
 
-/// Changes the slots of a keyring: unlocks its file in this process, and has the vault's owner apply the order.
+/// Changes the slots of a keyring: this process unlocks the keyring file, and the vault's owner applies the order.
 ///
-/// So no secret is sent to the service. The count of backups changes in the same way.
+/// No secret is sent to the service this way. The count of backups is changed in the same way.
 struct SlotChanger: Sendable {
     private let connector: VaultConnector
     let orders: KeyringOrderIssuer
-    /// The key that unlocks the keyring now.
+    /// The key that currently unlocks the keyring.
     let unlock: Unlock
     /// Whether a service owns the vault.
     private let isServed: Bool
@@ -24,14 +24,14 @@ struct SlotChanger: Sendable {
             waitsForOwner: waiting.waitsForOwner)
     }
 
-    /// Returns the new root key of a revocation, to try the preceding order with; nil if there is none.
+    /// Returns the new root key of a revocation, with which to try the preceding order; nil if there is no revocation.
     ///
     /// - Throws: as ``RootRevocation/newRoot(isServed:)``.
     func newRoot(of revocation: RootRevocation?) throws -> RootRotation? { try revocation?.newRoot(isServed: isServed) }
 
-    /// Has the owner apply an order, and then the revocation.
+    /// Makes the owner apply an order, and then the revocation.
     ///
-    /// - Parameter done: printed once the order is applied, even if the revocation fails.
+    /// - Parameter done: a message to print once the order is applied, even if the revocation fails.
     /// - Returns: as ``RootRevocation/run(on:)``; nil if there is no revocation.
     @discardableResult
     func carryOut(

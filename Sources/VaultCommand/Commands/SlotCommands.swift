@@ -57,7 +57,7 @@ struct SlotListCommand: AsyncParsableCommand {
 
     @OptionGroup(title: "Vault") var place: PlaceOptions
 
-    // Accepted and not used: scripts give the same options to every command.
+    // Accepted but unused: scripts pass the same options to every command.
     @OptionGroup(visibility: .hidden) var unlocking: UnlockOptions
 
     @Flag(help: "Print a JSON object.")

@@ -155,7 +155,7 @@ struct TitleArguments: ParsableArguments {
 
     /// Runs `act` on every title; reports failures, and exits with the code of the first one.
     ///
-    /// - Parameter verb: what `act` does with a title, for a question.
+    /// - Parameter verb: what `act` does with a title, for the question.
     func act(to verb: String, _ act: @escaping Act) async throws {
         let naming = try await naming.naming(of: titles.compactMap { try? TitleName($0) }, access.unlocking)
         let connector = try await access.connector(waiting)
@@ -190,7 +190,7 @@ struct TitleArguments: ParsableArguments {
             let name = try TitleName(text)
             let reference = try await naming.reference(to: name, in: vault)
             url = url ?? reference.url.absoluteString
-            // Before the act, after which the title may be gone.
+            // Looked up before the act, after which the title may be gone.
             if isPrinted, id == nil { id = try await vault.resource(reference)?.id }
             let outcome = try await act(vault, reference)
             if !isPrinted {
@@ -208,7 +208,7 @@ struct TitleArguments: ParsableArguments {
         return record
     }
 
-    /// Returns a failure with a better explanation, if a URL is not held by itself, but with content ids.
+    /// Returns a failure with a better explanation, if the vault holds a URL only with content ids.
     private static func explained(
         _ failure: VaultError, _ text: String, _ naming: TitleNaming, in vault: any VaultClient
     ) async -> VaultError {

@@ -171,7 +171,7 @@ struct RevocationArguments: ParsableArguments {
         }
     }
 
-    /// Revokes what the arguments name; if one of them names nothing, none is revoked.
+    /// Revokes what the arguments name; if one of the names does not exist, revokes nothing.
     func revoke(_ names: [String], _ family: AccessGrant.Family) async throws {
         let connector = try await access.connector(waiting)
         let isAgreed = yes
@@ -193,7 +193,7 @@ struct RevocationArguments: ParsableArguments {
         if json { try await StandardOutput.shared.write(try JSONText.of(["revoked": count]) + "\n") }
     }
 
-    /// Asks whether to revoke all; those that cannot be read are revoked with them.
+    /// Asks whether to revoke all of them, including those that cannot be read.
     private static func ask(_ family: AccessGrant.Family, _ what: String, in vault: any VaultClient) async throws {
         let count: Int
         switch family {
@@ -217,10 +217,10 @@ struct RevocationArguments: ParsableArguments {
             switch family {
             case .tokens: try await vault.tokens().tokens.map { ($0.id, $0.name) }
             case .links: try await vault.links().links.map { ($0.id, $0.name) }
-            // Browsers of one kind have the same name.
+            // Browsers of one kind have the same name, so sessions are known only by id.
             case .sessions: try await vault.sessions().sessions.map { ($0.id, nil) }
             }
-        // One may be named twice, by its name and by its id.
+        // The same one may be named twice, by its name and by its id.
         var chosen: [String] = []
         for name in names {
             guard let found = known.first(where: { $0.1 == name }) ?? known.first(where: { $0.0 == name }) else {
@@ -236,9 +236,9 @@ struct RevocationArguments: ParsableArguments {
     }
 }
 
-/// The words of lists of tokens, links and sessions.
+/// The texts of lists of tokens, links and sessions.
 enum IssuedText {
-    /// Returns a table; nothing without rows.
+    /// Returns a table; empty without rows.
     static func table(_ heading: [String], _ rows: [[String]]) -> String {
         rows.isEmpty ? "" : TextTable.text([heading] + rows)
     }
@@ -246,10 +246,10 @@ enum IssuedText {
     /// Returns the day of a time.
     static func day(_ time: Timestamp) -> String { String(time.description.prefix(10)) }
 
-    /// Returns when something expires, as the option that sets it accepts it.
+    /// Returns the expiry in the form that the option accepts.
     static func expiry(_ time: Timestamp?) -> String { time.map { "\($0)" } ?? "never" }
 
-    /// Says how many records cannot be read.
+    /// Reports how many records cannot be read.
     static func warn(ofDamaged count: Int) async {
         guard count > 0 else { return }
         await Terminal.shared.say(
@@ -273,7 +273,7 @@ enum ScopeArgument: String, CaseIterable, ExpressibleByArgument, Sendable {
 }
 
 extension VaultAccess {
-    /// Asks the running service, which needs no key; without one reads the vault.
+    /// Queries the running service, which needs no key; without a service, reads the vault.
     func asking<Value>(_ question: (any VaultClient) async throws -> Value) async throws -> Value {
         do {
             return try await question(RemoteVault(ControlClient(folder: try place.vault())))

@@ -81,7 +81,7 @@ struct URLCommand: AsyncParsableCommand {
         }
     }
 
-    /// Creates the links. Only the vault knows titles with an id, and links with a name.
+    /// Creates the links. Only the vault knows titles by id, and links with a name.
     private func linked(_ names: [TitleName], _ naming: TitleNaming, _ details: LinkDetails) async throws
         -> LinkedTitles
     {
@@ -130,9 +130,9 @@ struct URLCommand: AsyncParsableCommand {
         return LinkedTitles(titles: titles, links: try await vault.createLinks(to: references, details))
     }
 
-    /// Returns the scheme and authority of the service, and whether it is neither named nor running.
+    /// Returns the scheme and authority of the service, and whether the service is neither named nor running.
     private func service() async throws -> (address: String, isMissing: Bool) {
-        // The link needs no vault: a missing vault or folder is no error.
+        // The link needs no vault: a missing vault or folder is not an error.
         let folder = try? access.place.vault()
         let running: ServiceRecord? = if let folder { try await ServiceProbe.running(in: folder) } else { nil }
         // Port 0 is not a port: the system chose one when the service started.
@@ -145,7 +145,7 @@ struct URLCommand: AsyncParsableCommand {
 }
 
 extension URLCommand {
-    /// Says that nothing plays the links yet, or that the program at the address is no service of this vault.
+    /// Reports that nothing plays the links yet, or that the program at the address does not serve this vault.
     private static func warnOfNoService() async {
         let address = ListenAddress.standard
         await Terminal.shared.say(
@@ -161,10 +161,10 @@ struct LinkedTitles: Sendable {
     struct Title: Sendable {
         let url: MediaURL
         let name: String?
-        /// In seconds; nil if it is unknown.
+        /// The playing time in seconds; nil if unknown.
         let duration: Int64?
 
-        /// A title of which nothing but the URL is known.
+        /// Creates a title of which only the URL is known.
         init(url: MediaURL) { (self.url, name, duration) = (url, nil, nil) }
 
         init(_ title: ListedDocument, _ url: MediaURL) {
@@ -177,7 +177,7 @@ struct LinkedTitles: Sendable {
     let titles: [Title]
     let links: LinkDocument
 
-    /// Returns the links as JSON prints them.
+    /// Returns the links as records for JSON output.
     func records(at service: String) -> [LinkRecord] {
         zip(titles, links.paths).map { title, path in
             LinkRecord(url: "\(title.url)", link: service + path, expires: links.expires, name: links.name)

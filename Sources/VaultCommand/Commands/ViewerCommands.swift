@@ -218,14 +218,14 @@ struct ViewersRemoveCommand: AsyncParsableCommand {
     }
 }
 
-/// Where the PIN of a viewer comes from: never from an argument, because other processes can read arguments.
+/// The source of a viewer's PIN: never an argument, because other processes can read arguments.
 struct PINOptions: ParsableArguments {
     @Option(help: ArgumentHelp("File that contains the PIN.", valueName: "file"), completion: .file())
     var pinFile: String?
 
     /// Returns the PIN; nil if none is given.
     ///
-    /// - Parameter asks: whether to ask for it at the terminal if there is no file.
+    /// - Parameter asks: whether to prompt for it at the terminal if there is no file.
     func pin(asks: Bool, _ unlocking: UnlockOptions) async throws -> PIN? {
         if let pinFile {
             let path = try ProcessEnvironment.current.absolute(pinFile)
@@ -241,7 +241,7 @@ enum ViewerName {
 
     /// Returns the id of a viewer.
     ///
-    /// - Throws: ``VaultError`` with code `notHeld` if there is none with the name or id.
+    /// - Throws: ``VaultError`` with code `notHeld` if no viewer has the name or id.
     static func id(of name: String, in vault: any VaultClient) async throws -> String {
         let viewers = try await vault.viewers().viewers
         let folded = name.lowercased()

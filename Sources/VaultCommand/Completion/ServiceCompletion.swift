@@ -2,17 +2,17 @@ import ArgumentParser
 import MediaVault
 import VaultService
 
-/// What a shell offers for an argument, as far as the running service knows it.
+/// The words that a shell offers for an argument, from the running service.
 ///
-/// It never asks for a key, never keeps the shell waiting for long, and says nothing if there is nothing to offer.
+/// Completion never prompts for a key, never keeps the shell waiting for long, and prints nothing if it has no words.
 enum ServiceCompletion {
-    /// Asks a service, and adds what it answers.
+    /// Queries a service, and adds the words from its answer.
     typealias Question = @Sendable (RemoteVault, Offers) async throws -> Void
 
-    /// How long the user waits at most; what arrived until then is offered.
+    /// The longest wait for an answer; the words that arrived by then are offered.
     private static let patience: Duration = .milliseconds(900)
 
-    /// Returns the completion that a question to the service makes.
+    /// Returns a completion that queries the service.
     static func kind(_ question: @escaping Question) -> CompletionKind {
         .custom { words, _, prefix async -> [String] in
             let offers = Offers(prefix: prefix)
@@ -26,13 +26,13 @@ enum ServiceCompletion {
                 try? await Task.sleep(for: patience)
                 end.yield()
             }
-            // The process ends behind the answer, and the slower task with it.
+            // The process ends after the answer, and ends the slower task with it.
             _ = await ends.first { _ in true }
             return offers.lines(for: CompletionShell.requesting)
         }
     }
 
-    /// Returns the vault's folder, which the words before may name.
+    /// Returns the vault's folder, which the preceding words may name.
     static func folder(
         named words: [String], in environment: ProcessEnvironment = .current
     ) -> String? {
@@ -41,7 +41,7 @@ enum ServiceCompletion {
             if word == "--vault", index + 1 < words.count { folder = words[index + 1] }
             if word.hasPrefix("--vault=") { folder = String(word.dropFirst("--vault=".count)) }
         }
-        // The shell passes words as they were typed.
+        // The shell passes words as typed.
         if let typed = folder, typed.hasPrefix("~/"), let home = environment["HOME"] {
             folder = home + typed.dropFirst()
         }
@@ -49,7 +49,7 @@ enum ServiceCompletion {
         return try? place?.vault(in: environment)
     }
 
-    /// Held titles by their ids.
+    /// Held titles, by their ids.
     static let titles = kind { vault, offers in
         var next: String?
         repeat {
@@ -59,7 +59,7 @@ enum ServiceCompletion {
         } while next != nil && !offers.isFull
     }
 
-    /// Titles in the download queue by their ids.
+    /// Titles in the download queue, by their ids.
     static let queue = kind { vault, offers in
         for download in try await vault.allDownloads().downloads where download.queued {
             offers.add(download.id.description, download.shownName)
@@ -88,7 +88,7 @@ enum ServiceCompletion {
         }
     }
 
-    /// Generations of keys that are not destroyed.
+    /// Key generations that are not destroyed.
     static let generations = kind { vault, offers in
         for generation in try await vault.keys().generations where generation.state != .retired {
             offers.add("\(generation.number)", generation.state.rawValue)
@@ -101,27 +101,27 @@ final class Offers: Sendable {
     private let prefix: String
     private let found = Locked<[(word: String, description: String)]>([])
 
-    /// The most words: nobody reads more, and a shell takes long for them.
+    /// Maximum words: nobody reads more, and a shell takes long for them.
     private static let most = 1000
     private static let longestDescription = 60
 
-    /// - Parameter prefix: how the words begin.
+    /// - Parameter prefix: the beginning of the words to collect.
     init(prefix: String) { self.prefix = prefix }
 
     var isFull: Bool { found.withLock { $0.count >= Self.most } }
 
-    /// Adds a word, unless it begins otherwise or a shell could read more in it than a word.
+    /// Adds a word if it has the prefix and a shell takes it literally.
     func add(_ word: String?, _ description: String) {
         guard let word, word.hasPrefix(prefix), Self.isPlain(word) else { return }
         found.withLock { if $0.count < Self.most { $0.append((word, Self.plain(description))) } }
     }
 
-    /// Adds a name, or the id if a shell could read more in the name than a word.
+    /// Adds a name, or the id if a shell might not take the name literally.
     func add(_ name: String?, or id: String, _ description: String) {
         if let name, Self.isPlain(name) { add(name, description) } else { add(id, name ?? description) }
     }
 
-    /// Returns the lines that the completion of a shell reads; the descriptions are in order.
+    /// Returns the lines that a shell's completion reads, sorted by description.
     func lines(for shell: CompletionShell?) -> [String] {
         let all = found.withLock(\.self).sorted { ($0.description, $0.word) < ($1.description, $1.word) }
         let separator = shell == .zsh ? ":" : shell == .fish ? "\t" : nil
@@ -130,7 +130,7 @@ final class Offers: Sendable {
         }
     }
 
-    /// Whether a shell reads nothing but a word in it: bash expands what it completes.
+    /// Returns whether a shell takes a word literally: bash expands the words that it completes.
     private static func isPlain(_ word: String) -> Bool {
         !word.isEmpty && !word.hasPrefix("-")
             && word.utf8.allSatisfy { byte in
@@ -141,7 +141,7 @@ final class Offers: Sendable {
             }
     }
 
-    /// Returns a description of letters, digits, blanks and harmless marks alone: an origin chooses the name.
+    /// Returns a description with only letters, digits, blanks and harmless marks: an origin chooses the name.
     private static func plain(_ description: String) -> String {
         String(
             description.prefix(longestDescription).map { letter in

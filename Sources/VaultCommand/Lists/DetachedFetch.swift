@@ -1,23 +1,23 @@
 import MediaVault
 import VaultService
 
-/// Puts titles into the download queue, which the service works through: all of them, or none.
+/// Puts titles into the download queue, which a service works through: all of them, or none.
 struct DetachedFetch: Sendable {
     let orders: [FetchOrder]
     let naming: TitleNaming
     let options: DownloadOptions
-    /// The picture that the title gets as its cover, if there is only one title; nil for none.
+    /// The picture to set as the title's cover, if there is only one title; nil for none.
     var cover: [UInt8]?
-    /// Whether they run before all others.
+    /// Whether to run them before all others.
     let isFirst: Bool
-    /// Whether nothing but errors is shown.
+    /// Whether to show only errors.
     let isQuiet: Bool
     let isJSON: Bool
 
-    /// The most titles that are named one by one at a terminal.
+    /// Maximum titles listed individually at a terminal.
     private static let mostNamed = 20
 
-    /// Queues the titles, and reports what was queued, or what kept all of them out of the queue.
+    /// Queues the titles, and reports either the queued ones, or what kept all of them out of the queue.
     func run(_ connector: VaultConnector) async throws {
         let (queued, failed, isServed) = try await Interruption.cancelling("the queue may have changed") {
             try await connector.act { vault in try await queue(in: vault) }

@@ -1,17 +1,17 @@
 import Foundation
 import MediaVault
 
-/// A title in a line of `yt-dlp --dump-json`: where its media are, how they are requested, and its name.
+/// A title from a line of `yt-dlp --dump-json`: where its media is, how to request it, and its name.
 struct DumpedTitle: Sendable {
     let url: MediaURL
-    /// The name for people; nil if it has none.
+    /// The display name; nil if it has none.
     let title: String?
-    /// The request fields, for the origin of ``url`` alone.
+    /// The request fields, only for the origin of ``url``.
     let fields: HeaderFields
 
     /// Reads a line.
     ///
-    /// - Throws: ``VaultError`` with code `invalidURL`; its message repeats nothing of the line.
+    /// - Throws: ``VaultError`` with code `invalidURL`; its message repeats nothing from the line.
     init(_ line: [UInt8]) throws {
         let page: Page
         do {
@@ -36,10 +36,10 @@ struct DumpedTitle: Sendable {
         }
     }
 
-    /// Returns the URL of the media, and the fields that are stated for it alone.
+    /// Returns the URL of the media, and the fields that the line states only for that URL.
     ///
-    /// That is the file or the manifest of the page; else, of its formats, the one with picture and sound, or the
-    /// manifest that names all of them; else the page itself, if it is a file of media.
+    /// The URL is the page's file or manifest; else the format with picture and sound, or the manifest that names all
+    /// formats; else the page itself, if it is a media file.
     private static func media(of page: Page) throws -> (String, [String: String?]?) {
         if let address = page.whole.address { return (address, nil) }
         let formats = page.formats ?? []
@@ -72,7 +72,7 @@ private struct Page: Decodable {
     let kind: String?
     let fields: [String: String?]?
     let formats: [Format]?
-    /// The page as the one format that it has.
+    /// The page itself as its only format.
     let whole: Format
 
     private enum CodingKeys: String, CodingKey {
@@ -112,10 +112,10 @@ private struct Page: Decodable {
             case fields = "http_headers"
         }
 
-        /// Whether it has what the title has, as far as it is stated.
+        /// Whether the format has both picture and sound; if it does not state one of them, that one counts as present.
         var hasAll: Bool { picture != "none" && sound != "none" }
 
-        /// The URL to fetch: of DASH that of the manifest, because the other is only the folder of the segments.
+        /// The URL to fetch; for DASH, the manifest's, because the other is only the folder of the segments.
         var address: String? { transport?.hasPrefix("http_dash_segments") == true ? manifest : url }
     }
 }

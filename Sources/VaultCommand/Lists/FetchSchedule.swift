@@ -1,6 +1,6 @@
-/// Which titles of a list are fetched at the same time: a pure value.
+/// Decides which titles of a list are fetched at the same time: a pure value.
 ///
-/// The hosts take turns, so that a list that begins with many titles of one host keeps the others busy, too.
+/// Hosts take turns, so that a list that begins with many titles of one host keeps the others busy, too.
 struct FetchSchedule: Sendable {
     private struct Host: Sendable {
         /// The numbers of its titles, the next one last.
@@ -8,21 +8,21 @@ struct FetchSchedule: Sendable {
         var running = 0
     }
 
-    /// The most titles at a time, of all hosts and of one.
+    /// Maximum titles at a time, overall and per host.
     let (most, mostOfHost): (Int, Int)
     private var hosts: [String: Host] = [:]
-    /// The hosts that have titles that may begin; each at most once, the next one first.
+    /// The hosts with titles that may begin; each at most once, the next one first.
     private var turns: NameQueue
     private(set) var running = 0
 
-    /// The titles at a time unless the user decides, and of one host.
+    /// The default number of titles at a time, overall and per host.
     static let usual = (titles: 3, ofHost: 2)
-    /// The most titles at a time that the user may choose.
+    /// The numbers of titles at a time that the user may choose.
     static let range = 1...16
 
     /// - Parameters:
     ///   - hosts: the host of each title, in the order of the list.
-    ///   - most: the titles at a time, whatever their hosts; nil for the usual numbers.
+    ///   - most: the titles at a time, regardless of their hosts; nil for the defaults.
     init(_ hosts: [String], most: Int? = nil) {
         (self.most, mostOfHost) = most.map { ($0, $0) } ?? (Self.usual.titles, Self.usual.ofHost)
         turns = NameQueue()
@@ -33,7 +33,7 @@ struct FetchSchedule: Sendable {
         for host in self.hosts.keys { self.hosts[host]?.waiting.reverse() }
     }
 
-    /// Returns the number of the title that begins now; nil if none may.
+    /// Returns the number of the title to begin; nil if none may begin.
     mutating func begin() -> Int? {
         guard running < most, let name = turns.next(), var host = hosts[name], let number = host.waiting.popLast()
         else { return nil }
@@ -44,11 +44,11 @@ struct FetchSchedule: Sendable {
         return number
     }
 
-    /// Notes that a title of a host no longer takes anything from it.
+    /// Records that a title no longer receives bytes from its host.
     mutating func end(host name: String) {
         guard var host = hosts[name], host.running > 0 else { return }
         running -= 1
-        // It had no turn only because it had as many as it may.
+        // The host was not in the queue only because it had reached its limit.
         if host.running == mostOfHost, !host.waiting.isEmpty { turns.append(name) }
         host.running -= 1
         hosts[name] = host
@@ -65,7 +65,7 @@ struct FetchSchedule: Sendable {
             guard first < names.count else { return nil }
             defer {
                 first += 1
-                // What was taken is dropped in large pieces.
+                // Names already taken are dropped in large batches.
                 if first > 1024, first * 2 > names.count {
                     names.removeFirst(first)
                     first = 0

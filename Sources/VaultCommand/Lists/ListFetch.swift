@@ -1,40 +1,40 @@
 import MediaVault
 import VaultService
 
-/// The fetch of several titles, some at a time.
+/// Fetches several titles, a few at a time.
 struct ListFetch: Sendable {
     let orders: [FetchOrder]
     let naming: TitleNaming
     let options: DownloadOptions
-    /// The picture that the title gets as its cover, if there is only one title; nil for none.
+    /// The picture to set as the title's cover, if there is only one title; nil for none.
     var cover: [UInt8]?
-    /// The titles at a time; nil for the usual numbers.
+    /// How many titles to fetch at a time; nil for the default.
     let parallel: Int?
-    /// Whether nothing but errors is shown.
+    /// Whether to show only errors.
     let isQuiet: Bool
-    /// Whether what the vault has of each title is asked for, to be printed.
+    /// Whether to look up what the vault has of each title, to print it.
     let isRecorded: Bool
 
-    /// The most titles that have arrived, or begun to, and are not durable yet: many small ones share a sync.
+    /// Maximum titles that have arrived, or begun to, but are not durable yet: many small ones share a sync.
     private static let mostUnfinished = 64
-    /// The most titles of which each has lines of its own, if lines are kept.
+    /// Maximum titles that get their own lines, if the output keeps lines.
     private static let mostShown = 20
-    /// The most failures that are repeated at the end.
+    /// Maximum failures repeated at the end.
     private static let mostRepeated = 20
 
-    /// What happens to a title.
+    /// An event in the fetch of a title.
     private enum Event: Sendable {
         /// Everything has arrived, so that another title may begin.
         case arrived(Int)
         case ended(Int, Result<FetchedRecord, any Error>)
     }
 
-    /// Fetches the titles; reports those that fail, and goes on.
+    /// Fetches the titles; reports failures, and continues.
     ///
-    /// - Returns: a record for each, in the order of the list.
+    /// - Returns: a record for each title, in the order of the list.
     func run(in vault: any VaultClient) async throws -> [FetchedRecord] {
         var records = [FetchedRecord?](repeating: nil, count: orders.count)
-        // What is malformed is reported before the first title is fetched.
+        // Malformed lines are reported before the first title is fetched.
         for (index, order) in orders.enumerated() {
             guard case .failure(let error) = order.content else { continue }
             records[index] = await order.failed(error, number: index + 1, of: orders.count)
@@ -69,7 +69,7 @@ struct ListFetch: Sendable {
         return records.compactMap(\.self)
     }
 
-    /// Says how many titles are complete, and repeats what failed.
+    /// Reports how many titles are complete, and repeats the failures.
     func report(_ records: [FetchedRecord]) async {
         guard records.count > 1 else { return }
         await Terminal.shared.say(FetchTotal(records).sentence)
@@ -86,18 +86,18 @@ struct ListFetch: Sendable {
             cover: cover, total: total, isQuiet: isQuiet, isRecorded: isRecorded)
     }
 
-    /// Whether the titles have one line together: a terminal has only one that can be redrawn.
+    /// Returns whether the titles share one line: a terminal can redraw only one.
     private func showsTotal(of count: Int) -> Bool {
         !isQuiet && count > (Terminal.shared.canRedraw ? 1 : Self.mostShown)
     }
 
-    /// What is under way.
+    /// The state of the fetch.
     private struct State {
         var schedule: FetchSchedule
         let numbers: [Int]
         private var begun = 0
         private var ended = 0
-        /// The titles that still take bytes from their hosts.
+        /// The titles that are still receiving bytes from their hosts.
         private var taking: Set<Int> = []
 
         init(schedule: FetchSchedule, numbers: [Int]) { (self.schedule, self.numbers) = (schedule, numbers) }
@@ -123,7 +123,7 @@ struct ListFetch: Sendable {
 }
 
 extension FetchOrder {
-    /// The host that it takes bytes from; that of an id is known only to the vault.
+    /// The host that serves the title; empty for an id, whose host only the vault knows.
     fileprivate var host: String {
         guard case .url(let url)? = try? content.get().name else { return "" }
         return url.authority
@@ -133,8 +133,8 @@ extension FetchOrder {
     ///
     /// - Parameters:
     ///   - number: its position among `count`, from 1.
-    ///   - document: what is held of it.
-    ///   - more: what else is said of it.
+    ///   - document: what the vault holds of it.
+    ///   - more: text to append to the message.
     /// - Returns: the record of the failure.
     func failed(
         _ error: VaultError, number: Int, of count: Int, holding document: ResourceSummary? = nil, _ more: String = ""

@@ -1,14 +1,14 @@
 import Foundation
 import MediaVault
 
-/// Reads the titles that arguments and list files give.
+/// Reads titles from arguments and list files.
 enum ListReader {
-    /// The argument, and the name of a file, that stands for standard input.
+    /// The argument or file name that stands for standard input.
     static let standardInput = "-"
 
-    /// Returns the titles: those of the arguments, with that of standard input in place of `-`, then those of the files.
+    /// Returns the titles of the arguments, with those of standard input in place of `-`, then the titles of the files.
     ///
-    /// - Throws: ``UsageError`` if a list cannot be read, is too long, or names no title.
+    /// - Throws: ``UsageError`` if a list cannot be read, is too long, or contains no titles.
     static func read(_ arguments: [String], files: [String]) async throws -> [FetchOrder] {
         guard (arguments + files).count(where: { $0 == standardInput }) <= 1 else {
             throw UsageError("- may be given only once, because standard input can be read only once")
@@ -39,9 +39,10 @@ enum ListReader {
         return orders
     }
 
-    /// Returns the bytes of a file, or of standard input, up to slightly more than `limit` so that an excess is visible.
+    /// Returns the bytes of a file, or of standard input, up to slightly more than `limit` so that an excess is
+    /// visible.
     ///
-    /// - Throws: ``UsageError`` if it cannot be read.
+    /// - Throws: ``UsageError`` if the file cannot be read.
     static func bytes(of file: String, atMost limit: Int) async throws -> [UInt8] {
         if file == standardInput { return try await StandardInput.read(atMost: limit) }
         let path = try ProcessEnvironment.current.absolute(file)

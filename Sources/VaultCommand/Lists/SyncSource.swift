@@ -5,27 +5,27 @@ import VaultService
 /// The list that an argument of `sync` names: a feed by its URL, or a file.
 struct SyncSource: Sendable {
     let source: Subscription.Source
-    /// What the file names; nil for a feed.
+    /// The contents of the file; nil for a feed.
     let file: File?
 
-    /// What a file names.
+    /// The contents of a list file.
     struct File: Sendable {
         var entries: [SyncEntry] = []
-        /// The lines with the ids of titles, and those that cannot be used.
+        /// The lines of a file that is not a feed, including unusable ones.
         var orders: [FetchOrder] = []
         var unusable = 0
-        /// What was read although it is not as it should be.
+        /// The faults of a feed file that were repaired while reading it.
         var repairs: [String] = []
     }
 
-    /// The most bytes of a file.
+    /// Maximum bytes of a file.
     private static let maxBytes = 8 << 20
 
     /// Reads an argument, and the file that it names.
     ///
     /// - Parameters:
     ///   - name: the name under which a list on standard input is remembered.
-    ///   - newest: how many of the newest titles are wanted; nil for all.
+    ///   - newest: how many of the newest titles to fetch; nil for all.
     static func read(_ argument: String, name: String?, newest: Int?) async throws -> SyncSource {
         if argument.contains("://") {
             _ = try MediaURL(argument)
@@ -60,7 +60,7 @@ extension SyncSource.File {
         }
     }
 
-    /// Returns what the file names in a vault; reports what cannot be used.
+    /// Returns the file's entries as references in a vault; reports the unusable ones.
     func entries(in vault: any VaultClient) async throws -> (entries: [SyncEntry], unusable: Int) {
         var found = (entries: entries, unusable: unusable)
         for (index, order) in orders.enumerated() {
@@ -78,21 +78,22 @@ extension SyncSource.File {
     }
 }
 
-/// A run of a subscription by a person or by cron.
+/// A run of a subscription, started by a person or by cron.
 struct SyncRun: Sendable {
     let isDryRun: Bool
-    /// Whether nothing but errors is shown.
+    /// Whether to show only errors.
     let isQuiet: Bool
     let isJSON: Bool
 
-    /// What a run came to.
+    /// The result of a run.
     struct Outcome: Sendable {
         var document: SyncDocument
         var status: ExitStatus
         let isServed: Bool
     }
 
-    /// Runs a subscription: a service fetches what is new in its download queue, and without one this process does.
+    /// Runs a subscription: a service puts new titles into its download queue; without a service, this process fetches
+    /// them.
     func run(_ order: SyncOrder, in vault: any VaultClient) async throws -> Outcome {
         guard let local = vault as? LocalVault, !isDryRun else {
             let document = try await vault.sync(order)
@@ -110,7 +111,7 @@ struct SyncRun: Sendable {
         }
         outcome.status = records.first { $0.status != .done }?.status ?? Self.status(outcome.document)
         if outcome.status == .done, report.waiting > 0 {
-            // What takes their place is there now. Nothing else may have changed in the list meanwhile, or it stays.
+            // The replacements are complete now. If the list has changed in the meantime, the old titles may stay.
             do {
                 let second = SyncDocument(try await local.run(order))
                 (outcome.document.removed, outcome.document.waiting) = (second.removed, second.waiting)

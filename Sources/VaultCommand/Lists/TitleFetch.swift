@@ -10,19 +10,19 @@ struct TitleFetch: Sendable {
     let number: Int
     let count: Int
     let options: DownloadOptions
-    /// The picture that it gets as its cover once it is fetched; nil for none.
+    /// The picture to set as the title's cover once it is fetched; nil for none.
     let cover: [UInt8]?
-    /// Shows the progress of all titles; nil if each has a display of its own.
+    /// Shows the progress of all titles; nil if each has its own display.
     let total: ListProgress?
-    /// Whether nothing but errors is shown.
+    /// Whether to show only errors.
     let isQuiet: Bool
-    /// Whether the vault is asked what it has of each title, for its record; else the progress says enough.
+    /// Whether to look up what the vault has of the title, for its record; otherwise the progress suffices.
     let isRecorded: Bool
 
-    /// Fetches the title; reports and records a failure, so that the next title has its turn.
+    /// Fetches the title; reports and records a failure, so that the next title can be fetched.
     ///
     /// - Parameter arrived: called when everything has arrived, but may not be durable yet.
-    /// - Returns: the record; an error that ends the fetch of all titles, such as cancellation.
+    /// - Returns: the record, or an error that ends the fetch of all titles, such as cancellation.
     func result(
         in vault: any VaultClient, arrived: @Sendable () -> Void
     ) async -> Result<FetchedRecord, any Error> {
@@ -53,7 +53,7 @@ struct TitleFetch: Sendable {
             return FetchedRecord(order.text, summary)
         } catch let error as VaultError {
             try Task.checkCancellation()
-            // Report what is held now, not the last progress; a malformed URL has neither.
+            // Report what is held now rather than the last progress; a malformed URL has neither.
             let summary = if let reference { try? await vault.resource(reference) } else { nil as ResourceSummary? }
             return await order.failed(
                 error, number: number, of: count, holding: summary, Self.missing(summary, after: error))
@@ -70,7 +70,7 @@ struct TitleFetch: Sendable {
 
     /// Fetches missing bytes, and shows the progress.
     ///
-    /// - Returns: whether nothing was missing, as far as that is shown, and the last progress.
+    /// - Returns: whether nothing was missing, which is false unless the title is shown alone; and the last progress.
     private func download(
         _ reference: MediaReference, _ options: DownloadOptions, into vault: any VaultClient,
         arrived: @Sendable () -> Void
@@ -93,21 +93,21 @@ struct TitleFetch: Sendable {
         return (hadAll, last)
     }
 
-    /// Whether the title has lines of its own.
+    /// Whether the title gets its own lines.
     private var isShownAlone: Bool { total == nil && !isQuiet }
 
-    /// Returns how much the origin did not send; errors of the store already state this.
+    /// Returns how much the origin did not send; the store's errors already state this.
     private static func missing(_ summary: ResourceSummary?, after error: VaultError) -> String {
         guard ExitStatus(error.code) == .origin, let summary, let size = summary.size, size > summary.bytes
         else { return "" }
         return "; \(ByteCount.text(size - summary.bytes)) of \(ByteCount.text(size)) are missing"
     }
 
-    /// Whether the user named the title by its id, which says nothing about it.
+    /// Whether the user named the title by its id, which does not describe it.
     private var isNamedByID: Bool { (try? order.content.get().name.id) != nil }
 
-    /// Returns the display name of a title: the one given, that of a title that an id names, else the last part of its
-    /// path; and its position among several.
+    /// Returns the display name of a title: the given one, else the vault's if an id names the title, else the last
+    /// part of its path; with its position if there are several titles.
     private func name(of url: MediaURL, _ summary: ResourceSummary?) -> String {
         let stated = options.name ?? (try? order.content.get().title) ?? (isNamedByID ? summary?.name : nil)
         let last = url.path.split(separator: "/").last.map { $0.removingPercentEncoding ?? String($0) }
@@ -117,7 +117,8 @@ struct TitleFetch: Sendable {
 }
 
 extension DownloadOptions {
-    /// Returns the options with the name that a list states for the title, unless they have one, and its picture.
+    /// Returns the options with the picture that a list states for the title, and with the stated name unless they have
+    /// one.
     func naming(_ content: FetchOrder.Content) -> DownloadOptions {
         var options = self
         options.name = name ?? content.title.map { String($0.prefix(Self.maxNameLength)) }

@@ -13,20 +13,20 @@ struct LinePlace: Hashable, Sendable, CustomStringConvertible {
 
 /// A title to fetch, as an argument or a line of a list states it.
 struct FetchOrder: Sendable {
-    /// What is stated of a title.
+    /// What an argument or a line states about a title.
     struct Content: Hashable, Sendable {
         let name: TitleName
-        /// The name for people; nil if none is stated.
+        /// The display name; nil if none is stated.
         var title: String?
         /// The request fields for its origin.
         var fields = HeaderFields()
-        /// The reference, if more is known of it than a name and fields say.
+        /// The reference, if it contains more than the name and the fields.
         var reference: MediaReference?
-        /// The picture that a feed names for it; nil if none is named.
+        /// The picture that a feed names for the title; nil if it names none.
         var picture: MediaReference?
     }
 
-    /// The title as it was given; of a line that is not understood, what is safe to print.
+    /// The title as given; for a line that cannot be understood, what is safe to print.
     let text: String
     /// Nil for an argument.
     let place: LinePlace?
@@ -43,7 +43,7 @@ struct FetchOrder: Sendable {
         }
     }
 
-    /// A title that a subscription is to fetch.
+    /// Creates the order for a title that a subscription is to fetch.
     init(_ entry: SyncEntry) {
         let content = Content(
             name: .url(entry.reference.url), title: entry.name, reference: entry.reference, picture: entry.picture)
@@ -54,7 +54,7 @@ struct FetchOrder: Sendable {
         (self.text, self.place, self.content) = (text, place, .success(content))
     }
 
-    /// The bytes of its texts.
+    /// The number of bytes of its texts.
     var byteCount: Int {
         guard case .success(let content) = content else { return text.utf8.count }
         return content.fields.fields.reduce(text.utf8.count + (content.title?.utf8.count ?? 0)) {
@@ -62,9 +62,9 @@ struct FetchOrder: Sendable {
         }
     }
 
-    /// A line that cannot be used.
+    /// Creates the order for a line that cannot be used.
     ///
-    /// - Parameter shown: what is safe to print of it.
+    /// - Parameter shown: the part of the line that is safe to print.
     init(_ message: String, _ shown: String, at place: LinePlace) {
         (text, self.place, content) = (shown, place, .failure(VaultError(.invalidURL, message)))
     }
@@ -72,29 +72,29 @@ struct FetchOrder: Sendable {
 
 /// Reads a list of titles: a URL, an id or a line of `yt-dlp --dump-json` on each line.
 ///
-/// A pure value: it takes the bytes in pieces of any size. A line that cannot be used becomes an order that fails, so
-/// that the others are fetched.
+/// It is a pure value that accepts the bytes in pieces of any size. A line that cannot be used becomes an order that
+/// fails, so that the others are fetched.
 struct TitleList: Sendable {
     private(set) var orders: [FetchOrder] = []
     private let source: String
-    /// The number of the lines that were begun.
+    /// The number of lines begun so far.
     private var number = 0
     private var line: [UInt8] = []
     private var isLineTooLong = false
-    /// The bytes of the list that were read.
+    /// The bytes of the list read so far.
     private var readBytes = 0
-    /// The bytes of what is kept of the lines.
+    /// The bytes kept from the lines so far.
     private var keptBytes = 0
     private let mostRead: Int
     private let mostKept: Int
 
-    /// The most bytes of a line.
+    /// Maximum bytes of a line.
     static let maxLineBytes = 1 << 20
-    /// The most lines of a list.
+    /// Maximum lines of a list.
     static let maxLines = 1_000_000
-    /// The most bytes of a list, with all that is skipped.
+    /// Maximum bytes of a list, including skipped ones.
     static let maxBytes = 4 << 30
-    /// The most bytes of what is kept of the lines: URLs, names and request fields.
+    /// Maximum bytes kept from the lines: URLs, names and request fields.
     static let maxKeptBytes = 256 << 20
 
     /// - Parameter source: the name of the list, for messages.
@@ -104,7 +104,7 @@ struct TitleList: Sendable {
 
     /// Reads the next bytes of the list.
     ///
-    /// - Throws: ``UsageError`` if the list is too long, or no text.
+    /// - Throws: ``UsageError`` if the list is too long, or is UTF-16.
     mutating func take(_ bytes: some Collection<UInt8>) throws {
         readBytes += bytes.count
         guard readBytes <= mostRead else {
@@ -121,7 +121,7 @@ struct TitleList: Sendable {
 
     /// Reads the last line, which need not end with a line feed.
     ///
-    /// - Returns: the orders of all lines that are neither empty nor a comment.
+    /// - Returns: the orders of all lines that are neither empty nor comments.
     /// - Throws: as ``take(_:)``.
     mutating func finish() throws -> [FetchOrder] {
         if !line.isEmpty || isLineTooLong { try endLine() }
@@ -130,7 +130,7 @@ struct TitleList: Sendable {
 
     private mutating func grow(by bytes: some Collection<UInt8>) {
         guard !isLineTooLong, !bytes.isEmpty else { return }
-        // Room for the line end of CR LF.
+        // One more byte, for the CR of a CR LF line end.
         isLineTooLong = line.count + bytes.count > Self.maxLineBytes + 1
         if isLineTooLong { line = [] } else { line += bytes }
     }
@@ -161,7 +161,7 @@ struct TitleList: Sendable {
         orders.append(order)
     }
 
-    /// Skips the byte order mark of UTF-8, and refuses those of UTF-16.
+    /// Skips a UTF-8 byte order mark, and refuses UTF-16 ones.
     private mutating func skipMark() throws {
         if line.starts(with: [0xEF, 0xBB, 0xBF]) { line.removeFirst(3) }
         guard !line.starts(with: [0xFF, 0xFE]), !line.starts(with: [0xFE, 0xFF]) else {
@@ -176,7 +176,7 @@ private struct ListLine {
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Returns the order that the line is; nil if it is empty or a comment.
+    /// Returns the order that the line states; nil if the line is empty or a comment.
     func order(at place: LinePlace) -> FetchOrder? {
         guard let text = String(validating: bytes, as: UTF8.self) else {
             return FetchOrder("the line is not UTF-8; save the list as UTF-8", "", at: place)
@@ -194,7 +194,7 @@ private struct ListLine {
         }
     }
 
-    /// Whether a word has nothing but letters of ASCII and digits.
+    /// Returns whether a word consists only of ASCII letters and digits.
     private static func isPlain(_ word: String) -> Bool {
         word.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x7A).contains($0 | 0x20) }
     }
@@ -206,12 +206,12 @@ private struct ListLine {
                 FetchOrder.Content(name: .url(title.url), title: title.title, fields: title.fields),
                 title.url.absoluteString, at: place)
         } catch {
-            // Its own words: the JSON may hold cookies.
+            // The message is our own: the JSON may contain cookies.
             return FetchOrder((error as? VaultError)?.message ?? "not a title", "", at: place)
         }
     }
 
-    /// Returns a line without a comment behind its URL. A `#` within the URL begins a fragment.
+    /// Returns a line without the comment after its URL. A `#` within the URL begins a fragment.
     private static func withoutComment(_ line: String) -> String {
         guard let blank = line.firstIndex(where: \.isWhitespace) else { return line }
         let rest = line[blank...].drop(while: \.isWhitespace)
@@ -227,7 +227,7 @@ extension VaultError {
 }
 
 extension String {
-    /// Returns the text without the white space around it.
+    /// Returns the text without surrounding white space.
     fileprivate func trimmingSpace() -> String {
         let rest = drop(while: \.isWhitespace)
         guard let last = rest.lastIndex(where: { !$0.isWhitespace }) else { return "" }

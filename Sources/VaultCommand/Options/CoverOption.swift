@@ -1,7 +1,7 @@
 import ArgumentParser
 import MediaVault
 
-/// The picture that a title gets when it is stored.
+/// The picture to set as a title's cover when the title is stored.
 struct CoverOption: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -16,12 +16,12 @@ struct CoverOption: ParsableArguments {
     }
 }
 
-/// The file of a picture for a title.
+/// The picture file for a title's cover.
 enum CoverFile {
     /// Returns the bytes of a file if they can be a cover.
     ///
-    /// - Throws: ``VaultError`` with code `storage` if the file cannot be read, `invalidArgument` if it is no regular
-    ///   file, too large, or no picture of a kind that is kept.
+    /// - Throws: ``VaultError`` with code `storage` if the file cannot be read, `invalidArgument` if it is not a
+    ///   regular file, is too large, or is not a picture of a supported kind.
     static func bytes(of file: String) async throws -> [UInt8] {
         let source = try await ImportedFile.open(
             at: try ProcessEnvironment.current.absolute(file), as: "picture")

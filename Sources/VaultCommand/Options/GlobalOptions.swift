@@ -1,9 +1,9 @@
 import ArgumentParser
 
-/// The options that may also stand before the subcommand: `mediavault --vault DIR list`.
+/// The options that may also precede the subcommand: `mediavault --vault DIR list`.
 ///
-/// The parser accepts an option of a subcommand only after its name, but people put what is the same for every command
-/// first, in an alias of their shell.
+/// The parser accepts a subcommand's option only after its name, but people put options that are the same for every
+/// command first, in a shell alias.
 enum GlobalOptions {
     /// The options with a value.
     static let valued: Set<String> = [
@@ -12,11 +12,11 @@ enum GlobalOptions {
     /// The options without a value.
     static let flags: Set<String> = ["--allow-loose-key-file", "--wait", "--json"]
 
-    /// Returns the arguments with the options before a subcommand moved to just behind its name, so that the same
-    /// option given again later prevails.
+    /// Returns the arguments with the options before a subcommand moved to just after its name, so that the same option
+    /// given again later takes precedence.
     ///
-    /// Without a subcommand the options are for nothing. They stay if nothing follows, so that the parser refuses them,
-    /// and are left out otherwise: the parser judges the rest.
+    /// Without a subcommand, the options have no effect. If nothing follows them, they stay, so that the parser refuses
+    /// them; otherwise they are dropped, and the parser judges the rest.
     ///
     /// - Parameter root: the command whose subcommands the arguments name.
     static func moved(_ arguments: [String], of root: any ParsableCommand.Type) -> [String] {
@@ -53,22 +53,22 @@ enum GlobalOptions {
         return options
     }
 
-    /// Returns how many words the global option at the start takes; nil if none is there.
+    /// Returns how many words the leading global option takes; nil if there is none.
     private static func length(_ words: ArraySlice<String>) -> Int? {
         guard let word = words.first else { return nil }
         if flags.contains(word) { return 1 }
         if valued.contains(String(word.prefix { $0 != "=" })), word.contains("=") { return 1 }
         guard valued.contains(word) else { return nil }
-        // What begins with a dash is no value for the parser either, which then says that the value is missing.
+        // The parser does not accept a word with a leading dash as a value, either, and reports the value as missing.
         return words.dropFirst().first?.hasPrefix("-") == false ? 2 : 1
     }
 }
 
-/// A default subcommand that takes arguments: a word in place of a subcommand is one of them.
+/// A default subcommand that takes arguments: a word in place of a subcommand is such an argument.
 protocol TakesArguments {}
 
 extension ParsableCommand {
-    /// Whether a word that is no subcommand is an argument of the default one.
+    /// Whether a word that is not a subcommand is an argument of the default one.
     static var usualTakesArguments: Bool { configuration.defaultSubcommand is any TakesArguments.Type }
 
     /// Returns the subcommand with a name or alias; nil if there is none.

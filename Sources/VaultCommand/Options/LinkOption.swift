@@ -3,21 +3,21 @@ import MediaVault
 import VaultModel
 import VaultService
 
-/// What becomes of the named links to titles that go.
+/// Whether to revoke the named links to titles that are removed.
 struct LinkOption: ParsableArguments {
     @Flag(help: "Also revoke the named links to the titles, which are listed before.")
     var links = false
 
-    /// Returns what tells of the links.
+    /// The notice about the named links.
     var notice: LinkNotice { LinkNotice(areTaken: links) }
 }
 
-/// Tells which named links lead to a title, before it goes: their records keep its URL.
+/// Reports which named links lead to a title before the title is removed: their records keep its URL.
 final class LinkNotice: Sendable {
     private let areTaken: Bool
-    /// Nil until they are asked for.
+    /// The named links; nil until they are first needed.
     private let known = Locked<[NamedLinkDocument]?>(nil)
-    /// The ids of the links that were told of, by what was said.
+    /// The ids of the links already reported, by what was reported.
     private let told = Locked<[Matter: Set<String>]>([:])
 
     private struct Matter: Hashable {
@@ -37,9 +37,9 @@ final class LinkNotice: Sendable {
         }
     }
 
-    /// Returns what is said of the links that lead to a title, of each link once.
+    /// Returns the sentences about the links that lead to a title; each link is reported once.
     ///
-    /// - Parameter isHeld: whether the vault has the title: nothing is revoked for one that it does not have.
+    /// - Parameter isHeld: whether the vault has the title: nothing is revoked for a title that it does not have.
     func sentences(
         of links: [NamedLinkDocument], to id: TitleID?, at url: String, isHeld: Bool
     ) -> [String] {

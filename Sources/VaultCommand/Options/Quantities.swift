@@ -3,7 +3,7 @@ import MediaVault
 import VaultModel
 import VaultService
 
-/// A duration in seconds with a unit: `90d`, `12h`, `30m`, `45s`; a bare 0 is none.
+/// A duration in seconds with a unit: `90d`, `12h`, `30m`, `45s`; a bare 0 means none.
 enum AgeArgument {
     /// Returns the number of seconds.
     ///
@@ -15,7 +15,7 @@ enum AgeArgument {
         return age
     }
 
-    /// The units that are accepted: a year has 365 days.
+    /// The accepted units; a year has 365 days.
     static let units: [Quantity.Unit] = Quantity.times + [("w", 7 * 86_400), ("y", 365 * 86_400)]
 
     /// Returns the duration as ``parse(_:_:)`` accepts it, in the largest unit that divides it.
@@ -61,7 +61,8 @@ enum NoLimit {
 
 /// The decimal comma of many languages: `1,5G`.
 enum DecimalComma {
-    /// Returns the text with a point in its place; a comma before three digits may divide thousands, and stays.
+    /// Returns the text with a point in place of the comma; a comma before three digits may separate thousands, and
+    /// stays.
     static func replaced(in text: String) -> String {
         let parts = text.split(separator: ",", omittingEmptySubsequences: false)
         guard parts.count == 2, !parts[0].isEmpty, parts[0].utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
@@ -74,7 +75,7 @@ enum DecimalComma {
 
 /// The hours of a day: `01:00-06:00`, also `1:00 - 6:00`.
 enum HoursArgument {
-    /// Returns the hours as the setting has them, in which blanks may divide words; empty for always.
+    /// Returns the hours in the form of the setting; blanks may separate the words. Empty means always.
     static func parse(_ words: [String]) throws -> String {
         let text = words.joined(separator: " ")
         guard !text.isEmpty else { throw UsageError("download-hours needs two times of the day, such as 01:00-06:00") }
@@ -111,7 +112,7 @@ enum RangeArgument {
     }
 }
 
-/// A mode by its name; `default` is none.
+/// A mode by its name; `default` means no mode of its own.
 struct ModeArgument: Hashable, Sendable, ExpressibleByArgument {
     let mode: VaultMode?
 

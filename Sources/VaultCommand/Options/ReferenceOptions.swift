@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import MediaVault
 
-/// The options that identify a title besides its URL, and the header fields sent to its origin.
+/// The options that identify a title in addition to its URL, and the header fields to send to its origin.
 struct ReferenceOptions: ParsableArguments {
     @Option(
         name: .customLong("content-id"),
@@ -15,13 +15,13 @@ struct ReferenceOptions: ParsableArguments {
             valueName: "file"), completion: .file())
     var headerFile: String?
 
-    /// Returns what these options state of titles.
+    /// Returns what these options state about the titles.
     func naming(of names: [TitleName], _ unlocking: UnlockOptions) async throws -> TitleNaming {
         try check(names)
         return TitleNaming(contentID: contentID, fields: try await fields(unlocking))
     }
 
-    /// Returns the header fields to send; none if no file is given.
+    /// Returns the header fields to send; empty if no file is given.
     private func fields(_ unlocking: UnlockOptions) async throws -> HeaderFields {
         switch headerFile {
         case nil: return HeaderFields()
@@ -45,7 +45,7 @@ struct ReferenceOptions: ParsableArguments {
         if contentID != nil, names.count > 1 {
             throw UsageError("--content-id identifies one title; run the command once for each title")
         }
-        // The origin of a title that is named by its id is known only to the vault.
+        // Only the vault knows the origin of a title that is named by its id.
         let origins = names.map { if case .url(let url) = $0 { "\(url.scheme)://\(url.authority)" } else { "\($0)" } }
         if headerFile != nil, Set(origins).count > 1 {
             throw UsageError("--header-file is for one origin; run the command once for each origin")

@@ -1,7 +1,7 @@
 import ArgumentParser
 import MediaVault
 
-/// What is fetched of titles with several renditions.
+/// What to fetch of titles with several renditions.
 struct RenditionOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -28,7 +28,7 @@ struct RenditionOptions: ParsableArguments {
     @Flag(help: "Also fetch what is not media, such as a web page.")
     var anyType = false
 
-    /// Adds them to the options of a download.
+    /// Adds these options to the options of a download.
     func applied(to options: DownloadOptions) -> DownloadOptions {
         var options = DownloadOptions(
             connections: options.connections, bytesPerSecond: options.bytesPerSecond,
@@ -38,7 +38,7 @@ struct RenditionOptions: ParsableArguments {
     }
 }
 
-/// Reads an option that has the same text as in the API.
+/// Parses an option whose values are the same as in the API.
 enum SelectionArgument {
     static func parse<Value: RawRepresentable<String>>(_ text: String, or values: String) throws -> Value {
         guard let value = Value(rawValue: text) else {

@@ -26,7 +26,7 @@ struct LimitOptions: ParsableArguments {
     @Flag(help: "Let the size limit evict downloaded titles, too.")
     var evictDownloads = false
 
-    /// Returns the limits given as options; nil if there are none.
+    /// Returns the limits given as options; nil if none are given.
     func limits() throws -> StorageLimits? {
         guard maxSize != nil || maxAge != nil || minFree != nil || evictDownloads else { return nil }
         return StorageLimits(
@@ -90,7 +90,7 @@ struct LogOptions: ParsableArguments {
 
     /// Returns the logger, which writes to standard error because standard output is for results.
     ///
-    /// - Throws: ``UsageError`` if the environment has a value that the option does not have.
+    /// - Throws: ``UsageError`` if the environment has a value that the option does not accept.
     func logger(in environment: ProcessEnvironment = .current) throws -> Logger {
         let format = try logFormat ?? Self.value(of: "MEDIAVAULT_LOG_FORMAT", in: environment) ?? .logfmt
         let level = try logLevel ?? Self.value(of: "MEDIAVAULT_LOG_LEVEL", in: environment) ?? .notice

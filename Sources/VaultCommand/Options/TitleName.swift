@@ -7,9 +7,9 @@ enum TitleName: Hashable, Sendable {
     case id(TitleID)
     case url(MediaURL)
 
-    /// Reads an argument: an id, or a URL in the form in which it is written or shown.
+    /// Reads an argument: an id, or a URL as written or as shown.
     ///
-    /// - Throws: ``VaultError`` with code `invalidURL` if it is neither.
+    /// - Throws: ``VaultError`` with code `invalidURL` if the text is neither.
     init(_ text: String) throws {
         if let id = TitleID(text) {
             self = .id(id)
@@ -34,12 +34,12 @@ enum TitleName: Hashable, Sendable {
         text.contains("://") || ["http:", "https:"].contains { text.lowercased().hasPrefix($0) }
     }
 
-    /// The id, if that is the name.
+    /// The id, if the title is named by it.
     var id: TitleID? { if case .id(let id) = self { id } else { nil } }
 }
 
 extension MediaURL {
-    /// Reads a URL that a person typed, or copied from where it is shown with blanks in place of their escapes.
+    /// Reads a URL that a person typed, or copied from where it is shown with blanks in place of escapes.
     ///
     /// - Throws: as ``init(_:)``.
     init(typed text: String) throws {
@@ -47,12 +47,12 @@ extension MediaURL {
     }
 }
 
-/// What a command states of all its titles: a content id, and header fields.
+/// What a command states about all its titles: a content id, and header fields.
 struct TitleNaming: Sendable {
     let contentID: String?
     let fields: HeaderFields
 
-    /// Returns the reference to a title of a vault.
+    /// Returns the reference to a title in a vault.
     ///
     /// - Throws: ``VaultError`` with code `notHeld` if the vault has no title with the id.
     func reference(to name: TitleName, in vault: any VaultClient) async throws -> MediaReference {
@@ -62,7 +62,7 @@ struct TitleNaming: Sendable {
         }
     }
 
-    /// Returns the naming of a title for which a list states fields of its own; those of the file replace them.
+    /// Returns the naming with the fields that a list states for a title; fields from the header file replace them.
     func adding(_ fields: HeaderFields) -> TitleNaming {
         var all = self.fields.fields.reduce(fields) { $0.without($1.name) }
         for field in self.fields.fields { all.append(name: field.name, value: field.value) }

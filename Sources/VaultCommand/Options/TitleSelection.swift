@@ -3,7 +3,7 @@ import Foundation
 import MediaVault
 import VaultService
 
-/// The options that choose titles by what they have in common.
+/// The options that select titles by a common property.
 struct TitleSelection: ParsableArguments {
     @Option(
         help: ArgumentHelp("All titles whose URL starts with this prefix.", valueName: "url"))
@@ -12,14 +12,14 @@ struct TitleSelection: ParsableArguments {
     @Flag(help: "All titles.")
     var all = false
 
-    /// Whether the options choose titles.
+    /// Whether the options select titles.
     var isGiven: Bool { all || prefix != nil }
 
-    /// Checks that titles are named in one way.
+    /// Checks that titles are named in only one way.
     ///
     /// - Parameters:
     ///   - titles: the titles that arguments name.
-    ///   - naming: the options that state something of named titles.
+    ///   - naming: the options that apply only to named titles.
     func check(beside titles: [String], _ naming: ReferenceOptions, isRequired: Bool = true) throws {
         if isGiven, naming.contentID != nil || naming.headerFile != nil {
             throw ValidationError("--content-id and --header-file need titles that are named, not --prefix or --all")
@@ -37,10 +37,10 @@ struct TitleSelection: ParsableArguments {
         }
     }
 
-    /// Returns the chosen titles of a vault, in no meaningful order.
+    /// Returns the selected titles of a vault, in no meaningful order.
     ///
-    /// - Throws: ``VaultError`` with code `notHeld` if the URL of none begins with the prefix, `integrity` if the rows of
-    ///   some do not open: they might be among those that are meant.
+    /// - Throws: ``VaultError`` with code `notHeld` if no title's URL begins with the prefix, `integrity` if some rows
+    ///   do not open: they might be among the selected titles.
     func titles(in vault: any VaultClient) async throws -> [ListedDocument] {
         let prefix = try prefix.map { try Self.canonical($0) }
         var titles: [ListedDocument] = []
@@ -59,36 +59,36 @@ struct TitleSelection: ParsableArguments {
         return titles
     }
 
-    /// Returns the form of a prefix with which canonical URLs are compared.
+    /// Returns the canonical form of a prefix, to compare with canonical URLs.
     static func canonical(_ prefix: String) throws -> String { try MediaURL(typed: prefix).canonical }
 }
 
-/// A question that the user answers before many titles are changed.
+/// A question that the user answers before a command changes many titles.
 struct BulkConsent: ParsableArguments {
     @Flag(help: "Do not ask before --prefix or --all change titles.")
     var yes = false
 
-    /// Asks whether to go on, unless the option says so.
+    /// Asks whether to continue, unless the option already confirms it.
     ///
-    /// - Parameter act: what would be done with the titles: `remove`.
-    /// - Throws: ``UsageError`` if there is no terminal to ask at, or the answer is no.
+    /// - Parameter act: what to do with the titles: `remove`.
+    /// - Throws: ``UsageError`` if there is no terminal for the question, or the answer is no.
     func ask(to act: String, _ titles: [ListedDocument]) async throws {
         guard !titles.isEmpty else { return }
         let size = ByteCount.text(titles.reduce(0) { $0 + $1.bytes })
         try await ask(to: act, "\(Count.of(titles.count, "title")), \(size)")
     }
 
-    /// Asks whether to go on, unless the option says so.
+    /// Asks whether to continue, unless the option already confirms it.
     ///
     /// - Parameters:
-    ///   - act: what would be done: `remove`.
-    ///   - what: what it would be done with: `3 titles, 5 MB`.
+    ///   - act: what to do: `remove`.
+    ///   - what: what to do it with: `3 titles, 5 MB`.
     /// - Throws: as ``ask(to:_:)-([ListedDocument])``.
     func ask(to act: String, _ what: String) async throws {
         if !yes { try await Self.ask(to: act, what) }
     }
 
-    /// Asks whether to go on.
+    /// Asks whether to continue.
     static func ask(to act: String, _ what: String) async throws {
         guard Terminal.shared.canPrompt else {
             throw UsageError("\(act) would change \(what); use --yes, or name them")

@@ -1,9 +1,9 @@
-/// The line that a user types as the answer to a question.
+/// The line that a user types in answer to a question.
 enum TypedAnswer {
-    /// Where questions wait for answers: an abandoned one blocks its queue until the process ends.
+    /// The queue on which questions wait: an abandoned question blocks it until the process ends.
     private static let questions = BlockingQueue("mediavault.question")
 
-    /// Returns the line without its end; nil at the end of input. If cancelled, throws at once.
+    /// Returns the line without its end; nil at the end of input. Throws at once if cancelled.
     static func read() async throws -> String? { try await questions.run { readLine() } }
 
     /// Returns whether the user types an answer that begins with y.

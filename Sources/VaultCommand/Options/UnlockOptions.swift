@@ -31,7 +31,7 @@ struct UnlockOptions: ParsableArguments {
     @Flag(help: "Accept key and passphrase files that other users can read.")
     var allowLooseKeyFile = false
 
-    /// Returns where the key comes from: options, else environment variables, else a credential or a prompt.
+    /// Returns the source of the key: options, else environment variables, else a credential or a prompt.
     func source(in environment: ProcessEnvironment = .current) throws -> UnlockSource {
         let options = try Self.source(
             [
@@ -50,7 +50,7 @@ struct UnlockOptions: ParsableArguments {
     /// Returns the only source that is given; nil if none is.
     ///
     /// - Parameter named: key file, passphrase file, key command and credential, in this order.
-    /// - Throws: ``UsageError`` if several are given, or one is empty.
+    /// - Throws: ``UsageError`` if several are given, or the given one is empty.
     static func source(
         _ named: [(name: String, value: String?)], _ environment: ProcessEnvironment
     ) throws -> UnlockSource? {
@@ -70,19 +70,19 @@ struct UnlockOptions: ParsableArguments {
 
     /// Returns the key for the library; prompts if neither options nor environment name one.
     ///
-    /// - Parameter isNew: whether the user chooses a new passphrase, which is asked for twice.
+    /// - Parameter isNew: whether the user chooses a new passphrase, which must be typed twice.
     func unlock(isNew: Bool = false) async throws -> Unlock {
         try await source().unlock(allowLoose: allowLooseKeyFile, asking: isNew ? .first : .old)
     }
 }
 
-/// Where the key that unlocks the keyring comes from.
+/// The source of the key that unlocks the keyring.
 enum UnlockSource: Hashable, Sendable {
     case keyFile(String)
     case passphraseFile(String)
     case keyCommand(String)
     case credential(CredentialName)
-    /// Nothing is named: prompt at the terminal, if there is one.
+    /// No source is named: prompt at the terminal, if there is one.
     case prompt
 
     /// Returns the key for the library; prompts if this is ``prompt``.
@@ -90,7 +90,7 @@ enum UnlockSource: Hashable, Sendable {
     /// - Parameters:
     ///   - allowLoose: whether other users may read a key or passphrase file.
     ///   - question: which passphrase to prompt for.
-    /// - Throws: ``VaultError`` with code `invalidArgument` for a credential if this process was given none.
+    /// - Throws: ``VaultError`` with code `invalidArgument` for a credential if this process has none.
     func unlock(
         allowLoose: Bool, asking question: PassphrasePrompt.Question, in environment: ProcessEnvironment = .current
     ) async throws -> Unlock {
@@ -105,7 +105,7 @@ enum UnlockSource: Hashable, Sendable {
     }
 }
 
-/// A new unlock method: named by an option, or a passphrase that is typed twice.
+/// A new unlock method: one that an option names, or a passphrase that is typed twice.
 struct NewSlotOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(

@@ -11,11 +11,11 @@ struct VaultAccess: ParsableArguments {
     @OptionGroup(title: "Unlock")
     var unlocking: UnlockOptions
 
-    /// Returns what opens the vault; prompts if no key is named, unless there is nothing to open.
+    /// Returns the opener of the vault; prompts if no key is named, unless there is nothing to open.
     ///
     /// - Parameter repairs: whether the command rebuilds a vault that has lost its index.
     func opener(repairs: Bool = false) async throws -> VaultOpener {
-        // A contradiction of options is one without a vault, too.
+        // Contradictory options are an error even without a vault.
         let (place, source) = (try place.place(), try unlocking.source())
         if !repairs { try await place.requireVault() }
         try await place.requireKeyring()
@@ -23,9 +23,9 @@ struct VaultAccess: ParsableArguments {
         return VaultOpener(place: place, unlock: unlock)
     }
 
-    /// Returns the running service if no key is named here; nil if one is, or no service answers.
+    /// Returns the running service if no key is named here; nil if one is named, or no service answers.
     ///
-    /// With a key the command reads the vault itself, which is faster than the service's answers.
+    /// With a key, the command reads the vault itself, which is faster than through the service.
     func keylessService() async throws -> RemoteVault? {
         try unlocking.source() == .prompt ? try await runningService() : nil
     }
@@ -37,18 +37,18 @@ struct VaultAccess: ParsableArguments {
         return await client.isAnswered() ? RemoteVault(client) : nil
     }
 
-    /// Returns what makes links and tokens, which needs only the keyring; prompts if no key is named.
+    /// Returns the issuer of links and tokens, which needs only the keyring; prompts if no key is named.
     func tokenIssuer() async throws -> TokenIssuer {
         let keyring = try place.keyringFile()
-        // Without a default path of the vault there is still the keyring.
+        // Even without a default path for the vault, there may be a keyring.
         if let place = try? place.place() { try await place.requireKeyring() }
         return try await TokenIssuer.open(keyring: keyring, unlock: try await unlocking.unlock())
     }
 
-    /// Returns a connector to the service that owns the vault; needs a key only if there is none.
+    /// Returns a connector to the service that owns the vault; needs a key only if no service does.
     ///
-    /// - Parameter limits: for this run, if this process becomes the owner; a service, which keeps its own limits, is
-    ///   refused.
+    /// - Parameter limits: limits for this run, if this process becomes the owner; if a service is the owner, they are
+    ///   refused, because it keeps its own.
     func connector(_ wait: WaitOption = WaitOption(), limits: StorageLimits? = nil) async throws -> VaultConnector {
         let client = ControlClient(folder: try place.vault())
         return VaultConnector(
@@ -70,8 +70,8 @@ struct VaultOpener: Sendable {
     /// Opens the vault as its owner, runs `body`, and closes the vault whether or not `body` throws.
     ///
     /// - Parameters:
-    ///   - mode: for this run; nil uses the vault's setting.
-    ///   - limits: for this run; they override the vault's settings.
+    ///   - mode: the mode for this run; nil uses the vault's setting.
+    ///   - limits: limits for this run, which override the vault's settings.
     ///   - whenOwned: returns whether to try again if another process owns the vault.
     func owning<Value>(
         _ mode: VaultMode? = nil, limits: StorageLimits? = nil,
@@ -82,9 +82,9 @@ struct VaultOpener: Sendable {
         return try await open(options, body)
     }
 
-    /// Opens the vault to read held media, beside its owner and without the network.
+    /// Opens the vault to read held media, alongside its owner and without the network.
     ///
-    /// - Parameter tells: whether to say that the vault cannot be written.
+    /// - Parameter tells: whether to report that the vault cannot be written.
     func reading<Value>(tells: Bool = true, _ body: (Vault) async throws -> Value) async throws -> Value {
         try await open(VaultOptions(access: .reader, mode: .offline)) { vault in
             if tells, vault.isReadAsClosed {
@@ -152,7 +152,7 @@ struct PlaceOptions: ParsableArguments {
     }
 }
 
-/// A path that an option or an environment variable may give.
+/// A path from an option or an environment variable.
 struct PathChoice: Hashable, Sendable {
     /// The value of the option; nil if it is not given.
     let option: String?
@@ -160,7 +160,7 @@ struct PathChoice: Hashable, Sendable {
     let name: String
     let variable: String
 
-    /// Returns the absolute path; nil if neither gives one.
+    /// Returns the absolute path; nil if neither is given.
     func path(in environment: ProcessEnvironment) throws -> String? {
         guard option?.isEmpty != true else { throw UsageError("\(name) is empty; give it a path") }
         return try (option ?? environment[variable]).map { try environment.absolute($0) }

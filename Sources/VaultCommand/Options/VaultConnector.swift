@@ -10,10 +10,10 @@ struct VaultConnector: Sendable {
     let fallbackOpener: @Sendable () async throws -> VaultOpener
     /// Storage limits for this run.
     let limits: StorageLimits?
-    /// Whether to wait for as long as another command owns the vault.
+    /// Whether to wait as long as another command owns the vault.
     let waitsForOwner: Bool
 
-    /// The minimum number of tries: a service that starts or ends owns the vault for a moment without a socket.
+    /// The minimum number of tries: a service that is starting or ending briefly owns the vault without a socket.
     private static let minimumTries = 10
     private static let interval: Duration = .milliseconds(100)
 
@@ -39,7 +39,7 @@ struct VaultConnector: Sendable {
         return RemoteVault(client)
     }
 
-    /// Opens the vault to read, beside its owner.
+    /// Opens the vault for reading, alongside its owner.
     func reading<Value>(_ body: (Vault) async throws -> Value) async throws -> Value {
         let opener = if let opener { opener } else { try await fallbackOpener() }
         return try await opener.reading(body)

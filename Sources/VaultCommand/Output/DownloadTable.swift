@@ -4,27 +4,27 @@ import VaultModel
 import VaultService
 
 extension DownloadDocument {
-    /// What a person would call it: the name that it gets, else its URL with the characters that its escapes stand for.
+    /// The name that a person would use: the title's name, else its URL with percent escapes decoded.
     var shownName: String {
         name ?? ShownURL.of(url)
     }
 
-    /// How far it is.
+    /// The progress of the download.
     var transfer: TransferProgress { TransferProgress(held: held, total: size) }
 }
 
-/// The table of downloads, as `downloads` prints it once.
+/// The table of downloads that `downloads` prints once.
 struct DownloadTable: Sendable {
-    /// The width of the terminal; nil if the table is read by something else, which gets whole texts.
+    /// The width of the terminal; nil if the output is not a terminal, in which case texts are not cut.
     let terminalWidth: Int?
-    /// The time of the day at which the queue goes on, if it waits for that.
+    /// The time of day at which the queue continues, if it waits for that.
     var opening: String?
 
     private static let headings = ["ID", "STATE", "HELD", "SIZE", "NAME"]
-    /// The columns that are numbers.
+    /// The columns that contain numbers.
     private static let numbers: Set = [2, 3]
 
-    /// Returns a line for each download, and one with the counts of the queue; a sentence if there is nothing.
+    /// Returns a line for each download, and one with the counts of the queue; a sentence if there are none.
     func text(_ document: DownloadsDocument, now: Int64 = WallClock.now()) -> String {
         guard !document.downloads.isEmpty else { return "no downloads\n" }
         let rows = [Self.headings] + Self.ordered(document.downloads).map { self.cells($0, now) }
@@ -43,7 +43,7 @@ struct DownloadTable: Sendable {
         return text + Self.summary(document.counts) + "\n"
     }
 
-    /// Returns the queue, then what else runs, then what has ended, each title of that once.
+    /// Returns the queue, then other running downloads, then ended ones, with each title only once among the latter.
     private static func ordered(_ downloads: [DownloadDocument]) -> [DownloadDocument] {
         let queue = downloads.filter { $0.queued && $0.state != .done }
         let others = downloads.filter { !$0.queued && $0.state == .running }
@@ -62,7 +62,7 @@ struct DownloadTable: Sendable {
         ]
     }
 
-    /// Returns what a download does, in one word or two.
+    /// Returns the state of a download, in a few words.
     private func state(_ download: DownloadDocument, _ now: Int64) -> String {
         guard download.state == .waiting else { return download.state.rawValue }
         if let opening { return "until \(opening)" }
@@ -79,7 +79,7 @@ struct DownloadTable: Sendable {
         counts == DownloadCounts() ? "the queue is empty" : "queue: \(self.counts(counts))"
     }
 
-    /// Returns how many entries of the queue do what, in words.
+    /// Returns the number of queue entries in each state, in words.
     static func counts(_ counts: DownloadCounts) -> String {
         let parts = [
             (counts.running, "running"), (counts.waiting, "waiting"), (counts.paused, "paused"),
@@ -91,20 +91,20 @@ struct DownloadTable: Sendable {
 
 /// Shows downloads live at a terminal.
 struct DownloadMonitor: Sendable {
-    /// Whether it goes on when nothing runs.
+    /// Whether to continue when nothing is running.
     let isEndless: Bool
     private let terminal = Terminal.shared
     private let begin = ContinuousClock.now
-    /// The bytes that each running download had when it was first seen, and when that was.
+    /// The bytes that each running download had when it was first seen, and the time of that.
     private var first: [String: (held: Int64, at: ContinuousClock.Instant)] = [:]
 
     private static let interval: Duration = .milliseconds(500)
-    /// How often nothing may run before it ends: between two downloads nothing runs for a moment.
+    /// How many times in a row nothing may run before the display ends: between two downloads, nothing runs briefly.
     private static let patience = 3
 
     init(isEndless: Bool) { self.isEndless = isEndless }
 
-    /// Redraws the downloads until nothing runs.
+    /// Redraws the downloads until nothing is running.
     mutating func follow(_ service: RemoteVault) async throws {
         var idle = 0
         while isEndless || idle < Self.patience {
@@ -119,10 +119,10 @@ struct DownloadMonitor: Sendable {
         await terminal.wipeLines()
     }
 
-    /// Returns the downloads that run, and the counts of the queue. What runs stands mostly on the first page; others
-    /// are read only while some of it is missing.
+    /// Returns the running downloads, and the counts of the queue. Most running downloads are on the first page;
+    /// further pages are read only while some are missing.
     ///
-    /// - Parameter page: returns a page of the queue: behind a cursor, with at most so many entries.
+    /// - Parameter page: returns a page of the queue: after a cursor, with at most a given number of entries.
     static func running(
         in page: (_ after: String?, _ limit: Int) async throws -> DownloadsDocument
     ) async throws -> ([DownloadDocument], DownloadCounts) {
@@ -162,7 +162,7 @@ struct DownloadMonitor: Sendable {
         return Array(lines.prefix(room)) + more + [Self.summary(total, counts, width: terminal.width)]
     }
 
-    /// Returns the last line: the counts of the queue, and the speed and the time left of what runs.
+    /// Returns the last line: the counts of the queue, and the speed and remaining time of the running downloads.
     static func summary(_ total: TransferProgress, _ counts: DownloadCounts, width: Int) -> String {
         let figures = [
             DownloadTable.summary(counts),

@@ -4,9 +4,9 @@ extension VaultError {
     /// The message, with the command or option that applies its hint in parentheses.
     var text: String { text(in: .current) }
 
-    /// ``text`` for a process with this environment.
+    /// Returns ``text`` for a process with this environment.
     func text(in environment: ProcessEnvironment) -> String {
-        // systemd mounts what a unit does not name read-only for it, however the disk is mounted.
+        // systemd mounts paths that a unit does not name read-only for it, however the disk is mounted.
         if hint == .writablePath {
             return environment["INVOCATION_ID"] == nil ? message : "\(message) (in a systemd unit: ReadWritePaths=)"
         }

@@ -8,9 +8,9 @@ struct FetchedRecord: Encodable, Sendable {
         let message: String
     }
 
-    /// The title's id; null if the vault has nothing of what a URL names.
+    /// The title's id; null if the vault has nothing at the URL.
     @OrNull var id: TitleID?
-    /// The URL as it was given, or that of the title whose id was given; null if the vault has no such title.
+    /// The URL as given, or the URL of the title whose id was given; null if the vault has no such title.
     @OrNull var url: String?
     @OrNull var size: Int64?
     let bytes: Int64
@@ -24,7 +24,7 @@ struct FetchedRecord: Encodable, Sendable {
 
     private enum CodingKeys: CodingKey { case id, url, size, bytes, type, complete, error }
 
-    /// The record of a title that was fetched whole.
+    /// Creates the record of a title that was fetched completely.
     ///
     /// - Parameter text: its URL, or its id.
     init(_ text: String, _ progress: DownloadProgress) {
@@ -40,7 +40,7 @@ struct FetchedRecord: Encodable, Sendable {
         failure = nil
     }
 
-    /// The record of a title of which a summary says what the vault has.
+    /// Creates the record of a title from a summary of what the vault has.
     ///
     /// - Parameter text: its URL, or its id.
     init(_ text: String, _ summary: ResourceSummary?, failed error: VaultError? = nil, _ sentence: String? = nil) {
@@ -57,11 +57,11 @@ struct FetchedRecord: Encodable, Sendable {
     }
 }
 
-/// The result for one title, as `remove`, `pin` and `unpin --json` print it.
+/// The result for one title, as `remove`, `pin`, `unpin` and `mode --json` print it.
 struct TitleRecord: Encodable, Sendable {
     /// The result of a success.
     struct Outcome: Sendable {
-        /// The number of bytes freed; nil if the command frees none.
+        /// The number of bytes freed; nil for commands that free none.
         var bytes: Int64?
         /// The result in words.
         let sentence: String
@@ -72,7 +72,7 @@ struct TitleRecord: Encodable, Sendable {
         let message: String
     }
 
-    /// The title's id; null if the vault has nothing of what a URL names.
+    /// The title's id; null if the vault has nothing at the URL.
     @OrNull var id: TitleID?
     /// Its URL; null if the vault has no title with the id.
     @OrNull var url: String?
@@ -133,13 +133,13 @@ struct LinkRecord: Encodable, Sendable {
     let link: String
     /// Null if it never expires.
     @OrNull var expires: Timestamp?
-    /// The name under which the vault records it; null without one.
+    /// The name under which the vault records the link; null if it has none.
     @OrNull var name: String?
 }
 
 /// A vault as `status --json` prints it: the status, and the address of the service.
 struct StatusRecord: Encodable, Sendable {
-    /// Nil if the service is locked: without a key it knows nothing of the vault.
+    /// Nil if the service is locked: without a key, it cannot read the vault.
     let status: StatusDocument?
     let service: ServiceRecord?
 
@@ -150,7 +150,7 @@ struct StatusRecord: Encodable, Sendable {
 
     private enum CodingKeys: CodingKey { case locked, service }
 
-    // The members of the status are encoded beside the others.
+    // The status's members are at the same level as the others.
     func encode(to encoder: any Encoder) throws {
         try status?.encode(to: encoder)
         var members = encoder.container(keyedBy: CodingKeys.self)

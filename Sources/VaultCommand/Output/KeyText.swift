@@ -3,7 +3,7 @@ import MediaVault
 import VaultModel
 import VaultService
 
-/// The state of the keys as text for people.
+/// The state of the keys, as text for people.
 enum KeysText {
     static func text(_ document: KeysDocument) -> String {
         let rows = document.generations.map { generation in
@@ -19,7 +19,7 @@ enum KeysText {
             + remarks(document).map { Terminal.printable($0) + "\n" }.joined()
     }
 
-    /// Returns what is left to do, one sentence each.
+    /// Returns the remaining work, one sentence each.
     static func remarks(_ document: KeysDocument) -> [String] {
         var remarks = document.older.map(remark)
         if let crowd = crowd(document) { remarks.append(crowd) }
@@ -31,7 +31,7 @@ enum KeysText {
         return remarks
     }
 
-    /// Returns a warning long before the keyring is full; nil if there is no need yet.
+    /// Returns a warning long before the keyring is full; nil while it is not needed.
     static func crowd(_ document: KeysDocument) -> String? {
         let count = document.older.count + 1
         guard count >= KeyReport.most / 16 else { return nil }
@@ -44,12 +44,12 @@ enum KeysText {
         guard generation.resources > 0 else {
             return "nothing needs generation \(number) any more: run keys retire \(number)"
         }
-        // If the reseal frees every key that the generation wraps, rewrapping those is no use.
+        // If the reseal frees every key that the generation wraps, rewrapping them is useless.
         let what = generation.leaving < generation.resources ? "run keys rewrap" : "wait for their reseal to finish"
         return "generation \(number) is still needed by \(need(generation)): \(what)"
     }
 
-    /// Returns what is left of a reseal and of shreds, and how to finish it.
+    /// Returns the remaining work of a reseal and of shreds, and how to finish it.
     private static func unfinished(_ document: KeysDocument) -> [String] {
         var remarks: [String] = []
         if let rest = document.reseal {
@@ -78,7 +78,7 @@ enum KeysText {
     /// The advice after a change of the keyring.
     static let backUp = "back up the keyring again: an older copy does not open this vault any more"
 
-    /// Prints what a key operation left undone.
+    /// Prints the work that a key operation left undone.
     static func printRemainingWork(_ act: Receipt.Act, _ document: KeysDocument) async {
         if let leaves = act.leaves { await Terminal.shared.say("note: \(leaves)") }
         for generation in document.older where generation.resources > 0 {
@@ -87,25 +87,25 @@ enum KeysText {
         if let crowd = crowd(document) { await Terminal.shared.say(crowd) }
     }
 
-    /// Returns who has lost access by the retirement of a generation; all of them only if no older one is left.
+    /// Returns who lost access when a generation was retired; if older generations remain, what they still open.
     static func cutOff(by document: KeysDocument) -> String? {
         guard !document.older.isEmpty else { return Receipt.Act.retire.cutsOff }
         let left = document.older.map { String($0.number) }.joined(separator: ", ")
         return "an older copy of the keyring still opens what generation \(left) wraps"
     }
 
-    /// Returns what needs a generation: `12 titles (3.2 GB)`.
+    /// Returns what still needs a generation: `12 titles (3.2 GB)`.
     static func need(_ generation: GenerationReport) -> String {
         "\(Count.of(generation.titles, "title")) (\(ByteCount.text(generation.bytes)))"
     }
 
-    /// Returns the day in UTC in ISO 8601 format.
+    /// Returns the date in UTC in ISO 8601 format.
     static func day(_ seconds: Int64) -> String {
         Date(timeIntervalSince1970: TimeInterval(seconds)).formatted(.iso8601.year().month().day())
     }
 }
 
-/// The slots of a keyring as text for people, one line each.
+/// The slots of a keyring, as text for people, one line each.
 enum SlotTable {
     static func text(_ slots: [KeyringSlot]) -> String {
         TextTable.text(slots.map { [String($0.number), $0.method, Terminal.printable($0.label) + cost($0)] })
@@ -128,7 +128,7 @@ enum UnlockText {
 enum UnopenedText {
     static let remedy = "run verify --repair, which removes the titles that no key opens"
 
-    /// Returns the sentence about keys that do not open.
+    /// Returns the message about keys that do not open.
     static func keys(_ count: Int) -> String { "could not open \(Count.of(count, "key")): \(remedy)" }
 }
 
@@ -144,7 +144,7 @@ struct RewrapText: Hashable, Sendable {
             isNothing
             ? "generation \(report.generation) already wraps every key"
             : "moved \(Count.of(report.keys, "key")) to generation \(report.generation)"
-        // As long as an older generation opens a row, older copies of the keyring still work.
+        // As long as an older generation opens any row, older copies of the keyring still work.
         guard report.unopened == 0 else {
             remarks = [
                 done,
@@ -187,9 +187,9 @@ struct ResealText: Hashable, Sendable {
     }
 }
 
-/// What is said about copies of the vault's folder.
+/// The messages about copies of the vault's folder.
 enum CopiesText {
-    /// What becomes of copies of the folder when a generation is destroyed.
+    /// What opens copies of the folder after a generation was destroyed.
     static let afterRetirement =
         "copies of the vault's folder from before open only with a keyring of their time, such as one of keys backup"
     /// Which copies of the folder a backup of the keyring opens.
@@ -198,9 +198,9 @@ enum CopiesText {
         + "was destroyed before"
 }
 
-/// What is said about a shred, and its exit code.
+/// The messages about a shred, and its exit code.
 struct ShredText: Hashable, Sendable {
-    /// Nil if nothing was shredded, because the failures were reported already.
+    /// Nil if nothing was shredded, because the failures were already reported.
     let remark: String?
     let status: ExitStatus
 

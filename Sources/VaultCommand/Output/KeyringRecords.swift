@@ -3,9 +3,9 @@ import VaultService
 
 /// What `keys slot add --json` prints.
 struct AddedSlotRecord: Encodable, Sendable {
-    /// The number of the slot; null if the owner of the vault chose it.
+    /// The number of the slot; null if the vault's owner chose it.
     @OrNull var slot: Int64?
-    /// The key file that was created; null if none was.
+    /// The key file that was created; null if none was created.
     @OrNull var keyFile: String?
     /// Whether the secret that unlocks the keyring is on the vault's own disk.
     let restsWithVault: Bool
@@ -14,12 +14,12 @@ struct AddedSlotRecord: Encodable, Sendable {
 /// What `keys slot remove` and `keys change-passphrase --json` print.
 struct ChangedSlotRecord: Encodable, Sendable {
     let slot: Int
-    /// Whether a new root key was created, so that a copied keyring opens nothing in the vault's folder any more.
+    /// Whether a new root key was created, so that a copied keyring no longer opens anything in the vault's folder.
     let revoked: Bool
-    /// Why older generations were kept after that, one sentence for each; empty if all are destroyed.
+    /// Why older generations were kept after the revocation, one sentence each; empty if all were destroyed.
     let kept: [String]
 
-    /// - Parameter unretired: as ``RootRevocation/run(on:)`` returns it; nil if nothing was revoked.
+    /// - Parameter unretired: the result of ``RootRevocation/run(on:)``; nil if nothing was revoked.
     init(_ slot: Int, _ unretired: [VaultError]?) {
         self.slot = slot
         revoked = unretired != nil
@@ -36,7 +36,7 @@ struct BackupRecord: Encodable, Sendable {
 /// What `keys restore --json` prints.
 struct RestoreRecord: Encodable, Sendable {
     let warnings: [String]
-    /// Where the replaced keyring is now; null if there was none.
+    /// The new path of the replaced keyring; null if there was none.
     @OrNull var replaced: String?
     /// The slots that unlock the keyring.
     let slots: [KeyringSlot]
@@ -53,7 +53,7 @@ struct RestoreRecord: Encodable, Sendable {
 
 /// What `keys lock --json` prints.
 struct LockRecord: Encodable, Sendable {
-    /// Whether a service had the vault open, and has no key any more.
+    /// Whether a service had the vault open, and no longer has any key.
     let locked: Bool
 }
 
@@ -66,16 +66,16 @@ struct RevocationRecord: Encodable, Sendable {
 /// What `keys revoke-root --json` prints.
 struct RootRevocationRecord: Encodable, Sendable {
     let revoked = true
-    /// Why older generations were kept, one sentence for each; empty if all are destroyed.
+    /// Why older generations were kept, one sentence each; empty if all were destroyed.
     let kept: [String]
 
-    /// - Parameter unretired: as ``RootRevocation/run(on:)`` returns it.
+    /// - Parameter unretired: the result of ``RootRevocation/run(on:)``.
     init(_ unretired: [VaultError]) { kept = unretired.map(\.text) }
 }
 
-/// What `keys renew` and `keys respond-to-leak --json` print, also if they fail.
+/// What `keys renew` and `keys respond-to-leak --json` print, even if they fail.
 struct RunbookRecord: Encodable, Sendable {
-    /// A step that is over.
+    /// A step that has ended.
     struct Step: Encodable, Sendable {
         let step: String
         let complete: Bool
@@ -93,9 +93,9 @@ struct RunbookRecord: Encodable, Sendable {
     }
 
     let steps: [Step]
-    /// Whether every step was carried out, and left nothing undone.
+    /// Whether every step was carried out and left nothing undone.
     let complete: Bool
-    /// The state of the keys, as far as it is known; null if the vault was not opened.
+    /// The last known state of the keys; null if the vault was not opened.
     @OrNull var keys: KeysDocument?
 
     init(_ progress: RunbookProgress, isDone: Bool, _ keys: KeysDocument?) {

@@ -14,18 +14,18 @@ actor ListProgress {
         state = ListState(count: count)
     }
 
-    /// Notes that a title begins.
+    /// Records that a title begins.
     func begin(_ number: Int, _ name: String) { state.running[number] = ListState.Title(name: name) }
 
-    /// Notes how far a title is.
+    /// Records the progress of a title.
     func show(_ number: Int, _ progress: TransferProgress) async {
         state.running[number]?.note(progress)
         await tellIfDue()
     }
 
-    /// Notes that a title has ended, complete or not.
+    /// Records that a title has ended, complete or not.
     ///
-    /// - Parameter bytes: what the vault has of it.
+    /// - Parameter bytes: the number of its bytes in the vault.
     func end(_ number: Int, bytes: Int64) async {
         state.end(number, bytes: bytes)
         await tellIfDue()
@@ -51,13 +51,13 @@ actor ListProgress {
     }
 }
 
-/// How far several titles are: a pure value.
+/// The progress of several titles: a pure value.
 struct ListState: Sendable {
     /// A title that is being fetched.
     struct Title: Sendable {
         let name: String
         private(set) var share = 0.0
-        /// The bytes that arrived since it began.
+        /// The bytes that have arrived since it began.
         private(set) var bytes: Int64 = 0
         private var heldBefore: Int64?
 
@@ -75,20 +75,20 @@ struct ListState: Sendable {
     let count: Int
     private(set) var done = 0
     private(set) var bytes: Int64 = 0
-    /// The titles that are being fetched, by their numbers.
+    /// The titles that are being fetched, by number.
     var running: [Int: Title] = [:]
 
     init(count: Int) { self.count = count }
 
-    /// Takes a title out that has ended.
+    /// Removes a title that has ended.
     mutating func end(_ number: Int, bytes: Int64) {
         running[number] = nil
         done += 1
         self.bytes += bytes
     }
 
-    /// The part of all titles that is done, from 0 to 1; each counts the same, because the sizes of those that have not
-    /// begun are unknown.
+    /// The share of the titles that is done, from 0 to 1; each title counts the same, because the sizes of those that
+    /// have not begun are unknown.
     var share: Double {
         count == 0 ? 1 : min(1, (Double(done) + running.values.reduce(0) { $0 + $1.share }) / Double(count))
     }
@@ -96,17 +96,17 @@ struct ListState: Sendable {
     /// The percentage rounded down; 100 only if all titles have ended.
     var percent: Int { done == count ? 100 : min(99, Int(share * 100)) }
 
-    /// Returns the seconds that the rest takes if it goes on like this; nil while that is unknown.
+    /// Returns the remaining seconds at the current pace; nil while unknown.
     func secondsLeft(after time: Duration) -> Int64? {
         guard done > 0, done < count, share > 0, time >= .seconds(1) else { return nil }
         let left = time / .seconds(1) * (1 - share) / share
         return left < 7 * 86_400 ? Int64(left.rounded(.up)) : nil
     }
 
-    /// Returns a line for output that keeps its lines: logs, pipes.
+    /// Returns a line for output that keeps lines: logs, pipes.
     func sentence(after time: Duration) -> String { facts(after: time).joined(separator: ", ") }
 
-    /// Returns a line shorter than `width` columns: the figures, then the names of the titles that are being fetched.
+    /// Returns a line shorter than `width` columns: the figures, then the names of the titles being fetched.
     func line(after time: Duration, width: Int) -> String {
         let room = max(0, width - 1)
         let names = running.sorted { $0.key < $1.key }.map(\.value.name)

@@ -8,10 +8,10 @@ enum ListColumn: String, CaseIterable, Sendable {
     case id, held, size, bytes, age, played, expires, type, duration, `class`, name, url
     case contentID = "content-id"
 
-    /// What `list` prints unless asked otherwise: the name last, because only its width has no bound.
+    /// The default columns: the name is last, because only its width is unbounded.
     static let usual: [ListColumn] = [.id, .held, .size, .age, .name]
 
-    /// Reads a list such as `id,name`.
+    /// Parses a list such as `id,name`.
     static func parse(_ text: String) throws -> [ListColumn] {
         try text.split(separator: ",", omittingEmptySubsequences: false).map { name in
             guard let column = ListColumn(rawValue: String(name)) else {
@@ -23,21 +23,21 @@ enum ListColumn: String, CaseIterable, Sendable {
         }
     }
 
-    /// The columns that the value of the option may go on with.
+    /// Completes the option's value with further columns.
     static let completion = CompletionKind.custom { _, _, prefix in values(continuing: prefix) }
 
-    /// Returns the values that begin with the typed columns, and have one more that is not among them.
+    /// Returns the values that begin with the typed columns, each followed by one more column that is not among them.
     static func values(continuing typed: String) -> [String] {
-        // The whole word may be typed as --columns=id.
+        // The word may also be typed with the option: --columns=id.
         let value = typed.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).last ?? ""
         let known = value.split(separator: ",", omittingEmptySubsequences: false).dropLast().map(String.init)
         let head = typed.dropLast(value.count) + known.map { $0 + "," }.joined()
         return allCases.map(\.rawValue).filter { !known.contains($0) }.map { head + $0 }
     }
 
-    /// Whether its texts may be longer than a line, and are cut to its width.
+    /// Whether its texts may be longer than a line, and are cut to the terminal's width.
     fileprivate var isLong: Bool { [.name, .url, .contentID].contains(self) }
-    /// Whether it is a number, which ends at the right of its column.
+    /// Whether the column contains numbers, which are right-aligned.
     fileprivate var isNumber: Bool { [.held, .size, .bytes, .age, .played, .expires, .duration].contains(self) }
 
     /// Returns the text for a title.
@@ -64,7 +64,7 @@ enum ListColumn: String, CaseIterable, Sendable {
     }
 }
 
-/// How long ago something was, in one unit: `12m`, `5h`, `90d`, `2y`.
+/// The time since an event, in one unit: `12m`, `5h`, `90d`, `2y`.
 enum AgeText {
     static func text(seconds: Int64) -> String {
         switch seconds {
@@ -77,7 +77,7 @@ enum AgeText {
     }
 }
 
-/// A text and the number of columns that it takes on a terminal.
+/// A text and the number of terminal columns that it takes.
 struct ListCell: Hashable, Sendable {
     let text: String
     let width: Int
@@ -87,7 +87,8 @@ struct ListCell: Hashable, Sendable {
         width = Self.width(of: text)
     }
 
-    /// Returns the number of columns: two for a wide character, as in Chinese or Japanese, and none for a mark.
+    /// Returns the number of columns: two for a wide character, as in Chinese or Japanese, and zero for a combining
+    /// mark.
     static func width(of text: String) -> Int {
         // Long lists are mostly ASCII.
         if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
@@ -101,13 +102,13 @@ struct ListCell: Hashable, Sendable {
         }
     }
 
-    /// The blocks of wide characters (Unicode Standard Annex 11), roughly.
+    /// The blocks of wide characters, approximately (Unicode Standard Annex 11).
     private static let wide: [ClosedRange<UInt32>] = [
         0x1100...0x115F, 0x2E80...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF00...0xFF60,
         0xFFE0...0xFFE6, 0x1F300...0x1FAFF, 0x20000...0x3FFFD,
     ]
 
-    /// Returns as much of the text as fits, with a mark if something is missing.
+    /// Returns as much of the text as fits, with an ellipsis if some of it is cut off.
     func cut(to most: Int) -> ListCell {
         guard width > most else { return self }
         var (kept, used) = (String.UnicodeScalarView(), 0)
@@ -124,19 +125,19 @@ struct ListCell: Hashable, Sendable {
 /// The table that `list` prints.
 struct ListTable: Sendable {
     let columns: [ListColumn]
-    /// The width of the terminal; nil if the table is read by something else, which gets whole texts.
+    /// The width of the terminal; nil if the output is not a terminal, in which case texts are not cut.
     let terminalWidth: Int?
 
     private static let gap = 2
-    /// The least width of a column that is cut.
+    /// The minimum width of a column that is cut.
     private static let leastWidth = 12
 
-    /// Whether the texts of a column are cut: a URL at the end of a line stays whole, so that it can be copied.
+    /// Returns whether the texts of a column are cut: a URL at the end of a line stays whole, so that it can be copied.
     private func isCut(_ column: Int) -> Bool {
         columns[column].isLong && !(columns[column] == .url && column == columns.count - 1)
     }
 
-    /// Returns the heading and a line for each row; nothing if there is no row.
+    /// Returns the heading and a line for each row; empty if there are no rows.
     func text(_ rows: [[ListCell]]) -> String {
         guard !rows.isEmpty else { return "" }
         let rows = [columns.map { ListCell($0.rawValue.uppercased()) }] + rows

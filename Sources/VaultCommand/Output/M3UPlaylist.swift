@@ -6,12 +6,12 @@ import VaultService
 enum M3UPlaylist {
     struct Entry: Hashable, Sendable {
         let name: String
-        /// In seconds; nil if it is unknown.
+        /// The playing time in seconds; nil if unknown.
         let duration: Int64?
         let link: String
     }
 
-    /// - Parameter isShown: whether a terminal shows it, which must not obey a name.
+    /// - Parameter isShown: whether a terminal shows the text, and must not obey control characters in a name.
     static func text(_ entries: [Entry], isShown: Bool = false) -> String {
         entries.reduce(into: "#EXTM3U\n") { text, entry in
             let name = isShown ? Terminal.printable(line(entry.name)) : line(entry.name)
@@ -27,7 +27,7 @@ enum M3UPlaylist {
         return words.isEmpty ? "-" : words.joined(separator: " ")
     }
 
-    /// Returns what a player shows for a title: its name, else the last part of its URL, else its host.
+    /// Returns the name that a player shows for a title: its name, else the last part of its URL, else its host.
     static func name(_ name: String?, _ url: MediaURL) -> String {
         let last = url.path.split(separator: "/").last.map(String.init)
         return name ?? last.map { $0.removingPercentEncoding ?? $0 } ?? url.host

@@ -6,9 +6,9 @@ struct ProgressDisplay {
     private var pace: ProgressPace
     private var latest: TransferProgress?
     private var isShown = false
-    /// The line printed last, if lines are kept.
+    /// The line printed last, if the output keeps lines.
     private var sentence: String?
-    /// The bytes held at the start: the speed counts only what arrived since.
+    /// The bytes held at the start: the speed counts only bytes that arrived later.
     private var heldBefore: Int64?
 
     init(_ name: String, on terminal: Terminal = .shared) {
@@ -28,9 +28,9 @@ struct ProgressDisplay {
         if isShown { await tell(progress) }
     }
 
-    /// Shows the last state unless it is shown already, and keeps it.
+    /// Shows the last state unless it is already shown, and keeps it.
     ///
-    /// - Parameter isComplete: whether the whole is done, of which the last state may not know yet.
+    /// - Parameter isComplete: whether the operation is complete, even if the last state does not show it.
     mutating func end(isComplete: Bool = false) async {
         if isComplete, var whole = latest, let total = whole.total, whole.held < total {
             whole.held = total
@@ -53,7 +53,7 @@ struct ProgressDisplay {
 
 /// The text of a progress display.
 enum ProgressLine {
-    /// Returns a line for output that keeps its lines: logs, pipes.
+    /// Returns a line for output that keeps lines: logs, pipes.
     static func sentence(_ name: String, _ progress: TransferProgress) -> String {
         ([name + ":"] + [progress.percent.map { "\($0) %," }, amount(progress)].compactMap(\.self)).joined(
             separator: " ")
@@ -61,7 +61,7 @@ enum ProgressLine {
 
     /// Returns a line shorter than `width` columns: the name, a bar if it fits, and as many figures as fit.
     ///
-    /// - Parameter keepsBar: whether the speed and the time left make room for the bar.
+    /// - Parameter keepsBar: whether to drop the speed and the time left to make room for the bar.
     static func bar(_ name: String, _ progress: TransferProgress, width: Int, keepsBar: Bool = false) -> String {
         // A line that fills the last column makes some terminals wrap.
         let room = max(0, width - 1)
@@ -109,7 +109,7 @@ struct ProgressPace: Hashable, Sendable {
     enum Style: Hashable, Sendable {
         /// One line that is redrawn at most ten times a second.
         case redrawn
-        /// Lines that are kept: one for every tenth of the whole, and every five seconds.
+        /// Lines that are kept: one for every tenth of the whole, and at least every five seconds.
         case lines
     }
 
@@ -144,17 +144,17 @@ struct ProgressPace: Hashable, Sendable {
 /// The progress of one operation in bytes.
 struct TransferProgress: Hashable, Sendable {
     var held: Int64
-    /// The length of the whole; nil if it is unknown.
+    /// The length of the whole; nil if unknown.
     var total: Int64?
     var bytesPerSecond: Int64 = 0
 
-    /// Returns bytes per second; 0 if the time is too short to measure it.
+    /// Returns the rate in bytes per second; 0 if the time is too short to measure it.
     static func rate(of bytes: Int64, in time: Duration) -> Int64 {
         guard bytes > 0, time >= .milliseconds(200) else { return 0 }
         return Int64(Double(bytes) / (time / .seconds(1)))
     }
 
-    /// The time that the rest takes at this speed, in seconds; nil if it is unknown, or more than a week.
+    /// The remaining seconds at this speed; nil if unknown, or more than a week.
     var secondsLeft: Int64? {
         guard let total, bytesPerSecond > 0, held < total else { return nil }
         let left = (Double(total) - Double(held)) / Double(bytesPerSecond)

@@ -40,7 +40,7 @@ enum AuditText {
     }
 }
 
-/// The sources of bytes as text for people: a paragraph for each answer, a line for each run.
+/// The sources of bytes, as text for people: a paragraph for each answer, a line for each run.
 enum ExplanationText {
     static func text(_ document: ExplanationDocument) -> String {
         var text = FactText.text([
@@ -134,7 +134,7 @@ enum VerifyText {
     }
 }
 
-/// Ranges of bytes as text for people: `0-4, 7-8`.
+/// Byte ranges, as text for people: `0-4, 7-8`.
 enum RangeText {
     static func text(_ ranges: some Collection<ByteRange>) -> String {
         let all = ranges.map { "\($0.lowerBound)-\($0.upperBound - 1)" }.joined(separator: ", ")
@@ -142,7 +142,7 @@ enum RangeText {
     }
 }
 
-/// Facts as text for people: a name and a value on each line.
+/// Facts, as text for people: a name and a value on each line.
 enum FactText {
     static func text(_ facts: [(name: String, value: String)]) -> String {
         TextTable.text(facts.map { [$0.name, Terminal.printable($0.value)] })
@@ -159,20 +159,20 @@ enum TextTable {
         }.joined()
     }
 
-    /// Returns a cell that begins at the left of its column.
+    /// Returns a left-aligned cell.
     static func left(_ text: String, _ width: Int) -> String {
         text + String(repeating: " ", count: max(0, width - text.count))
     }
 
-    /// Returns a cell that ends at the right of its column.
+    /// Returns a right-aligned cell.
     static func right(_ text: String, _ width: Int) -> String {
         String(repeating: " ", count: max(0, width - text.count)) + text
     }
 }
 
-/// A title of several resources as text for people.
+/// A title of several resources, as text for people.
 enum TitleText {
-    /// Returns what it is in a few words: `HLS 480p en 1:30:00`.
+    /// Returns a short description: `HLS 480p en 1:30:00`.
     static func kind(_ title: Title) -> String {
         let heights = title.renditions.filter { $0.kind == .video }.compactMap(\.height)
         let languages = title.renditions.filter { $0.kind == .audio }.compactMap(\.language)
@@ -184,7 +184,7 @@ enum TitleText {
         return words.compactMap(\.self).joined(separator: " ")
     }
 
-    /// Returns its facts, a name and a value each.
+    /// Returns its facts as pairs of name and value.
     static func facts(_ title: Title) -> [(name: String, value: String)] {
         [
             ("bytes", String(title.bytes)), ("resources", String(title.resources)),
@@ -194,7 +194,7 @@ enum TitleText {
         ] + title.missing.map { ("missing", $0) }
     }
 
-    /// Returns a sentence for the audio, and one for the subtitles, if a language was wanted that the title lacks.
+    /// Returns a sentence for the audio, and one for the subtitles, if the title lacks a requested language.
     static func missingLanguages(_ title: Title) -> [String] {
         let (audio, subtitles) = title.missingLanguages()
         return [(audio, "audio", Rendition.Kind.audio), (subtitles, "subtitles", .subtitles)].compactMap {
@@ -235,7 +235,7 @@ enum ClockText {
 enum Count {
     /// Returns `1 title`, `2 titles`.
     ///
-    /// - Parameter plural: nil if it only has an s at its end.
+    /// - Parameter plural: nil if the plural only adds an s.
     static func of(_ number: some BinaryInteger, _ noun: String, _ plural: String? = nil) -> String {
         "\(number) \(number == 1 ? noun : plural ?? noun + "s")"
     }

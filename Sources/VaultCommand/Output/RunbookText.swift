@@ -3,12 +3,12 @@ import VaultService
 
 /// The texts about a runbook.
 enum RunbookText: Sendable {
-    /// A response to a leak: its steps are numbered and explained.
+    /// A response to a leak, whose steps are numbered and explained.
     case leakResponse
-    /// A scheduled rotation: only results are printed.
+    /// A scheduled rotation, which prints only results.
     case renewal
 
-    /// Returns what a step will do, one sentence each; empty if it is announced with the step before it.
+    /// Returns what a step will do, one sentence each; empty if the previous step already announced it.
     func announcement(_ step: KeyRunbook.Step, of runbook: KeyRunbook) -> [String] {
         guard self == .leakResponse else { return [] }
         return switch step {
@@ -29,7 +29,7 @@ enum RunbookText: Sendable {
         }
     }
 
-    /// Returns whether the user is asked before a step.
+    /// Returns whether to ask the user before a step.
     func asks(before step: KeyRunbook.Step) -> Bool { self == .leakResponse && ![.revokeLinks, .audit].contains(step) }
 
     /// Returns what a step does, as the subject of a sentence.
@@ -74,7 +74,7 @@ enum RunbookText: Sendable {
         "\(name(step)): done, except for what does not open: see above"
     }
 
-    /// Returns the exit code of a runbook that was carried out to its end.
+    /// Returns the exit code of a runbook that ran to its end.
     static func status(_ progress: RunbookProgress) -> ExitStatus {
         switch progress.ended.first(where: { !$0.outcome.isComplete })?.outcome {
         case nil, .done: .done
@@ -83,9 +83,10 @@ enum RunbookText: Sendable {
         }
     }
 
-    /// Returns the state of each generation, one sentence each; those retired before a moment are left out.
+    /// Returns the state of each generation, one sentence each; omits those that were already retired at an earlier
+    /// moment.
     ///
-    /// - Parameter before: the state at that moment; nil for now.
+    /// - Parameter before: the state at that moment; nil for the current one.
     static func generations(_ document: KeysDocument, since before: KeysDocument? = nil) -> [String] {
         let earlier = Set((before ?? document).generations.filter { $0.state == .retired }.map(\.number))
         return document.generations.filter { !earlier.contains($0.number) }.map { generation in

@@ -1,8 +1,8 @@
 import VaultModel
 
-/// What is printed of text that should be a URL: short, and without what may be a secret.
+/// Shortens text that should be a URL for messages, and leaves out possible secrets.
 enum ShownText {
-    /// The most characters that are shown.
+    /// Maximum characters shown.
     static let most = 60
 
     /// The request fields whose values are secrets.
@@ -19,7 +19,7 @@ enum ShownText {
         return shown.count <= most ? shown : String(shown.prefix(most - 1)) + "…"
     }
 
-    /// Returns what is shown of a text without a scheme, such as a name: all of it unless it may hold a secret.
+    /// Returns the form to show of a text without a scheme, such as a name: all of it unless it may contain a secret.
     static func ofName(_ text: String) -> String {
         guard !text.contains(where: { ":@?=".contains($0) }) else { return of(text) }
         let shown = Terminal.printable(text)
@@ -33,13 +33,13 @@ enum ShownText {
         }
     }
 
-    /// Returns what follows the scheme, without the user name, the password, the query and further words.
+    /// Returns the text after the scheme, without the user name, the password, the query and further words.
     private static func address(_ text: Substring) -> String {
         let isEnd: (Character) -> Bool = { "?#".contains($0) || $0.isWhitespace }
         let head = text.prefix { !isEnd($0) }
         let cut = head.endIndex < text.endIndex ? "…" : ""
         guard let at = head.lastIndex(of: "@") else {
-            // A password may have these characters, too.
+            // A password may contain these characters, too.
             return text.contains("@") ? "…" : head + cut
         }
         return "…" + head[at...].dropFirst() + cut

@@ -6,9 +6,9 @@ import Glibc
 import Darwin
 #endif
 
-/// Standard output, which carries results only.
+/// Standard output, which carries only results.
 ///
-/// A slow reader blocks the writer, on a thread of its own.
+/// A slow reader blocks the writer, which has its own thread.
 final class StandardOutput: Sendable {
     static let shared = StandardOutput(descriptor: STDOUT_FILENO)
 
@@ -20,7 +20,7 @@ final class StandardOutput: Sendable {
     /// Whether a person reads it at a terminal.
     var isTerminal: Bool { isatty(descriptor) == 1 }
 
-    /// The current number of columns if this is a terminal; nil if something else reads it.
+    /// The current number of columns if this is a terminal; nil otherwise.
     var terminalWidth: Int? {
         var size = winsize()
         guard isatty(descriptor) == 1, unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
@@ -51,7 +51,7 @@ final class StandardOutput: Sendable {
         }
     }
 
-    /// Returns if the write should be tried again; else throws.
+    /// Returns if the write should be tried again; throws otherwise.
     private static func recover(from code: Int32, _ descriptor: Int32) throws {
         switch code {
         case EINTR: return
@@ -85,7 +85,7 @@ enum Redaction {
         return result + rest
     }
 
-    /// Returns what follows `://` without its secrets.
+    /// Returns the text after `://` without its secrets.
     private static func shown(_ text: Substring) -> String {
         let pathStart = text.firstIndex { "/?#".contains($0) } ?? text.endIndex
         let authority = String(text[..<pathStart].split(separator: "@").last ?? "")

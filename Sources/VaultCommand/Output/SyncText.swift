@@ -2,13 +2,13 @@ import MediaVault
 import VaultModel
 import VaultService
 
-/// The words for runs of subscriptions.
+/// The texts about subscription runs.
 enum SyncText {
     /// Returns a line for each title that was fetched or removed, and one with the counts.
     ///
     /// - Parameters:
     ///   - isDryRun: whether nothing was changed.
-    ///   - isServed: whether a service fetches in its download queue.
+    ///   - isServed: whether a service fetches the titles through its download queue.
     static func of(_ document: SyncDocument, isDryRun: Bool, isServed: Bool) -> String {
         let fetched = document.fetched.filter { $0.problem == nil }
         let removed = document.removed.filter { $0.problem == nil }
@@ -32,7 +32,7 @@ enum SyncText {
             + "\(Terminal.printable(ShownURL.of(document.subscription.name))): \(counts.joined(separator: ", "))\n"
     }
 
-    /// Returns what is said when a subscription was added.
+    /// Returns the messages after a subscription was added.
     static func added(_ subscription: SubscriptionDocument, isUntried: Bool) -> [String] {
         let moved = subscription.movedTo.map { "it has moved to \(Terminal.printable($0))" }
         let read =
@@ -40,7 +40,7 @@ enum SyncText {
         return [moved, isUntried ? "it was not tried" : read].compactMap(\.self)
     }
 
-    /// Returns the table of subscriptions; a sentence if there is none.
+    /// Returns the table of subscriptions; a sentence if there are none.
     static func table(_ subscriptions: [SubscriptionDocument], now: Int64) -> String {
         guard !subscriptions.isEmpty else { return "no subscriptions\n" }
         let rows = subscriptions.map { subscription in
@@ -59,7 +59,7 @@ enum SyncText {
         return TextTable.text([["ID", "TITLES", "EVERY", "RAN", "NEXT", "NAME"]] + rows)
     }
 
-    /// Returns what is said of a subscription behind its name, unless it has the name already.
+    /// Returns a message prefixed with the subscription's name, unless it already contains the name.
     static func labelled(_ name: String, _ text: String) -> String {
         Terminal.printable(text.contains(name) ? text : "\(ShownURL.of(name)): \(text)")
     }

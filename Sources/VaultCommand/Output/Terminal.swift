@@ -13,14 +13,14 @@ import Darwin
 /// - Everything goes to standard error; results never do.
 /// - A message starts with `mediavault: `, is one sentence, starts in lower case and ends without a full stop.
 /// - A line is redrawn only on a terminal that supports it (not `TERM=dumb`), and wiped before a message is printed.
-/// - There is no colour, so `NO_COLOR` has no effect.
+/// - The output has no colour, so `NO_COLOR` has no effect.
 final class Terminal: Sendable {
     static let shared = Terminal()
 
     /// Whether a line can be redrawn in place.
     let canRedraw: Bool
     private let queue = BlockingQueue("mediavault.terminal")
-    /// The number of lines that the terminal shows and the next ones replace.
+    /// The number of drawn lines that the next ones replace.
     private let drawn = Locked(0)
 
     private init() {
@@ -31,21 +31,21 @@ final class Terminal: Sendable {
     /// Prints one message.
     func say(_ text: String) async {
         let line = wiped(Self.printable("mediavault: " + text)) + "\n"
-        // In a task of its own: a cancelled task still has to say how to continue.
+        // A separate task, because a cancelled task must still be able to report how to continue.
         await Task { await show(line) }.value
         drawn.withLock { $0 = 0 }
     }
 
-    /// Prints one message in place, while no other thread may be started.
+    /// Prints one message synchronously, while no other thread may be started.
     static func sayAlone(_ text: String) { put(printable("mediavault: " + text) + "\n") }
 
-    /// Prints the help of a command that was not used as it says.
+    /// Prints the help of a command that was used incorrectly.
     func show(help: String) async { await show(wiped(help) + "\n") }
 
-    /// Draws a line over what was drawn before.
+    /// Draws a line over the previously drawn ones.
     func redraw(_ line: String) async { await redraw(lines: [line]) }
 
-    /// Draws lines over what was drawn before. None may be longer than the terminal is wide.
+    /// Draws lines over the previously drawn ones. None may be longer than the terminal is wide.
     func redraw(lines: [String]) async {
         let text = wiped(lines.map(Self.printable).joined(separator: "\n"))
         drawn.withLock { $0 = lines.count }
@@ -118,8 +118,8 @@ final class Terminal: Sendable {
         return count - 1
     }
 
-    /// Replaces control characters with `?`, and those that turn the direction of a whole text: text from an origin or
-    /// argument must not control the terminal, nor look like another.
+    /// Replaces control characters, including bidirectional ones, with `?`: text from an origin or an argument must
+    /// neither control the terminal nor look like another text.
     static func printable(_ text: String) -> String {
         // Long lists are mostly ASCII.
         guard text.utf8.contains(where: { !(0x20..<0x7F).contains($0) }) else { return text }
@@ -133,7 +133,7 @@ final class Terminal: Sendable {
         }
     }
 
-    /// Returns a text that first wipes the lines drawn before.
+    /// Returns a text that first wipes the previously drawn lines.
     private func wiped(_ text: String) -> String {
         switch drawn.withLock({ $0 }) {
         case 0: text
@@ -154,10 +154,10 @@ final class Terminal: Sendable {
     private static func openDevice() -> Int32 { unsafe open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY) }
 }
 
-/// Switches a terminal's echo off, and on again whatever ends the process meanwhile.
+/// Switches a terminal's echo off, and on again however the process ends.
 ///
-/// Handles the signals itself, because the service needs them later: once Dispatch has watched and released a signal,
-/// it does not deliver it a second time. Only one guard may exist at a time.
+/// It handles the signals itself, because the service needs them later: once Dispatch has watched and released a
+/// signal, it does not deliver it a second time. Only one guard may exist at a time.
 struct EchoGuard: ~Copyable {
     private let device: Int32
     private let shown: termios
@@ -169,7 +169,7 @@ struct EchoGuard: ~Copyable {
         guard unsafe tcgetattr(device, &settings) == 0 else { return nil }
         self.device = device
         shown = settings
-        // The handler, which is installed next, reads this.
+        // The handler installed next reads this.
         unsafe shownByHandler = (device, settings)
         for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
             earlier.append((number, Self.replaceAction(of: number) { Self.restore(number: $0) }))
@@ -202,7 +202,7 @@ struct EchoGuard: ~Copyable {
         return earlier
     }
 
-    /// Restores the echo and ends the process. Runs in a signal handler: all its calls are async-signal-safe.
+    /// Restores the echo and ends the process. Runs in a signal handler, so all its calls are async-signal-safe.
     private static func restore(number: Int32) {
         let (device, settings) = unsafe shownByHandler
         show(settings, device)
@@ -221,20 +221,20 @@ nonisolated(unsafe) private var shownByHandler: (device: Int32, settings: termio
 
 /// Prompts for a passphrase that unlocks the keyring.
 enum PassphrasePrompt {
-    /// Which passphrase to prompt for.
+    /// The passphrase to prompt for.
     enum Question: Sendable {
-        /// The one that unlocks the keyring now.
+        /// The passphrase that currently unlocks the keyring.
         case old
-        /// The one that will unlock a new keyring.
+        /// The passphrase that will unlock a new keyring.
         case first
-        /// The one that will unlock the keyring in addition, or from then on.
+        /// The passphrase that will unlock the keyring in addition to, or instead of, the current method.
         case new
         case oldOfBackup
         case newForBackup
         /// The PIN of a viewer.
         case pin
 
-        /// Whether the user chooses the passphrase, which is then asked for twice.
+        /// Whether the user chooses the passphrase, which must then be typed twice.
         var isNew: Bool { self != .old && self != .oldOfBackup }
 
         fileprivate var text: String {
@@ -247,7 +247,7 @@ enum PassphrasePrompt {
             }
         }
 
-        /// What is typed.
+        /// What the user types, as messages name it.
         fileprivate var word: String { if case .pin = self { "PIN" } else { "passphrase" } }
 
         /// The error message if the user cannot be prompted.

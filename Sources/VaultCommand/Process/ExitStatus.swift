@@ -46,10 +46,10 @@ struct UsageError: Error, Hashable, Sendable {
     init(_ message: String) { self.message = message }
 }
 
-/// Ends a run that continued after failures, which were already reported.
+/// The error that ends a run which continued after failures and has already reported them.
 struct AlreadyReported: Error, Hashable, Sendable {
     let status: ExitStatus
 }
 
-/// The reader of standard output has gone: nothing is left to do or to report.
+/// The error that the reader of standard output has gone, so that nothing is left to do or to report.
 struct OutputClosed: Error, Hashable, Sendable {}

@@ -11,10 +11,10 @@ import Darwin
 enum Interruption {
     /// Runs `work`; the first signal cancels it, and Ctrl-C after that ends the process at once.
     ///
-    /// A second SIGTERM changes nothing: a supervisor may send it to this process and to the script that passes it on.
+    /// A second SIGTERM has no effect: a supervisor may send it both to this process and to a script that passes it on.
     ///
     /// - Parameter outcome: the state of cancelled work, for the message.
-    /// - Throws: ``Interrupted`` if `work` throws after a signal; else what `work` throws.
+    /// - Throws: ``Interrupted`` if `work` throws after a signal; else the error of `work`.
     static func cancelling<Value: Sendable>(
         _ outcome: String = "received data is kept", _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
@@ -37,7 +37,7 @@ enum Interruption {
     }
 }
 
-/// Ends a run that a signal interrupted.
+/// The error that ends a run interrupted by a signal.
 struct Interrupted: Error, Hashable, Sendable {
     let signal: Int32
     /// The state of the work, for the message.
@@ -47,7 +47,7 @@ struct Interrupted: Error, Hashable, Sendable {
     var message: String { "interrupted; \(outcome)" }
 }
 
-/// Passes signals to a closure instead of their default action, until ended.
+/// Passes signals to a closure instead of taking their default action, until ended.
 final class SignalWatch {
     private let numbers: [Int32]
     private let sources: [any DispatchSourceSignal]
@@ -74,7 +74,7 @@ final class SignalWatch {
 
 /// Runs blocking calls one after another on a thread outside the cooperative pool.
 ///
-/// The vault's pool neither keeps their order nor lets go of a call that waits for the user.
+/// The vault's pool neither keeps their order nor abandons a call that waits for the user.
 final class BlockingQueue: Sendable {
     private let queue: DispatchQueue
 

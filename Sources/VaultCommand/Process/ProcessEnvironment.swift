@@ -6,10 +6,10 @@ import Glibc
 import Darwin
 #endif
 
-/// Environment variables, and the folder that the process was started in.
+/// Environment variables, and the folder in which the process was started.
 struct ProcessEnvironment: Sendable {
     private let variables: [String: String]
-    /// The folder that relative paths start from; nil if it was removed, or its path is not UTF-8.
+    /// The base folder of relative paths; nil if it was removed, or its path is not UTF-8.
     private let workingDirectory: String?
 
     init(variables: [String: String], workingDirectory: String?) {
@@ -17,7 +17,8 @@ struct ProcessEnvironment: Sendable {
         self.workingDirectory = workingDirectory
     }
 
-    /// The environment of this process, without what is not UTF-8: ``ProcessInput/check()`` has refused what matters.
+    /// The environment of this process, without variables that are not UTF-8: ``ProcessInput/check()`` has refused
+    /// those that matter.
     static let current = ProcessEnvironment(
         variables: ProcessInput.variables.reduce(into: [:]) { known, bytes in
             guard let text = String(validating: bytes, as: UTF8.self), let end = text.firstIndex(of: "=")
@@ -30,7 +31,7 @@ struct ProcessEnvironment: Sendable {
         variables[name].flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// Returns the absolute form of a path, which starts in the working directory if it is relative.
+    /// Returns the absolute form of a path; a relative path starts in the working directory.
     func absolute(_ path: String) throws -> String {
         if path.hasPrefix("/") { return AbsolutePath.of(path, from: "/") }
         guard let workingDirectory else {
@@ -43,7 +44,7 @@ struct ProcessEnvironment: Sendable {
 
 /// Absolute paths, as the library requires them.
 enum AbsolutePath {
-    /// Returns the absolute form of `path`, which starts in `folder` if it is relative.
+    /// Returns the absolute form of `path`; a relative path starts in `folder`.
     ///
     /// Removes empty and `.` components. Keeps `..`, because only the file system can resolve it across symbolic links.
     static func of(_ path: String, from folder: String) -> String {
@@ -52,9 +53,10 @@ enum AbsolutePath {
     }
 }
 
-/// What the system passes to this process, as bytes: a path may be any, and text only if it is UTF-8.
+/// The input that the system passes to this process, as bytes: a path may have any bytes, and is text only if it is
+/// UTF-8.
 ///
-/// A replaced character would name another file or folder, so that what is not UTF-8 is refused.
+/// A replaced character would name another file or folder, so input that is not UTF-8 is refused.
 enum ProcessInput {
     /// The arguments, without the program's name.
     ///
@@ -90,16 +92,16 @@ enum ProcessInput {
         }
     }
 
-    /// The folder that the process was started in; nil if it was removed, or its path is not UTF-8.
+    /// The folder in which the process was started; nil if it was removed, or its path is not UTF-8.
     fileprivate static var workingDirectory: String? {
-        // The system allocates the path, which is freed here.
+        // The system allocates the path; this function frees it.
         guard let path = unsafe getcwd(nil, 0) else { return nil }
         defer { unsafe free(path) }
         return unsafe String(validatingCString: path).flatMap { $0.hasPrefix("/") ? $0 : nil }
     }
 
     private static func strings(_ list: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> [[UInt8]] {
-        // The list and its texts belong to the process, live as long as it, and end with a zero.
+        // The list and its texts belong to the process, live as long as it does, and end with a zero.
         var (strings, next) = unsafe ([[UInt8]](), list)
         while let text = unsafe next.pointee {
             strings.append(unsafe Array(UnsafeRawBufferPointer(start: text, count: strlen(text))))

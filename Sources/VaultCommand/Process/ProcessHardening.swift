@@ -11,15 +11,15 @@ import Darwin
 enum ProcessHardening {
     static func apply() {
         occupyStandardDescriptors()
-        // The TLS library would write the secrets of its connections to that file.
+        // The TLS library would write the secrets of its connections to the file that this variable names.
         _ = unsafe unsetenv("SSLKEYLOGFILE")
-        // New files are accessible to their owner only.
+        // New files are accessible only to their owner.
         umask(0o077)
         // No core file: it would contain keys and media.
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
         #if canImport(Glibc)
         _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
-        // If refused, other processes of the same user can debug this one: worse, but no reason to stop.
+        // If refused, other processes of the same user can debug this one, which is worse, but no reason to stop.
         _ = cprocess_forbid_dumps()
         #else
         _ = unsafe setrlimit(RLIMIT_CORE, &none)
@@ -28,7 +28,8 @@ enum ProcessHardening {
         ignoreBrokenPipes()
     }
 
-    /// Disables Swift's crash handler, which would read the process's memory and print registers and their targets.
+    /// Disables Swift's crash handler, which would read the process's memory, and print registers and the memory they
+    /// point to.
     private static func endOnCrash() {
         for number in [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] { _ = signal(number, SIG_DFL) }
     }
@@ -36,7 +37,8 @@ enum ProcessHardening {
     /// Ignores SIGPIPE: a closed pipe is an error of the write, not the end of the process.
     static func ignoreBrokenPipes() { _ = signal(SIGPIPE, SIG_IGN) }
 
-    /// Opens closed standard descriptors, whose numbers the next file, perhaps of the vault, would get.
+    /// Opens closed standard descriptors; otherwise, the next opened file, perhaps of the vault, would get their
+    /// numbers.
     private static func occupyStandardDescriptors() {
         for number in STDIN_FILENO...STDERR_FILENO where fcntl(number, F_GETFD) == -1 {
             // Opened in the wrong direction, so that using it fails as if it were closed.
@@ -47,10 +49,10 @@ enum ProcessHardening {
 
 /// Memory that the process has freed.
 enum MemoryTrimming {
-    /// Keeps some of it instead of returning it to the system.
+    /// Keeps some freed memory instead of returning it to the system.
     ///
-    /// Pieces of media come and go all the time. Returning their pages after each one, and getting them again, costs a
-    /// quarter of the work of serving them.
+    /// Pieces of media are allocated and freed all the time. Returning their pages after each one, and requesting them
+    /// again, costs a quarter of the work of serving them.
     static func keepFreedMemory() {
         #if canImport(Glibc)
         // If refused, the process is slower, but works correctly.
@@ -58,18 +60,19 @@ enum MemoryTrimming {
         #endif
     }
 
-    /// Returns kept memory to the system asynchronously.
+    /// Returns the kept memory to the system asynchronously.
     static func giveBack() {
         #if canImport(Glibc)
-        // The limits of `keepFreedMemory()` do not cover free pieces between used ones, of which there may be any number.
+        // The limits of `keepFreedMemory()` do not cover free pieces between used ones, of which there may be any
+        // number.
         DispatchQueue.global(qos: .utility).async { cprocess_release_free_memory() }
         #endif
     }
 }
 
-/// Memory that was freed, and still has what was in it.
+/// Freed memory that still has its content.
 enum FreedMemory {
-    /// Has everything overwritten that is freed from now on; it costs too much time while media plays.
+    /// Makes the process overwrite all memory that it frees after this call, which is too slow while media plays.
     static func overwrite() {
         #if canImport(Glibc)
         _ = cprocess_overwrite_freed_memory()

@@ -5,16 +5,16 @@ import VaultModel
 import CProcess
 #endif
 
-/// What the system lets this process have.
+/// The resources that the system grants this process.
 enum SystemRoom {
-    /// Asks for as many files as are of use, and keeps to the limits that the system sets.
+    /// Raises the limit of open files to a useful number, and adapts to the limits that the system sets.
     ///
-    /// It is done before anything else, because even the first thread cannot be started if a descriptor is missing.
+    /// This comes before anything else, because even the first thread cannot be started if a descriptor is missing.
     ///
-    /// - Throws: ``VaultError`` if something is missing, or a limit lower than what no command can do without.
+    /// - Throws: ``VaultError`` if something is missing, or a limit is lower than any command needs.
     static func prepare() throws(VaultError) {
         #if os(Linux)
-        // Dispatch counts there which of its threads run, and ends the process where it cannot.
+        // On Linux, Dispatch counts its running threads there, and ends the process if it cannot.
         guard FileManager.default.isReadableFile(atPath: "/proc/self/task") else {
             throw VaultError(
                 .storage, "/proc is not mounted, and this command needs it to run; mount it (mount -t proc proc /proc)")
@@ -28,13 +28,13 @@ enum SystemRoom {
         }
         #if canImport(Glibc)
         if let number = SystemLimit.addresses.current, let arenas = needs.arenas(underAddresses: number) {
-            // If refused, there is less room, and a little more of it is needed than was measured.
+            // If refused, there is less address space, and slightly more of it is needed than was measured.
             _ = cprocess_set_malloc_arenas(Int32(clamping: arenas))
         }
         #endif
     }
 
-    /// Returns how much of something the process may have; nil if the system does not say it.
+    /// Returns how much of a resource the process may have; nil if the system does not report it.
     private static func number(_ limit: SystemLimit, _ needs: SystemNeeds) -> Int? {
         guard limit == .threads, let most = limit.current else { return limit.current }
         #if os(Linux)
@@ -46,7 +46,7 @@ enum SystemRoom {
             })
         return room.threads(wanted: needs.least(limit), underLimit: most)
         #else
-        // There it counts processes, and this is one.
+        // Elsewhere, the limit counts processes, and this is one.
         return nil
         #endif
     }

@@ -48,7 +48,7 @@ enum ServiceProbe {
         let descriptor = unsafe socket(entry.ai_family, entry.ai_socktype, entry.ai_protocol)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
-        // A listener on this machine accepts at once unless its queue is full; do not wait for that.
+        // A listener on this machine accepts at once unless its queue is full; do not wait long for that.
         var limit = timeval(tv_sec: 1, tv_usec: 0)
         _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         return unsafe connect(descriptor, entry.ai_addr, entry.ai_addrlen) == 0
@@ -60,7 +60,7 @@ struct ServiceRecord: Codable, Hashable, Sendable {
     /// The scheme, `http://` or `https://`, and the authority.
     let address: String
     let pid: Int32
-    /// Whether browsers get its pages; nil if an older version wrote the record.
+    /// Whether the service serves its pages to browsers; nil if an older version wrote the record.
     var servesPages: Bool?
 
     init(_ address: ListenAddress, pid: Int32, isSecure: Bool = false, servesPages: Bool? = nil) {
@@ -69,7 +69,7 @@ struct ServiceRecord: Codable, Hashable, Sendable {
         self.servesPages = servesPages
     }
 
-    /// The address that the service listens on; nil if ``address`` is malformed.
+    /// The address on which the service listens; nil if ``address`` is malformed.
     var listening: ListenAddress? {
         let scheme = address.prefix { $0 != ":" }
         guard ["http", "https"].contains(scheme), address.dropFirst(scheme.count).hasPrefix("://") else { return nil }
@@ -78,22 +78,22 @@ struct ServiceRecord: Codable, Hashable, Sendable {
 
     private static func file(in folder: String) -> String { folder + "/service.json" }
 
-    /// The most bytes of a record: it has an address and two short members.
+    /// Maximum bytes of a record: it has an address and two short members.
     private static let maxBytes = 64 << 10
 
-    /// Returns the record in the file; nil if there is no file or it is invalid.
+    /// Returns the record in the file; nil if the file is missing or invalid.
     ///
-    /// Whoever can write to the folder may have put anything there: a link or a pipe names no service.
+    /// Any user who can write to the folder may have put anything there: a link or a pipe is not a record.
     static func read(in folder: String) -> ServiceRecord? {
         guard let bytes = WholeFile.bytes(of: file(in: folder), atMost: maxBytes) else { return nil }
         return try? JSONDecoder().decode(ServiceRecord.self, from: Data(bytes))
     }
 
-    /// Writes the file atomically, accessible to its owner only.
+    /// Writes the file atomically, accessible only to its owner.
     func write(in folder: String) throws {
         let file = Self.file(in: folder)
         let text = try JSONText.of(self) + "\n"
-        // A link or a pipe in its place is not written through.
+        // Do not write through a link or a pipe in its place.
         _ = unsafe unlink(file + ".new")
         let isWritten = FileManager.default.createFile(
             atPath: file + ".new", contents: Data(text.utf8), attributes: [.posixPermissions: 0o600])
@@ -105,8 +105,8 @@ struct ServiceRecord: Codable, Hashable, Sendable {
 
     /// Removes the file if it names this process.
     ///
-    /// A read-only service may end after another service that owns the vault has replaced the file. Ignores a failure,
-    /// because readers check that the process is alive.
+    /// A read-only service may end after another service that owns the vault has replaced the file. A failure is
+    /// ignored, because readers check that the process is alive.
     static func remove(in folder: String) {
         guard read(in: folder)?.pid == getpid() else { return }
         try? FileManager.default.removeItem(atPath: file(in: folder))

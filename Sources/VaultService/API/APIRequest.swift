@@ -5,10 +5,10 @@ import NIOCore
 import NIOHTTP1
 import VaultModel
 
-/// A request to the API: the query of its target, and its body. It has no more than the API description says.
+/// An API request: the query of its target, and its body. Both may contain only what the API description lists.
 struct APIRequest: Sendable {
-    /// The longest body in bytes: enough for a URL, some header fields and a few numbers, or for the files of settings,
-    /// in which each character may be escaped.
+    /// Maximum length of a body in bytes: enough for a URL, some header fields and a few numbers, or for the files in
+    /// the settings, in which each character may be escaped.
     static let maxBytes = 1 << 20
 
     private let request: Request
@@ -17,7 +17,7 @@ struct APIRequest: Sendable {
     /// Whether the token of the request is still valid.
     private let isAllowed: @Sendable () -> Bool
 
-    /// Thrown if the token of a request ended while its body arrived.
+    /// Thrown if the token of a request ended while the body was arriving.
     struct TokenEnded: Error {}
 
     init(_ request: Request, about route: APIRoute, isAllowed: @escaping @Sendable () -> Bool = { true }) {
@@ -26,10 +26,10 @@ struct APIRequest: Sendable {
         query = URLComponents(string: request.head.path ?? "")?.queryItems ?? []
     }
 
-    /// Refuses what the request does not know: it may be another's spelling of what matters.
+    /// Refuses unknown parameters and bodies: one may be a misspelling that matters.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if the query has an unknown or repeated parameter, or there
-    ///   is a body, and the request has none.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the query has an unknown or repeated parameter, or the
+    ///   request has a body although the API defines none for it.
     func check() async throws {
         try refuse(schema.fault(inQuery: query.map(\.name)))
         guard !schema.hasBody, request.method != .get, request.method != .head, request.head.hasBody else { return }
@@ -72,7 +72,7 @@ struct APIRequest: Sendable {
         }
     }
 
-    /// What the query asks about the readiness of titles.
+    /// The query's options for the readiness of titles.
     var readiness: ReadinessOptions {
         get throws {
             var options = ReadinessOptions()
@@ -88,7 +88,7 @@ struct APIRequest: Sendable {
         }
     }
 
-    /// Which titles are to be ready.
+    /// Which titles must be ready.
     private enum ReadinessScope: String, CaseIterable { case pinned, downloaded }
 
     /// Which resources the query selects.
@@ -100,10 +100,10 @@ struct APIRequest: Sendable {
         }
     }
 
-    /// Returns the resource that the query names, or the body of a POST.
+    /// Returns the resource that the path or the query names, or the body of a POST.
     func reference(in vault: Vault) async throws -> MediaReference { try await document().reference(in: vault) }
 
-    /// Returns the same, as the request spells it.
+    /// Returns the document that names the resource.
     func document() async throws -> ReferenceDocument {
         if let id = pathID { return ReferenceDocument(id: id, url: nil, contentID: nil) }
         if request.method == .post { return try await body() }
@@ -118,9 +118,9 @@ struct APIRequest: Sendable {
     /// Whether the query names a resource.
     var namesResource: Bool { self["id"] != nil || self["url"] != nil }
 
-    /// The id of a title in the query; nil if there is none.
+    /// The id of a title in the query; nil if the query has none.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if it is no id.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the value is not an id.
     var titleID: TitleID? {
         get throws {
             try self["id"].map { text in
@@ -137,10 +137,10 @@ struct APIRequest: Sendable {
     func body<Value: Decodable>(_ type: Value.Type = Value.self, upTo limit: Int = maxBytes) async throws -> Value {
         do {
             let buffer = try await request.body.collect(upTo: limit)
-            // A body may take its time, and the token may have been revoked meanwhile.
+            // A body may take a while to arrive, and the token may have been revoked in that time.
             guard isAllowed() else { throw TokenEnded() }
             let bytes = Array(buffer.readableBytesView)
-            // First, because a name that is spelt wrong is also one that is missing.
+            // Checked first, because a misspelt name also looks like a missing one.
             try refuse(schema.fault(inBody: bytes))
             return try decoded(type, bytes)
         } catch is NIOTooManyBytesError {
@@ -156,8 +156,8 @@ struct APIRequest: Sendable {
         do {
             return try JSONText.read(type, from: bytes)
         } catch let error as DecodingError {
-            // The message does not repeat the body, which may contain a token, but for the name of one of its members.
-            // The error for a number that is no integer does not say which it is.
+            // The message must not repeat the body, which may contain a token, except for the name of one of its
+            // members. The error for a number that is not an integer does not name the member.
             throw VaultError(.invalidArgument, "\(fault(error, bytes)); see the API description")
         }
     }
@@ -174,7 +174,7 @@ struct APIRequest: Sendable {
         return "the body's \(member) \(expectation ?? "is not the JSON that this request expects")"
     }
 
-    /// Whether a member itself has another type than it must have, rather than a value within it, or its text.
+    /// Whether a whole member has the wrong type, rather than a value within it or its text.
     private static func isOfWholeMember(_ error: DecodingError) -> Bool {
         switch error {
         case .typeMismatch(_, let context), .valueNotFound(_, let context): context.codingPath.count == 1
@@ -182,7 +182,7 @@ struct APIRequest: Sendable {
         }
     }
 
-    /// Returns the outermost member that is wrong or missing; what is within it may have names of the client's own.
+    /// Returns the outermost member that is wrong or missing; names within it may be the client's own.
     private static func member(of error: DecodingError) -> String? {
         switch error {
         case .keyNotFound(let key, let context): (context.codingPath.first ?? key).stringValue

@@ -2,14 +2,14 @@ import Logging
 import MediaVault
 import VaultModel
 
-// What is played at the moment, and what the service has done in the last hour.
+// What is being played, and the figures of the last hour.
 extension APIResponder {
-    /// Returns what is played of what the vault has; the parts of a title are one playback.
+    /// Returns what is being played from the vault; the parts of a title count as one playback.
     func showPlaybacks() async throws -> PlaybacksDocument {
         let found = try await playbacksByTitle()
         var documents: [PlaybackDocument] = []
         for (place, playback) in found {
-            // A title that was removed meanwhile is not named any more.
+            // A title that was removed during playback is omitted.
             guard let summary = try? await vault.vault.summary(of: place.title) else { continue }
             let (holder, name) = describe(place.holder)
             documents.append(
@@ -39,7 +39,7 @@ extension APIResponder {
             if titles[id] == nil { titles[id] = try await vault.titles(of: id) }
             let all = titles[id] ?? []
             var title = all.first ?? id
-            // A part can be one of several titles, of which a viewer's link names one.
+            // A part can belong to several titles, one of which a viewer's link names.
             if let viewed = playback.title, all.count > 1 {
                 for other in all where try await vault.titleID(of: other) == viewed { title = other }
             }
@@ -65,7 +65,7 @@ extension APIResponder {
         }
     }
 
-    /// Adds the figures of this moment to the history, again and again until the task is cancelled.
+    /// Adds the current figures to the history at a fixed interval, until the task is cancelled.
     func keepHistory(_ logger: Logger) async {
         while !Task.isCancelled {
             do {
@@ -92,7 +92,7 @@ extension APIResponder {
 final class FigureHistory: Sendable {
     /// The seconds between two samples.
     static let every = 15
-    /// The most samples: those of an hour.
+    /// Maximum samples: one hour.
     static let maxCount = 3600 / every
 
     private let kept = Locked<[HistoryDocument.Sample]>([])
@@ -100,7 +100,7 @@ final class FigureHistory: Sendable {
     /// The samples, the earliest first.
     var samples: [HistoryDocument.Sample] { kept.withLock(\.self) }
 
-    /// Adds a sample; of too many, the earliest is dropped.
+    /// Adds a sample, and drops the earliest one if there are too many.
     func add(_ sample: HistoryDocument.Sample) {
         kept.withLock { $0 = $0.suffix(Self.maxCount - 1) + [sample] }
     }

@@ -5,11 +5,11 @@ import VaultModel
 
 // Covers of titles.
 extension APIResponder {
-    /// Gives the cover of the title that the path names, or sets or removes it.
+    /// Returns, sets or removes the cover of the title named in the path.
     func cover(_ asked: APIRequest, _ request: Request, _ context: ServiceContext) async throws -> Response {
         if request.method == .put, let title = asked.pathID {
             if try await vault.vault.downloads.reference(ofQueued: title) == nil {
-                // Without such a title, the picture does not matter.
+                // If no such title exists, the picture does not matter.
                 _ = try await asked.reference(in: vault.vault)
             }
             let order: CoverDetails = try await asked.body(upTo: CoverDetails.maxBodyBytes)
@@ -38,9 +38,9 @@ extension APIResponder {
 
 /// The answer with the cover of a title.
 ///
-/// A browser neither keeps it nor takes it for anything but a picture; opened as a page, it runs nothing.
+/// A browser does not keep the cover, and treats it only as a picture; opened as a page, it runs no scripts.
 private enum CoverAnswer {
-    /// Returns the answer under the conditions of a request: the picture, or that the client has it already.
+    /// Returns the answer under a request's conditions: the picture, or that the client already has it.
     static func answer(_ cover: Cover, _ conditions: Conditions) -> Answer {
         let tag = EntityTag(strong: cover.tag)
         var fields = HeaderFields([

@@ -4,7 +4,7 @@ import MediaVault
 import ServiceLifecycle
 import VaultModel
 
-// Downloads: those of the queue, and those that clients wait for.
+// Downloads, both in the queue and with waiting clients.
 extension APIResponder {
     func post(_ order: DownloadPost, _ context: ServiceContext) async throws -> Response {
         switch order {
@@ -27,11 +27,12 @@ extension APIResponder {
         return QueuedDocument(downloads: try await vault.queue(orders, first: batch.first ?? false))
     }
 
-    /// Fetches for a client that waits.
+    /// Downloads a title for a client that waits.
     private func download(_ order: DownloadRequest, _ context: ServiceContext) async throws -> Response {
         // A malformed URL is refused before the answer begins.
         let reference = try await order.reference.reference(in: vault.vault)
-        // A process that only reads the vault asks no origin, and could only report that bytes are missing.
+        // A process that only reads the vault sends no requests to origins, and could only report that bytes are
+        // missing.
         try vault.vault.requireOwner(to: "downloads titles")
         let id = try await vault.vault.titleID(of: reference)
         return events(context) { [self] tell in
@@ -41,7 +42,7 @@ extension APIResponder {
         }
     }
 
-    /// Ends the downloads of a title: those that clients wait for, and that of the queue.
+    /// Ends the downloads of a title, both those that clients wait for and the one in the queue.
     func endDownload(_ asked: APIRequest) async throws -> EmptyDocument {
         guard let id = try asked.titleID else {
             throw VaultError(.invalidArgument, "the request has no id; add it to the query")
@@ -82,8 +83,8 @@ extension APIResponder {
 
 // Metrics and readiness.
 extension APIResponder {
-    /// Answers with all metrics, in the text format of Prometheus; those of the service alone if the vault cannot be
-    /// read, because then they are needed most.
+    /// Answers with all metrics, in the Prometheus text format; with only the service's own if the vault cannot be
+    /// read, which is when they are needed most.
     func showMetrics(to request: Request, context: ServiceContext) async throws -> Response {
         guard context.viewer == nil else {
             return Response(ErrorAnswer.notForViewers, isHead: request.method == .head, context: context)
@@ -97,7 +98,7 @@ extension APIResponder {
         }
     }
 
-    /// Returns the state of the vault; nil if it cannot be read, which is counted each time, and logged once.
+    /// Returns the vault's figures; nil if the vault cannot be read, which is counted each time, and logged once.
     private func figures(_ context: ServiceContext) async -> VaultFigures? {
         do {
             guard !vault.vault.isDestroyed else { throw VaultError.vaultDestroyed }
@@ -117,7 +118,7 @@ extension APIResponder {
         return nil
     }
 
-    /// Answers whether the service can serve media: the index can be read, and shutdown has not begun.
+    /// Answers whether the service can serve media: the index is readable, and shutdown has not begun.
     ///
     /// Any client may ask, so the reason for a failure is only logged.
     func showReadiness(to request: Request, context: ServiceContext) async throws -> Response {

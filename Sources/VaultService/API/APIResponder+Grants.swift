@@ -30,7 +30,7 @@ extension APIResponder {
     }
 
     private func createLinks(_ order: LinkOrder, _ context: ServiceContext) async throws -> LinkDocument {
-        // A name would outlive the token.
+        // A named link would outlive the token.
         guard order.details.name == nil || context.isAdmin else {
             throw VaultError(
                 .invalidArgument, "only a token with the scope admin creates named links; leave out the name")
@@ -62,10 +62,10 @@ extension APIResponder {
     }
 }
 
-/// The references of a request, as far as its token may play them.
+/// The references of a request that its token may play.
 ///
 /// A token with the scope `play` plays what the vault has, named by its id or its URL. Otherwise its holder could make
-/// the service request whatever a URL leads to, or fill a title that has a content id from another origin.
+/// the service request any URL, or fill a title that has a content id from another origin.
 struct PlayableReferences: Sendable {
     private let vault: Vault
     private let isAdmin: Bool
@@ -87,8 +87,8 @@ struct PlayableReferences: Sendable {
         guard let id = try await vault.summary(of: reference)?.id else {
             throw VaultError(.notHeld, "the vault has no record of \(reference); fetch it first")
         }
-        // As it is stored: another spelling of its URL would be requested from the origin, and what a manifest named may
-        // not be asked for as what the operator named.
+        // The stored reference: another spelling of its URL would be requested from the origin, and a resource that
+        // only a manifest named must not be requested as if the operator had named it.
         return try await vault.reference(of: id, fields: HeaderFields())
     }
 }

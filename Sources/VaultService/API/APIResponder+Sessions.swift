@@ -4,9 +4,9 @@ import Logging
 import MediaVault
 import VaultModel
 
-// Sessions of browsers, and the tickets with which they begin.
+// Browser sessions, and the tickets with which they begin.
 extension APIResponder {
-    /// Creates a ticket for events, or for a session, which only an admin may pass on.
+    /// Creates a ticket for events, or for a session; only an admin may create the latter.
     func createTicket(
         _ asked: APIRequest, _ request: Request, _ context: ServiceContext
     ) async throws -> TicketDocument {
@@ -40,7 +40,7 @@ extension APIResponder {
         }
     }
 
-    /// Begins a session with a ticket, or with the name and the PIN of a viewer, and gives its cookie to the browser.
+    /// Begins a session with a ticket, or with a viewer's name and PIN, and sends its cookie to the browser.
     private func signIn(_ asked: APIRequest, _ request: Request, _ context: ServiceContext) async throws -> Response {
         guard let cookie = context.cookie else {
             throw VaultError(
@@ -48,18 +48,18 @@ extension APIResponder {
                 "a browser signs in on the port of the service, with TLS or on the service's own machine")
         }
         let order: SignInOrder = try await asked.body(upTo: SignInOrder.maxBytes)
-        // Before a PIN is looked at, or a ticket spent.
+        // Checked before a PIN is verified or a ticket redeemed.
         do {
             try vault.vault.requireSessions()
         } catch let error as VaultError where error.code == .owned {
             return Response(ErrorAnswer.noSessions(error), context: context)
         }
         let viewer: ViewerID?
-        // As they were when they were let in: one who knew a former PIN gets no mark for the new one.
+        // The viewer as of the sign-in, so that a former PIN earns no mark for the new one.
         let known: Viewer?
         let marks = cookie.marks(in: request.headers)
         var holder: TokenAccess?
-        // A PIN takes its time, and all may be revoked before it is found right.
+        // Checking a PIN takes time, and everything may be revoked before it succeeds.
         var era = vault.vault.tokens.signInEra
         switch (order.ticket, order.name, order.pin) {
         case (let ticket?, nil, nil):
@@ -91,7 +91,7 @@ extension APIResponder {
         context.logger.notice("a browser signed in", metadata: ["session": "\(document.id)"])
         let answer = try Answer.json(BegunSessionDocument(session: document, proof: begun.secret.proof), status: 201)
         let lifetime = viewer == nil ? AccessGrant.maxSession : AccessGrant.maxViewing
-        // Without it the viewer would be a stranger here next time, which is no reason to turn them away now.
+        // Without the mark, the viewer's browser would be unknown next time, which is no reason to refuse them now.
         let device = known.flatMap {
             try? vault.vault.tokens.mark(of: $0, addedTo: marks, among: vault.vault.viewers.all)
         }
@@ -109,7 +109,7 @@ extension APIResponder {
         return Response(try .json(EmptyDocument()), settingCookies: [cookie.ended], context: context)
     }
 
-    /// Returns the session that a request belongs to.
+    /// Returns the session to which a request belongs.
     private func session(of context: ServiceContext) throws -> (grant: AccessGrant, document: SessionDocument) {
         guard let grant = context.access.flatMap({ vault.vault.grant(of: $0) }),
             let document = SessionDocument(grant, among: vault.vault.viewers)

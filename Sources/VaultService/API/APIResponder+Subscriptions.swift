@@ -5,7 +5,7 @@ import MediaVault
 
 // Subscriptions, and their runs.
 extension APIResponder {
-    /// The most bytes of a request that gives a list.
+    /// Maximum bytes of a request that contains a list.
     private static let maxListBytes = 8 << 20
 
     func subscriptions(_ asked: APIRequest, _ request: Request, _ context: ServiceContext) async throws -> Response {
@@ -33,10 +33,10 @@ extension APIResponder {
         return Response(try .json(try await vault.sync(order)), context: context)
     }
 
-    /// Begins to run subscriptions on their schedule, and logs each run.
+    /// Starts running subscriptions on their schedule, and logs each run.
     func startSubscriptions(_ logger: Logger) {
         vault.vault.startSubscriptions { subscription, error in
-            // Its name and URL are as private as those of titles.
+            // A subscription's name and URL are as private as those of titles.
             let metadata: Logger.Metadata = ["subscription": "\(subscription.shortID)"]
             if let error {
                 logger.warning(

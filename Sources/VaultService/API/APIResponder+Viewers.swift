@@ -4,9 +4,9 @@ import Logging
 import MediaVault
 import VaultModel
 
-// Viewers, what is shared with them, and how far titles were played.
+// Viewers, shares, and playback positions.
 extension APIResponder {
-    /// The most bytes of a request that shares titles.
+    /// Maximum bytes of a request that shares titles.
     private static let maxShareBytes = 1 << 20
 
     func viewers(_ asked: APIRequest, _ request: Request, _ context: ServiceContext) async throws -> Response {
@@ -57,11 +57,11 @@ extension APIResponder {
     }
 }
 
-// What a viewer may ask for.
+// The requests that a viewer may make.
 extension APIResponder {
-    /// Answers a viewer, who is allowed a few routes, and sees in them what is shared with them.
+    /// Answers a viewer, who may use only a few routes, and sees only shared titles there.
     ///
-    /// - Returns: nil if the route answers all alike.
+    /// - Returns: nil if the route answers viewers and the owner alike.
     func answer(
         _ viewer: ViewerID, _ asked: APIRequest, to request: Request, about route: APIRoute, _ context: ServiceContext
     ) async throws -> Response? {
@@ -81,7 +81,7 @@ extension APIResponder {
             return try json(try await titles.title(id))
         case .coverByID:
             guard let id = asked.pathID else { throw SharedTitles.unknown }
-            // Throws for a title that is not shared.
+            // Throws if the title is not shared.
             _ = try await titles.title(id)
             return nil
         case .links: return try json(try await titles.links(to: asked.body(), endingWith: context.access))

@@ -5,7 +5,7 @@ import MediaVault
 import NIOCore
 import VaultModel
 
-/// Answers API requests from the port and from the control socket, after they were authorised.
+/// Answers API requests from the port and the control socket, after they were authorised.
 struct APIResponder: Sendable {
     let vault: LocalVault
     let downloads = DownloadRegistry()
@@ -169,7 +169,7 @@ struct APIResponder: Sendable {
         }
     }
 
-    /// Sets or removes the pin, the name or the mode of the resource that the path names.
+    /// Sets or removes the pin, the name or the mode of the resource named in the path.
     private func change(_ asked: APIRequest, _ route: APIRoute, isSet: Bool) async throws {
         switch route {
         case .nameByID:
@@ -184,7 +184,7 @@ struct APIResponder: Sendable {
         }
     }
 
-    /// Returns the settings, after the change that the body demands if it is one.
+    /// Returns the settings, after applying the change in the body if the request is one.
     private func settings(
         _ asked: APIRequest, isChange: Bool, _ context: ServiceContext
     ) async throws -> SettingsDocument {
@@ -205,9 +205,9 @@ struct APIResponder: Sendable {
         return context.isControl ? settings : settings.withoutPrograms
     }
 
-    /// Runs a verification beside players, and reports its progress.
+    /// Runs a verification alongside playback, and reports its progress.
     private func verification(_ order: VerificationRequest, _ context: ServiceContext) async throws -> Response {
-        // Refuses impossible options before the answer begins.
+        // Impossible options are refused before the answer begins.
         try order.options.check(isOwner: true)
         let references = try await order.references(in: vault.vault)
         return events(context) { [vault] tell in
@@ -215,7 +215,7 @@ struct APIResponder: Sendable {
         }
     }
 
-    /// Runs a reseal beside players, and reports its progress.
+    /// Runs a reseal alongside playback, and reports its progress.
     private func reseal(_ order: ResealRequest, _ context: ServiceContext) async throws -> Response {
         let references = try await order.references(in: vault.vault)
         return events(context) { [vault] tell in

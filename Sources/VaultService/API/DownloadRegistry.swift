@@ -1,8 +1,8 @@
 import MediaVault
 import VaultModel
 
-/// The downloads that clients of a service wait for, running and most recently ended; those of the queue are not
-/// among them.
+/// The downloads that clients of a service wait for, running and most recently ended; it does not contain those in the
+/// queue.
 final class DownloadRegistry: Sendable {
     typealias Number = Int
 
@@ -33,7 +33,7 @@ final class DownloadRegistry: Sendable {
     func begin(_ id: TitleID, _ url: String, contentID: String? = nil) -> Number {
         change { state in
             state.last += 1
-            // What is fetched again has not ended.
+            // A title that is fetched again has not ended.
             state.forgetEnded(of: [id])
             let document = DownloadDocument(id: id, url: url, contentID: contentID)
             state.entries[state.last] = Entry(document: document, revision: state.revision)
@@ -63,7 +63,7 @@ final class DownloadRegistry: Sendable {
 
     /// Ends the running downloads of a title.
     ///
-    /// - Returns: whether there was one.
+    /// - Returns: whether any was running.
     func end(_ id: TitleID) -> Bool {
         let tasks = state.withLock { state in
             let numbers = state.entries.filter { $0.value.document.id == id && $0.value.document.state == .running }
@@ -77,10 +77,10 @@ final class DownloadRegistry: Sendable {
         return !tasks.isEmpty
     }
 
-    /// Forgets the ended downloads of titles, which were removed or are in the queue.
+    /// Forgets the ended downloads of titles that were removed, or that are in the queue.
     func forgetEnded(of titles: Set<TitleID>) { change { $0.forgetEnded(of: titles) } }
 
-    /// Forgets all downloads, because the vault is locked and they have ended.
+    /// Forgets all downloads; the vault is locked, so they have ended.
     func forgetAll() { change { $0.entries = [:] } }
 
     private func note(_ progress: DownloadProgress, of number: Number) {

@@ -1,16 +1,17 @@
 import MediaVault
 import VaultModel
 
-// What a viewer is told: changes of titles that are shared with them, and of what is.
+// Events for a viewer: changes of titles that are shared with them, and of the sharing itself.
 extension EventFeed {
-    /// The most titles that are told of at a time when they are shared; of more, the client is told to list them.
+    /// Maximum newly shared titles reported individually; if more are shared, the client must list them again.
     private static let maxShared = 256
 
-    /// Returns the events of a batch for a viewer; downloads and the store are the owner's.
+    /// Returns the events of a batch for a viewer, who gets no events about downloads and the store.
     ///
     /// - Parameters:
-    ///   - known: the titles that were shared with them one by one when they were told last; nil if all were.
-    ///   - shared: the same now. The caller takes it for what is known next: a change while this runs is told then.
+    ///   - known: the titles that were shared individually at the previous batch; nil if all were shared.
+    ///   - shared: the titles that are shared individually now; nil if all are. The caller passes it as `known` next
+    ///     time, so that the next batch reports any change made during this call.
     func events(
         of batch: EventAccumulator.Batch, for viewer: ViewerID, knowing known: Set<TitleID>?, of shared: Set<TitleID>?
     ) async throws -> String {
@@ -46,7 +47,7 @@ extension EventFeed {
             guard let document = ViewedTitleDocument(summary, hasRanges: true) else { return "" }
             return try Self.event("resource", ViewedChangeDocument(id: title, resource: document))
         } catch is VaultError {
-            // A row that cannot be read is reported to clients that ask for the title.
+            // A row that cannot be read is reported to clients that request the title.
             return ""
         }
     }

@@ -6,24 +6,24 @@ import VaultModel
 
 /// A stream of server-sent events that reports changes to one client (WHATWG HTML, §9.2).
 ///
-/// It ends with the client, the service, or the token that it was requested with. A client that reads slowly gets fewer,
-/// combined events.
+/// The feed ends with the client's connection, the service, or the token that requested it. A client that reads slowly
+/// gets fewer, combined events.
 struct EventFeed: StreamedBody {
     let vault: Vault
     let downloads: DownloadRegistry
     /// The only resource whose changes are reported; nil for all.
     let only: ResourceID?
-    /// The token of the client; nil on the control socket, and with a ticket from there.
+    /// The client's access; nil on the control socket, and with a ticket created there.
     let access: TokenAccess?
-    /// What was in force when that ticket was created; nil without one.
+    /// The sign-in era in which that ticket was created; nil without one.
     var era: SignInEra?
-    /// The viewer who sees only what is shared with them; nil for the owner.
+    /// The viewer, who sees only what is shared with them; nil for the owner.
     let viewer: ViewerID?
     let channel: any Channel
 
     /// The shortest interval between two batches of events.
     private static let interval: Duration = .milliseconds(100)
-    /// The bytes that a client may leave unread before it gets no more events for a while.
+    /// The bytes that a client may leave unread before the feed pauses its events.
     private static let maxUnread = 64 << 10
 
     @concurrent
@@ -32,14 +32,15 @@ struct EventFeed: StreamedBody {
         let watching = DisconnectWatch(channel).begin(while: { true }, onDisconnect: { news.finish() })
         defer { watching.end() }
         try await withTaskCancellationOrGracefulShutdownHandler {
-            // Its token may have been revoked since it was checked, before the feed listened.
+            // The token may have been revoked between its check and the start of listening.
             guard isAllowed else { return }
             var text = Self.comment
-            // What the viewer knows of, so that they are told what is shared from now on, and what is not any more.
+            // The titles that the viewer knows of, compared with later ones to report what is newly shared or no longer
+            // shared.
             var known = viewer.map { vault.viewers.titles(sharedWith: $0) } ?? nil
             if let only { text += try await states(of: [only]) }
             while true {
-                // An empty write would look like the end.
+                // An empty write would end the body.
                 if !text.isEmpty { try await writer.write(ByteBuffer(string: text)) }
                 sent += Int64(text.utf8.count)
                 try await Task.sleep(for: Self.interval)
@@ -75,7 +76,7 @@ struct EventFeed: StreamedBody {
         return text + (try await states(of: subjects(of: news.resources)))
     }
 
-    /// Returns which resources the client is told about: titles, and not their parts unless it named one.
+    /// Returns the resources to report to the client: titles, but not their parts unless the client named one.
     func subjects(of changed: Set<ResourceID>) async throws -> Set<ResourceID> {
         var subjects: Set<ResourceID> = []
         for id in changed where id != only { subjects.formUnion(try await vault.titles(of: id)) }
@@ -95,7 +96,7 @@ struct EventFeed: StreamedBody {
                     text += try Self.event("removed", RemovedDocument(id: name))
                 }
             } catch is VaultError {
-                // A row that cannot be read is reported to clients that ask for the resource.
+                // A row that cannot be read is reported to clients that request the resource.
             }
         }
         return text
@@ -107,7 +108,7 @@ struct EventFeed: StreamedBody {
         "event: \(name)\ndata: \(try JSONText.of(document))\n\n"
     }
 
-    /// Waits for the connection to take what was written, because the writer runs ahead of it.
+    /// Waits until the connection has sent most of what was written, because the writer runs ahead of it.
     private func waitForClient() async throws {
         while channel.isActive, try await channel.getOption(.bufferedWritableBytes).get() > Self.maxUnread {
             try await Task.sleep(for: Self.interval)
@@ -121,7 +122,7 @@ final class EventAccumulator: Sendable {
     struct Batch: Sendable {
         var store: [StoreEvent] = []
         var downloads: [DownloadDocument] = []
-        /// Whether more entries of the queue have changed than are reported.
+        /// Whether more queue entries have changed than the batch reports.
         var hasMoreDownloads = false
         var resources: ResourceChanges.News?
         /// Whether a heartbeat is due.
@@ -133,11 +134,11 @@ final class EventAccumulator: Sendable {
         var isHeartbeatDue = false
         /// The downloads that were running when the feed began, until they are reported.
         var running: [DownloadDocument] = []
-        /// The revision up to which changes of downloads are reported.
+        /// The revision up to which download changes are reported.
         ///
         /// Downloads that ended before the feed began are not reported.
         var revision: Int
-        /// The revision up to which changes of the queue are reported.
+        /// The revision up to which queue changes are reported.
         var queueRevision: Int
     }
 
@@ -155,10 +156,10 @@ final class EventAccumulator: Sendable {
 
     private static let heartbeat: Duration = .seconds(15)
     private static let maxStoreEvents = 16
-    /// The most entries of the queue that are reported at a time.
+    /// Maximum queue entries reported at a time.
     private static let maxQueued = 256
 
-    /// Begins to listen for changes.
+    /// Starts listening for changes.
     init(_ vault: Vault, _ downloads: DownloadRegistry) {
         self.vault = vault
         self.downloads = downloads
@@ -169,7 +170,7 @@ final class EventAccumulator: Sendable {
         // The client's token may have been revoked.
         grantListeners = vault.listenToGrants { waking.yield() }
         queueListener = vault.downloads.listen { waking.yield() }
-        // What is shared with the client may have changed.
+        // The titles shared with the client may have changed.
         viewerListener = vault.viewers.listen { waking.yield() }
         let (known, queue) = (downloads.changes(since: 0), vault.downloads.running)
         let running = known.downloads.filter { $0.state == .running } + queue.downloads.map(DownloadDocument.init)
@@ -186,7 +187,7 @@ final class EventAccumulator: Sendable {
             }
         }
         helpers.withLock { $0 = [telling, heartbeats] }
-        // The downloads that are running now are reported first.
+        // The downloads that are already running are reported first.
         waking.yield()
     }
 
@@ -201,7 +202,7 @@ final class EventAccumulator: Sendable {
     /// Ends the feed.
     func finish() { waking.finish() }
 
-    /// Waits for events to send; returns nil at the end.
+    /// Waits for events to send; returns nil once the feed has ended.
     func next() async -> Batch? {
         for await _ in wakes { return take() }
         return nil

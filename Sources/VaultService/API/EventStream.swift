@@ -4,14 +4,14 @@ import NIOCore
 import ServiceLifecycle
 import VaultModel
 
-/// The answer to a long operation: a line of JSON for each event, sent when it happens.
+/// The answer to a long operation: one line of JSON per event, sent when the event happens.
 ///
-/// The operation ends with its client and with the service. If the service ends, the last line reports it.
+/// The operation ends when its client disconnects or the service ends. If the service ends, the last line reports that.
 struct EventStream<Progress: Codable & Sendable, Outcome: Codable & Sendable>: StreamedBody {
     typealias Event = EventDocument<Progress, Outcome>
     typealias Act = @Sendable (_ tell: @escaping @Sendable (Progress) -> Void) async throws -> Outcome
 
-    /// The most unsent events; beyond that, older progress is dropped.
+    /// Maximum unsent events; beyond that, the oldest progress is dropped.
     private static var maxPending: Int { 16 }
 
     let watch: DisconnectWatch

@@ -4,11 +4,11 @@ import NIOCore
 import NIOHTTP1
 import VaultModel
 
-/// The body of `POST /api/v1/imports`: a line of JSON, and then the bytes of a file as they arrive.
+/// The body of `POST /api/v1/imports`: a line of JSON, followed by a file's bytes as they arrive.
 final class ImportBody: ImportSource {
     let order: ImportOrder
     private var parts: RequestBody.AsyncIterator
-    /// Bytes that arrived with the line.
+    /// Bytes that arrived together with the line.
     private var early: ByteBuffer
     private var received: Int64 = 0
 
@@ -17,7 +17,7 @@ final class ImportBody: ImportSource {
 
     /// Reads the line.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if there is none.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the body does not begin with a valid line.
     init(_ body: RequestBody) async throws {
         var parts = body.makeAsyncIterator()
         var head = ByteBuffer()
@@ -64,9 +64,9 @@ final class ImportBody: ImportSource {
 }
 
 extension APIResponder {
-    /// Stores the file that a client on this machine reads.
+    /// Imports the file that a client on this machine sends.
     func importFile(_ request: Request, _ context: ServiceContext) async throws -> ImportReport {
-        // A token must not let a client fill the disk, or a vault with what no origin has.
+        // A token must not let a client fill the disk, or add content that no origin has.
         guard context.isControl else {
             throw VaultError(
                 .invalidArgument, "files can be imported only through the control socket, on the service's machine")

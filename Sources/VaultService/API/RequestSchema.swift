@@ -1,11 +1,11 @@
 import Foundation
 import VaultModel
 
-/// What the API description says of the query and the body of a request.
+/// The API description's schema for the query and the body of a request.
 struct RequestSchema: Sendable {
-    /// The names of its query parameters.
+    /// The names of the query parameters.
     let parameters: Set<String>
-    /// Whether it has a body, of any type.
+    /// Whether the request has a body, of any type.
     let hasBody: Bool
     private let body: JSONShape
 
@@ -24,10 +24,10 @@ struct RequestSchema: Sendable {
     }
 
     private static let description = JSONShape(PackageResources.openapi_json) ?? .other
-    /// The schema of the body of a request that has none.
+    /// The schema for a request without a body.
     private static let noMembers = JSONShape.object(["properties": .object([:]), "additionalProperties": .isFalse])
 
-    /// Returns what a value refers to, or the value itself.
+    /// Returns the value that a reference points to, or the value itself if it is not a reference.
     private static func target(of value: JSONShape) -> JSONShape {
         guard case .text(let reference)? = value["$ref"] else { return value }
         // `#/components/schemas/Name`
@@ -36,7 +36,7 @@ struct RequestSchema: Sendable {
 
     // MARK: The query
 
-    /// Returns what is wrong with the names in a query, in words: one is not known, or repeated; nil if nothing is.
+    /// Returns a description of the query's fault, an unknown or repeated name; nil if it has none.
     func fault(inQuery names: [String]) -> String? {
         if let unknown = names.first(where: { !parameters.contains($0) }) {
             return "the query has \(Self.shown(unknown, "parameter")), which this request does not know"
@@ -47,13 +47,14 @@ struct RequestSchema: Sendable {
 
     // MARK: The body
 
-    /// What a message says of a body that cannot be read.
+    /// The message for a body that cannot be read.
     static let unreadable = "the body is not the JSON that this request expects"
 
-    /// Returns what is wrong with a body, in words: it cannot be read, or a name is not known, or repeated; nil if nothing
-    /// is.
+    /// Returns a description of the body's fault: it is unreadable, or a name is unknown or repeated; nil if it has
+    /// none.
     ///
-    /// The decoder of values skips what it does not look for, and would take a body of which one value is unreadable.
+    /// The decoder of values skips members that it does not look for, and would accept a body in which one of them is
+    /// unreadable.
     func fault(inBody body: [UInt8]) -> String? {
         guard let shape = JSONShape(body) else { return Self.unreadable }
         if let unknown = Self.unknownMember(in: shape, self.body) {
@@ -62,7 +63,7 @@ struct RequestSchema: Sendable {
         return RepeatedMember.first(in: body).map { "the body has \(Self.shown($0, "member")) twice" }
     }
 
-    /// Returns the outermost member that has a number in place of an integer; nil if there is none.
+    /// Returns the outermost member that has a fraction in place of an integer; nil if none has.
     func fractionalMember(in body: [UInt8]) -> String? {
         guard case .object(let members)? = JSONShape(body) else { return nil }
         let schema = Self.target(of: self.body)
@@ -72,7 +73,7 @@ struct RequestSchema: Sendable {
         }
     }
 
-    /// Returns what a member of the body must be, in words; nil if that takes more than a few.
+    /// Returns a description of what a member of the body must be; nil if a few words do not suffice.
     func expectation(of name: String) -> String? {
         var schema = Self.target(of: Self.target(of: body)["properties"]?[name] ?? .other)
         if case .array(let choices)? = schema["anyOf"] {
@@ -89,7 +90,7 @@ struct RequestSchema: Sendable {
         return Self.words[type].map { "must be \($0)" }
     }
 
-    /// The types of JSON values, as messages have them.
+    /// The types of JSON values, as messages call them.
     private static let words = [
         "integer": "an integer", "number": "a number", "string": "a text", "boolean": "true or false",
         "array": "an array", "object": "an object",
@@ -101,10 +102,10 @@ struct RequestSchema: Sendable {
         return schema["type"] == .text("number")
     }
 
-    /// Returns a member that the description does not know; nil if there is none.
+    /// Returns a member that the description does not define; nil if it defines all of them.
     private static func unknownMember(in value: JSONShape, _ schema: JSONShape) -> String? {
         let schema = target(of: schema)
-        // Beside properties, `oneOf` only says which of them are required.
+        // Next to properties, `oneOf` only says which of them are required.
         if case .array(let choices)? = schema["anyOf"] ?? (schema["properties"] == nil ? schema["oneOf"] : nil) {
             let found = choices.filter { $0["type"] != .text("null") }.map { unknownMember(in: value, $0) }
             return found.contains(nil) ? nil : found.first ?? nil
@@ -126,20 +127,20 @@ struct RequestSchema: Sendable {
         }
     }
 
-    /// Returns a name as a message may repeat it: it is the client's own, and may be anything.
+    /// Returns a name in a form that a message may repeat: the name comes from the client, and may be anything.
     private static func shown(_ name: String, _ kind: String) -> String {
         let isPlain = name.utf8.allSatisfy { (0x61...0x7A).contains($0 | 0x20) || $0 == 0x5F }
         return isPlain && (1...32).contains(name.utf8.count) ? "the \(kind) \(name)" : "a \(kind)"
     }
 }
 
-/// A member that an object of a JSON text has twice: of two values, one reader takes the first, another the last.
+/// Finds a member that a JSON object has twice: one parser uses the first value, another the last.
 enum RepeatedMember {
-    /// Returns the name of the first one; nil if there is none.
+    /// Returns the name of the first repeated member; nil if all are unique.
     ///
     /// - Parameter json: valid JSON; Foundation's parsers accept repeated members.
     static func first(in json: [UInt8]) -> String? {
-        // The names of each object that is open; an array has none.
+        // The names seen in each open object; an array adds none.
         var open: [Set<String>] = []
         var position = 0
         while position < json.count {
@@ -159,7 +160,7 @@ enum RepeatedMember {
         return nil
     }
 
-    /// Returns the position behind the closing quotation mark.
+    /// Returns the position after the closing quotation mark.
     private static func end(ofStringAt first: Int, in json: [UInt8]) -> Int {
         var position = first + 1
         while position < json.count, json[position] != UInt8(ascii: "\"") {
@@ -169,7 +170,7 @@ enum RepeatedMember {
     }
 
     private static func text(_ string: ArraySlice<UInt8>) -> String? {
-        // Most names have no escapes, and need no parser.
+        // Most names have no escapes, so they need no parser.
         guard string.contains(UInt8(ascii: "\\")) else {
             return String(decoding: string.dropFirst().dropLast(), as: UTF8.self)
         }
@@ -177,20 +178,20 @@ enum RepeatedMember {
     }
 }
 
-/// JSON of any form, as far as schemas are concerned.
+/// JSON of any form, reduced to what schemas need.
 private indirect enum JSONShape: Hashable, Sendable {
     case object([String: JSONShape])
     case array([JSONShape])
     case text(String)
     case isFalse
-    /// A number that is no integer of 64 bits.
+    /// A number that is not a 64-bit integer.
     case fraction
     case other
 
-    /// Reads JSON; nil if all of it cannot be read, as with a number or a text that Swift has no value for.
+    /// Reads JSON; nil if any of it cannot be read, such as a number or a text that Swift cannot represent.
     init?(_ json: [UInt8]) {
-        // A zero is part of other encodings than UTF-8. Not by a decoder, which throws for each value of another type,
-        // and is slow in deep arrays.
+        // A zero byte means an encoding other than UTF-8. A decoder would throw for each value of another type, and is
+        // slow on deep arrays.
         guard !json.contains(0),
             let value = try? JSONSerialization.jsonObject(with: Data(json), options: .fragmentsAllowed)
         else { return nil }
@@ -210,7 +211,7 @@ private indirect enum JSONShape: Hashable, Sendable {
 
     subscript(name: String) -> JSONShape? { if case .object(let members) = self { members[name] } else { nil } }
 
-    /// Whether it is, or has within it, a number that is no integer.
+    /// Whether the value is, or contains, a number that is not an integer.
     var hasFraction: Bool {
         switch self {
         case .fraction: true

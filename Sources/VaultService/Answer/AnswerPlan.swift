@@ -6,7 +6,7 @@ struct AnswerPlan: Hashable, Sendable {
     let status: Int
     /// The fields that differ among the answers of one representation: range, length and timing.
     let ownFields: HeaderFields
-    /// The number of bytes in the body, also if HEAD omits it; nil if unknown.
+    /// The number of bytes in the body, even if HEAD omits it; nil if unknown.
     let length: Int64?
     private let facts: MediaFacts
     private let content: Content
@@ -80,7 +80,7 @@ struct AnswerPlan: Hashable, Sendable {
             fields.append(name: "Content-Type", value: contentType)
             fields.append(name: "Accept-Ranges", value: facts.isWholeAnswer ? "none" : "bytes")
         }
-        // A weak tag does not identify bytes: players would use it for ranges, and get the whole.
+        // A weak tag does not identify bytes: players would use it for ranges, and get the whole representation.
         if !facts.entityTag.isWeak { fields.append(name: "ETag", value: facts.entityTag.description) }
         if let date = facts.lastModified { fields.append(name: "Last-Modified", value: date.description) }
         fields.append(name: "Cache-Status", value: facts.cacheStatus.value)
@@ -94,24 +94,25 @@ struct MediaFacts: Hashable, Sendable {
     var information: ContentInformation
     /// The tag of the representation; weak if nothing distinguishes it from another version.
     var entityTag: EntityTag
-    /// The modification date from the origin; nil if there is none, or it is invalid.
+    /// The modification date from the origin; nil if it is absent or invalid.
     var lastModified: HTTPDate?
     /// The range of the body; nil if the length is unknown.
     var range: ByteRange?
     /// Whether ranges of this resource cannot be served yet.
     var isWholeAnswer: Bool
     var cacheStatus: CacheStatus
-    /// The status of the origin's answer when it was asked to revalidate held bytes; nil if it was not asked.
+    /// The origin's status if the vault asked it to revalidate held bytes; nil if it did not.
     var originStatus: Int?
     var timing: ServerTiming?
 
     /// The media type.
     ///
-    /// An origin may have sent any value, perhaps to an older version of this service: a value that is not exactly one
+    /// The origin may have sent any value, perhaps to an older version of this service: a value that is not exactly one
     /// type counts as unknown.
     var type: String { information.type.flatMap { MediaType.one($0) } ?? MediaType.unknown }
 
-    /// The same for a viewer, who learns nothing of the origin: no parameter of the type but the codecs, and no date.
+    /// A copy for a viewer that reveals nothing about the origin: it has no date, and of the type's parameters only the
+    /// codecs.
     var withoutOrigin: MediaFacts {
         var facts = self
         facts.information.type = MediaType.withoutOrigin(type)
@@ -122,8 +123,8 @@ struct MediaFacts: Hashable, Sendable {
 
 extension MediaFacts {
     /// - Parameters:
-    ///   - judged: the facts on which the request was evaluated; the origin may have been asked for them.
-    ///   - hasLooked: whether the origin was asked for the beginning first, for this request.
+    ///   - judged: the facts on which the request was evaluated; the vault may have contacted the origin for them.
+    ///   - hasLooked: whether the vault has already requested the beginning from the origin for this request.
     ///   - now: seconds since 1970.
     init(_ reader: MediaReader, after judged: MediaFacts? = nil, hasLooked: Bool, now: Int64) {
         let originStatus = reader.originStatus ?? judged?.originStatus
@@ -147,14 +148,14 @@ extension MediaFacts {
 
     /// Creates the facts for a request that needs no bytes.
     ///
-    /// - Parameter hasLooked: whether the origin was asked for the beginning first, for this request.
+    /// - Parameter hasLooked: whether the vault has already requested the beginning from the origin for this request.
     init(_ head: MediaHead, hasLooked: Bool, now: Int64) {
         let isKnown = head.isKnown && !hasLooked
         self.init(
             information: head.information, entityTag: head.entityTag,
             lastModified: .init(of: head.information, now: now), range: nil,
             isWholeAnswer: head.isWholeAnswer,
-            // A known head is reported without fetching a missing byte.
+            // A known head is reported without fetching any missing bytes.
             cacheStatus: CacheStatus(
                 isKnown ? .held : hasLooked ? .fetched : head.source, isKnown ? nil : head.bypass, head.staleness,
                 originStatus: head.originStatus),
@@ -163,7 +164,8 @@ extension MediaFacts {
 }
 
 extension MediaReader.Source {
-    /// Returns where the bytes of a range were before the origin was asked for the beginning of the resource.
+    /// Returns where the bytes of a range were before the vault requested the beginning of the resource from the
+    /// origin.
     func afterLook(at range: ByteRange?) -> MediaReader.Source {
         guard self != .fetched, range?.lowerBound ?? 0 >= Int64(MediaReader.chunkBytes) else { return .fetched }
         return .partial
@@ -179,7 +181,7 @@ extension HTTPDate {
 
 /// How long an answer took up to its head, for `Server-Timing`; the head cannot report later times.
 struct ServerTiming: Hashable, Sendable {
-    /// The time that the vault took to find the resource and its first byte, held or fetched.
+    /// How long the vault took to find the resource and its first byte, whether held or fetched.
     let open: Duration
     /// The time from the request to the head, with the first byte available; nil if no byte was requested.
     let firstByte: Duration?
@@ -200,11 +202,11 @@ struct ServerTiming: Hashable, Sendable {
 
 /// The framing of the parts of a `multipart/byteranges` body (RFC 9110 §14.6).
 struct Multipart: Hashable, Sendable {
-    /// A random text, which an origin cannot predict and place in the media.
+    /// A random text that an origin cannot predict and insert into the media.
     let boundary: String
     /// The media type of each part.
     let type: String
-    /// The length of the whole.
+    /// The length of the whole representation.
     let total: Int64
     /// The ranges of the parts; none is empty.
     let parts: [ByteRange]

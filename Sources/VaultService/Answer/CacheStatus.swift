@@ -3,8 +3,8 @@ import VaultModel
 
 /// How an answer was obtained, for `Cache-Status` (RFC 9211).
 ///
-/// Its values are written out: they are fixed tokens and whole numbers, in which a serializer for structured fields would
-/// have nothing to escape.
+/// The values are written directly: they are fixed tokens and whole numbers, in which a serializer for structured
+/// fields would have nothing to escape.
 enum CacheStatus: Hashable, Sendable {
     /// All bytes were held.
     case hit
@@ -28,23 +28,23 @@ enum CacheStatus: Hashable, Sendable {
         case .miss: "MediaVault; fwd=miss; stored"
         case .partial: "MediaVault; fwd=partial; stored"
         case .bypass(let reason): "MediaVault; fwd=bypass; detail=\(reason.rawValue)"
-        // If the mode forbids asking the origin, nothing was forwarded.
+        // If the mode forbids requests to the origin, nothing was forwarded.
         case .stale(let reason, _) where reason.isByMode: "MediaVault; hit; detail=stale"
         case .stale(let reason, nil): "MediaVault; fwd=stale; detail=\(reason.rawValue)"
-        // Without fwd-status, the origin's status would be taken to be the answer's (RFC 9211 §2.3).
+        // Without fwd-status, the origin's status would be taken for the answer's own (RFC 9211 §2.3).
         case .stale(let reason, let status?): "MediaVault; fwd=stale; fwd-status=\(status); detail=\(reason.rawValue)"
         case .confirmed(let status): "MediaVault; fwd=stale; fwd-status=\(status)"
         case .failed(_, let status?): "MediaVault; fwd=miss; fwd-status=\(status)"
-        // The origin was not asked, or could not be.
+        // The origin was not contacted, or could not be.
         case .failed(.notHeld, nil), .failed(.integrity, nil): "MediaVault; detail=not-held"
         case .failed(let code, nil): "MediaVault; fwd=miss; detail=\(code)"
         }
     }
 
-    /// Why the vault alone could not give an answer: the names after `fwd=`.
+    /// Why the vault alone could not supply an answer: the names after `fwd=`.
     enum Fill: String, Hashable, Sendable, CaseIterable { case miss, partial, stale, bypass }
 
-    /// Why the vault alone could not give the answer; nil if it could.
+    /// Why the vault alone could not supply the answer; nil if it could.
     var fill: Fill? {
         switch self {
         case .hit: nil
@@ -56,7 +56,7 @@ enum CacheStatus: Hashable, Sendable {
         }
     }
 
-    /// - Parameter originStatus: the status of the origin's answer when it was asked to revalidate held bytes.
+    /// - Parameter originStatus: the origin's status if the vault asked it to revalidate held bytes.
     init(
         _ source: MediaReader.Source, _ bypass: BypassReason?, _ staleness: Staleness? = nil, originStatus: Int? = nil
     ) {

@@ -3,10 +3,10 @@ import VaultModel
 
 /// Answers to requests that get no media.
 enum ErrorAnswer {
-    /// The same answer to unknown targets, and to links that are unknown, expired, revoked or out of scope.
+    /// The one answer to unknown targets, and to links that are unknown, expired, revoked or out of scope.
     static let notFound = answer(ProblemDocument(status: 404, title: "Not Found"))
 
-    /// Returns the answer to a path that is none of the service's; of one that a client wrote for the API, it says why.
+    /// Returns the answer to a path that the service does not have; for an API path, the answer gives the reason.
     static func notFound(target: String) -> Answer {
         guard target.hasPrefix("/api/") else { return notFound }
         return target.hasPrefix("/api/v1/resources/") ? strangeID : unknownAPIPath
@@ -57,7 +57,7 @@ enum ErrorAnswer {
             status: 403, title: "Forbidden",
             detail: "media is never a script, a style or a worker of a page; play it, or fetch it as data"))
 
-    /// - Parameter isGiven: whether the request has a token or a ticket, which is not valid.
+    /// - Parameter isGiven: whether the request has a token or a ticket, which is then invalid.
     static func unauthorized(isGiven: Bool) -> Answer {
         let detail =
             isGiven
@@ -74,7 +74,7 @@ enum ErrorAnswer {
             detail: "the ticket is not valid: it is good once, and for a minute; create another"),
         [("error", "invalid_token")])
 
-    /// Returns the answer to a viewer whose name and PIN were not accepted, or who has to wait for the next try.
+    /// Returns the answer to a viewer whose name and PIN were not accepted, or who must wait before the next attempt.
     static func refusedSignIn(_ error: VaultError) -> Answer {
         guard error.code == .busy else {
             return challenge(
@@ -86,12 +86,12 @@ enum ErrorAnswer {
         return answer(document, fields: HeaderFields(["Retry-After": String(error.retryAfter ?? 1)]))
     }
 
-    /// Returns the answer to a browser that signs in while the service only reads the vault, which is no failure.
+    /// Returns the answer to a browser that signs in while the service only reads the vault, which is not a failure.
     static func noSessions(_ error: VaultError) -> Answer {
         answer(ProblemDocument(status: 503, title: "Service Unavailable", error: error))
     }
 
-    /// - Parameter scope: the least scope that would do.
+    /// - Parameter scope: the least scope that would suffice.
     static func insufficientScope(_ scope: AccessScope) -> Answer {
         challenge(
             ProblemDocument(
@@ -100,7 +100,7 @@ enum ErrorAnswer {
             [("error", "insufficient_scope"), ("scope", scope.rawValue)])
     }
 
-    /// An answer that names the scheme of tokens (RFC 6750 §3).
+    /// Returns an answer whose challenge names the token scheme (RFC 6750 §3).
     private static func challenge(_ document: ProblemDocument, _ parameters: [(String, String)]) -> Answer {
         let all = [("realm", "mediavault")] + parameters
         let challenge = "Bearer " + all.map { #"\#($0)="\#($1)""# }.joined(separator: ", ")
@@ -133,7 +133,7 @@ enum ErrorAnswer {
         ProblemDocument(
             status: 505, title: "HTTP Version Not Supported", detail: "the service speaks HTTP/1.1; use that version"))
 
-    /// An answer without details, because clients without a token may ask.
+    /// An answer without details, because clients without a token may request it.
     static let notReady = answer(ProblemDocument(status: 503, title: "Service Unavailable"))
 
     /// - Parameter methods: the supported methods, as `Allow` names them.
@@ -141,7 +141,7 @@ enum ErrorAnswer {
         answer(ProblemDocument(status: 405, title: "Method Not Allowed"), fields: HeaderFields(["Allow": methods]))
     }
 
-    /// Returns the answer to a player for an error of the vault or of the origin.
+    /// Returns the answer to a player for an error of the vault or the origin.
     ///
     /// - Parameter held: the held ranges of the resource, for the answer that bytes are missing.
     static func answer(to error: VaultError, held: [ByteRange] = []) -> Answer {
@@ -168,8 +168,8 @@ enum ErrorAnswer {
 
     static func answer(_ document: ProblemDocument, fields: HeaderFields = HeaderFields()) -> Answer {
         var fields = fields
-        // A 401 needs a challenge (RFC 9110 §11.6.1), but no browser must prompt for a password: credentials for the
-        // origin are given to the vault, not to the service.
+        // A 401 needs a challenge (RFC 9110 §11.6.1), but this one makes no browser prompt for a password: credentials
+        // for the origin are given to the vault, not to the service.
         if document.status == 401 { fields.append(name: "WWW-Authenticate", value: #"MediaVault realm="origin""#) }
         return Answer(status: document.status, type: "application/problem+json", body: document.json, fields: fields)
     }
@@ -180,7 +180,7 @@ struct Answer: Hashable, Sendable {
     var status: Int
     var fields: HeaderFields
     var body: [UInt8]
-    /// Whether its status allows a body, so that its length is stated.
+    /// Whether its status allows a body, so that the head states the length.
     private(set) var hasBody = true
 
     init(status: Int, type: String, body: some Sequence<UInt8>, fields: HeaderFields = HeaderFields()) {
@@ -191,13 +191,13 @@ struct Answer: Hashable, Sendable {
         self.body = Array(body)
     }
 
-    /// Creates an answer that has no body (RFC 9110 §15.4.5).
+    /// Creates an answer without a body (RFC 9110 §15.4.5).
     init(bodiless status: Int, _ fields: HeaderFields) {
         (self.status, self.fields, body) = (status, fields, [])
         hasBody = false
     }
 
-    /// Returns an answer with a document and a line end.
+    /// Returns an answer with a JSON document and a final newline.
     static func json(_ document: some Encodable, status: Int = 200) throws -> Answer {
         Answer(
             status: status, type: "application/json",
@@ -222,9 +222,9 @@ enum ProtectiveFields {
 
     /// Returns the fields of an answer with a body from an origin.
     ///
-    /// A browser may show a body as a page if its type is not a known type of audio, video or image; in the sandbox,
-    /// the page runs no scripts. A video must not be sandboxed: if a browser opens it directly, it requests ranges
-    /// from within the sandbox. For a player that loads a playlist, the sandbox makes no difference.
+    /// A browser may show a body as a page if its type is not a known audio, video or image type; in the sandbox, the
+    /// page runs no scripts. A video must not be sandboxed: if a browser opens it directly, it requests ranges from
+    /// within the sandbox. For a player that loads a playlist, the sandbox makes no difference.
     ///
     /// - Parameter type: the media type that the origin sent.
     static func ofMedia(type: String) -> HeaderFields {
@@ -257,7 +257,7 @@ enum FieldNames {
 }
 
 extension HTTPFields {
-    /// Converts fields to the HTTP library's type, which replaces invalid characters in values by a space.
+    /// Converts fields to the HTTP library's type, which replaces invalid characters in values with a space.
     init(_ fields: HeaderFields) {
         self.init()
         append(fields)

@@ -23,14 +23,15 @@ final class ConnectionObserver: ChannelDuplexHandler, RemovableChannelHandler {
     private var isReceiving = false
     private var unanswered = 0
 
-    /// The unsent bytes of an answer that the system buffers.
+    /// The unsent bytes of an answer that the system may buffer.
     ///
-    /// By default it buffers megabytes for a stalled client, all of which must be opened first.
+    /// By default, it buffers megabytes for a stalled client, all of which the vault must open first.
     private static let unsent = 256 << 10
 
-    /// The buffered bytes within which a connection counts as one that keeps up.
+    /// The buffered bytes up to which a connection counts as keeping up.
     ///
-    /// A short answer fits with its head, so that it does not make the pipeline unwritable and then writable again.
+    /// A short answer fits together with its head, so that it does not make the pipeline unwritable and then writable
+    /// again.
     private static let pending = ChannelOptions.Types.WriteBufferWaterMark(low: 32 << 10, high: 96 << 10)
 
     init(_ connections: OpenConnections) { self.connections = connections }
@@ -105,7 +106,7 @@ package struct ConnectionLimits: Hashable, Sendable {
     /// How long a connection must have been stalled to yield when no more connections are available.
     package var yielding: Duration = .seconds(1)
 
-    /// Returns whether a connection must be closed, regardless of how many there are.
+    /// Returns whether a connection must be closed, however many there are.
     func isOver(_ phase: Phase, for time: Duration) -> Bool {
         switch phase {
         case .new: time >= min(firstHead, idle)
@@ -117,13 +118,13 @@ package struct ConnectionLimits: Hashable, Sendable {
 
     /// Returns the connections to close so that others can be accepted.
     ///
-    /// Connections between requests go before those within one, and those that have been stalled longest go first.
+    /// Connections between requests come before connections within one; otherwise, the longest stalled comes first.
     ///
     /// - Parameters:
-    ///   - connections: what each is doing, and how long it has been stalled.
-    ///   - count: the most connections to close.
-    ///   - within: the most of them within a request, which lose more than a connection.
-    /// - Returns: their indices; none if no connection is stalled.
+    ///   - connections: the phase of each, and how long it has been stalled.
+    ///   - count: the maximum number of connections to close.
+    ///   - within: the maximum number of them within a request, which lose more than a connection.
+    /// - Returns: their indices; empty if no connection is stalled.
     func yielding(
         among connections: [(phase: Phase, still: Duration)], most count: Int, within: Int
     ) -> [Int] {

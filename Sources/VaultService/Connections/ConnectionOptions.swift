@@ -7,8 +7,9 @@ import VaultModel
 /// `Connection: close` applies in any spelling, and HTTP/1.0 implies it. A request that does not name exactly one host
 /// is the last of its connection. The answer then also has `Connection: close`; an answer of unknown length to HTTP/1.0
 /// ends with the connection instead of using chunks. A client that waits for `100 Continue` gets it. An ambiguous
-/// request is refused after those before it are answered, and is the last. What still arrives of a request that has been
-/// answered is read up to a bound, and then the connection is closed. The handler belongs to its channel's event loop.
+/// request is refused after earlier requests have been answered, and is the last. After an answer, the rest of its
+/// request is read up to a limit, beyond which the connection is closed. The handler belongs to its channel's event
+/// loop.
 final class ConnectionOptions: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -18,9 +19,9 @@ final class ConnectionOptions: ChannelDuplexHandler {
     private let lines: RequestLines
     /// The unanswered requests, oldest first: whether the connection closes after each, and whether it is HTTP/1.0.
     private var closing: [(closes: Bool, isOld: Bool)] = []
-    /// A request whose chunks have not arrived; the answer depends on whether they are valid.
+    /// A request whose chunks have not arrived yet; the answer depends on whether they are valid.
     private var held: CheckedHead?
-    /// The last answer of the connection, if this handler gives it; nothing more is read then.
+    /// The last answer of the connection, if this handler sends it; nothing more is read after it.
     private var refusal: (answer: Answer, isHead: Bool)?
     /// Whether a request was cut off within its body, so that no other can follow.
     private var isBroken = false
@@ -39,7 +40,7 @@ final class ConnectionOptions: ChannelDuplexHandler {
             switch CheckedHead.verdict(on: head, isLaterVersion: lines.isLaterVersion) {
             case .refused(let answer): refuse(answer, isHead: head.method == .HEAD, context)
             case .valid(let request):
-                // Within another answer, it would be taken for a part of that.
+                // Within another answer, it would be taken for a part of that answer.
                 if request.awaitsContinue, closing.isEmpty { sendContinue(context) }
                 if request.isChunked { held = request } else { pass(request, context) }
             }
@@ -82,12 +83,12 @@ final class ConnectionOptions: ChannelDuplexHandler {
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         switch unwrapOutboundIn(data) {
         case .head(var head):
-            // The library's answer to a body that was cut off, after the request has been answered.
+            // The library's answer to a truncated body, although the request has already been answered.
             isUnsolicited = closing.isEmpty && isBroken
             guard !isUnsolicited else { return skip(promise) }
             if isBroken || closing.first?.closes ?? false {
                 head.headers.replaceOrAdd(name: "Connection", value: "close")
-                // There are no chunks in HTTP/1.0.
+                // HTTP/1.0 has no chunks.
                 if closing.first?.isOld ?? false, !head.headers.contains(name: "content-length") {
                     head.version = .http1_0
                 }
@@ -100,7 +101,7 @@ final class ConnectionOptions: ChannelDuplexHandler {
             guard !isUnsolicited else { return skip(promise) }
             if !closing.isEmpty { closing.removeFirst() }
             context.write(data, promise: promise)
-            // A request that is held until its body begins is still to be answered.
+            // A request that is held until its body begins is still unanswered.
             if closing.isEmpty, held == nil, !lines.isBetweenRequests { lines.isDropping = true }
             if closing.isEmpty, let refusal { write(refusal.answer, isHead: refusal.isHead, context) }
         }

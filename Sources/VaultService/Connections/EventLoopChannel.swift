@@ -21,8 +21,8 @@ struct EventLoopChannel<Base: ServerChildChannel>: ServerChildChannel where Base
 
 /// Runs tasks on an event loop.
 ///
-/// Work that a connection's bytes trigger then begins without a change of thread. Nothing that blocks may run here:
-/// files, the index, and keys from passphrases belong to the vault's pool.
+/// Work triggered by a connection's bytes then starts without a thread switch. Nothing that blocks may run here: files,
+/// the index, and keys from passphrases belong to the vault's pool.
 final class EventLoopExecutor: TaskExecutor, Sendable {
     private let eventLoop: any EventLoop
 

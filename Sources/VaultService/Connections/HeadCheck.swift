@@ -7,12 +7,13 @@ import VaultModel
 struct CheckedHead {
     /// The result of the checks.
     enum Verdict {
-        /// The request is answered with this, and nothing may be read after it.
+        /// The request gets this answer, and nothing may be read after it.
         case refused(Answer)
         case valid(CheckedHead)
     }
 
-    /// The head as the library recognises it: with the path of its target, and with `Connection: close` if ``closes``.
+    /// The head in the form that the library recognises: with the path of its target, and with `Connection: close` if
+    /// ``closes``.
     let head: HTTPRequestHead
     /// Whether the connection closes after the answer.
     let closes: Bool
@@ -24,7 +25,7 @@ struct CheckedHead {
 
     /// Checks a head.
     ///
-    /// - Parameter isLaterVersion: whether it was sent in a later version than HTTP/1.1.
+    /// - Parameter isLaterVersion: whether the request was sent in a later version than HTTP/1.1.
     static func verdict(on head: HTTPRequestHead, isLaterVersion: Bool) -> Verdict {
         var checked = head
         let isChunked = head.headers.contains(name: "transfer-encoding")
@@ -40,8 +41,8 @@ struct CheckedHead {
             checked.uri = named.path
         }
         let isOld = head.version == .http1_0
-        // Without exactly one host, it may have been assembled from two requests, and so may what follows it
-        // (RFC 9112 §3.2).
+        // Without exactly one host, the request may have been assembled from two, and so may the bytes after it (RFC
+        // 9112 §3.2).
         let closes =
             isOld || isLaterVersion || hosts.count != 1 || hosts[0].isEmpty
             || head.headers[canonicalForm: "connection"].contains { $0.isEqualIgnoringCase("close") }
@@ -57,7 +58,7 @@ struct CheckedHead {
     /// Returns the answer to a body whose end cannot be determined; nil if its codings are valid.
     private static func refusal(of codings: [Substring]) -> Answer? {
         let codings = codings.filter { !$0.isEmpty }
-        // If the last coding is another, the end of the body cannot be determined (RFC 9112 §6.3).
+        // If chunked is not the last coding, the end of the body cannot be determined (RFC 9112 §6.3).
         guard codings.last?.isEqualIgnoringCase("chunked") ?? false,
             codings.count(where: { $0.isEqualIgnoringCase("chunked") }) == 1
         else { return ErrorAnswer.malformedCoding }
@@ -83,7 +84,7 @@ struct CheckedHead {
     }
 }
 
-/// The first line of a request (RFC 9112 §3), as far as it shows why the parser rejects it.
+/// The first line of a request (RFC 9112 §3), with the parts that show why the parser rejects it.
 struct RequestLine: Hashable, Sendable {
     let method: String
     let major: Int
@@ -119,7 +120,7 @@ struct RequestLine: Hashable, Sendable {
 
 /// The methods that the service knows, whether or not a resource supports them.
 ///
-/// They are those of RFC 9110 §9 and RFC 5789, and QUERY, the safe method with a body.
+/// These are the methods of RFC 9110 §9 and RFC 5789, and QUERY, the safe method with a body.
 enum Methods {
     static func areKnown(_ method: String) -> Bool { known.contains(method) }
 
@@ -130,8 +131,9 @@ enum Methods {
 
 /// Reads the first lines of requests before the parser does.
 ///
-/// If the connection's first line has a later version of HTTP/1, it is changed to HTTP/1.1, as which it must be read.
-/// If the parser rejects a line, the answer can state the reason. The handler belongs to its channel's event loop.
+/// If the connection's first line has a later version of HTTP/1, this handler changes it to HTTP/1.1, as which it must
+/// be read. If the parser rejects a line, the answer can state the reason. The handler belongs to its channel's event
+/// loop.
 final class RequestLines: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -142,7 +144,7 @@ final class RequestLines: ChannelInboundHandler {
     private(set) var isLaterVersion = false
     /// The line that the parser is reading, if it began between two requests.
     ///
-    /// It is parsed only if the parser rejects it, which it does while it reads it.
+    /// It is parsed only on request, which happens when the parser rejects it.
     var current: RequestLine? { arriving.flatMap(Self.line).flatMap { RequestLine($0.bytes) } }
 
     /// The bytes that the parser is reading, if they began between two requests.
@@ -150,20 +152,20 @@ final class RequestLines: ChannelInboundHandler {
     /// The first line of the connection, until its end arrives.
     private var held: ByteBuffer?
     private var isFirst = true
-    /// How many bytes arrived that the service does not read; nil while it may.
+    /// How many bytes have arrived since the service stopped reading; nil while it reads.
     private var dropped: Int?
 
-    /// The most bytes that are read and dropped so that a client that still sends can read its answer: as many as the
-    /// bodies of most requests may have.
+    /// Maximum bytes that are read and dropped so that a client that is still sending can read its answer: as many as
+    /// the bodies of most requests may have.
     static let maxDropped = 1 << 20
 
-    /// Whether a request has been answered of which more arrives, which the service does not read.
+    /// Whether the rest of an answered request, which the service does not read, is still arriving.
     var isDropping: Bool {
         get { dropped != nil }
         set { if newValue != isDropping { dropped = newValue ? 0 : nil } }
     }
 
-    /// The longest line to wait for, in bytes; a longer one cannot belong to a request that is answered.
+    /// The longest line to wait for, in bytes; a longer one cannot belong to a request that the service answers.
     private static let maxBytes = 16 << 10
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -192,7 +194,7 @@ final class RequestLines: ChannelInboundHandler {
 
     func channelReadComplete(context: ChannelHandlerContext) { context.fireChannelReadComplete() }
 
-    /// Passes an incomplete line to the parser, which refuses it, when the client has finished sending.
+    /// Passes an incomplete line to the parser, which refuses it, once the client has finished sending.
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if event as? ChannelEvent == .inputClosed, let bytes = held.take() { pass(bytes, context) }
         context.fireUserInboundEventTriggered(event)
@@ -210,12 +212,12 @@ final class RequestLines: ChannelInboundHandler {
         arriving = nil
     }
 
-    /// Returns whether a byte can be part of a line or end it; if not, the rest is not waited for.
+    /// Returns whether a byte can be part of a line or end it; if not, the handler does not wait for the rest.
     private static func isText(_ byte: UInt8) -> Bool {
         byte >= 0x20 && byte != 0x7F || byte == 0x0D || byte == 0x0A
     }
 
-    /// Returns the first line that is not empty, and its end in the buffer; nil if its end has not arrived.
+    /// Returns the first non-empty line, and its end in the buffer; nil if its end has not arrived.
     private static func line(of buffer: ByteBuffer) -> (bytes: ByteBufferView, end: Int)? {
         let view = buffer.readableBytesView
         let start = view.firstIndex { $0 != 0x0D && $0 != 0x0A } ?? view.endIndex

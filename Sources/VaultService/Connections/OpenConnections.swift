@@ -5,16 +5,16 @@ import ServiceLifecycle
 import Synchronization
 import VaultModel
 
-/// The connections of one listener: how many there may be, and which are closed.
+/// The connections of one listener: limits their number, and closes stalled ones.
 ///
-/// No client is turned away while another's connection is stalled: those that have been stalled longest are closed. A
-/// peer on another machine has its share of the connections, within which the same applies.
+/// No client is turned away while another's connection is stalled: the connections that have been stalled longest are
+/// closed. A peer on another machine has its share of the connections, within which the same applies.
 final class OpenConnections: Service {
     fileprivate struct State {
         var accepted = 0
         var open: [ObjectIdentifier: ClientConnection] = [:]
         var shares: PeerShares
-        /// The most connections that were open since a crowd last left.
+        /// The peak number of open connections since a crowd last left.
         var peak = 0
     }
 
@@ -28,8 +28,8 @@ final class OpenConnections: Service {
     private static let crowd = 32
 
     /// - Parameters:
-    ///   - most: the most connections.
-    ///   - meter: shows how many are open.
+    ///   - most: the maximum number of connections.
+    ///   - meter: counts the open connections.
     ///   - afterPeak: called when most of a crowd has left.
     init(
         most: Int, limits: ConnectionLimits, countedBy meter: Meter? = nil,
@@ -56,8 +56,8 @@ final class OpenConnections: Service {
 
     /// Returns whether an added connection may stay.
     ///
-    /// If its peer has more than its share, a stalled connection of that peer is closed; if there is none, this one may
-    /// not stay.
+    /// If its peer has more than its share, this closes a stalled connection of that peer; if none is stalled, the
+    /// added connection may not stay.
     func mayStay(_ connection: ClientConnection, at now: NIODeadline) -> Bool {
         guard let peer = connection.peer else { return true }
         let (isOver, yields) = state.withLock { state -> (Bool, ClientConnection?) in
@@ -65,7 +65,7 @@ final class OpenConnections: Service {
             let others = state.open.values.filter { $0.peer == peer && $0 !== connection }
             let standing = others.map { $0.standing(at: now) }
             let yields = limits.yielding(among: standing, most: 1, within: 1).first.map { others[$0] }
-            // Forgets it at once, so that it does not yield twice.
+            // Forgotten at once, so that it does not yield twice.
             if let yields { state.forget(yields) }
             return (true, yields)
         }
@@ -80,7 +80,7 @@ final class OpenConnections: Service {
 
     // MARK: For the listener
 
-    /// Returns an HTTP server whose connections are managed here.
+    /// Returns an HTTP server whose connections this object manages.
     ///
     /// - Parameters:
     ///   - makeHandler: makes a connection's handler for cache hits; nil to pass on all requests.
@@ -102,7 +102,7 @@ final class OpenConnections: Service {
 
     private var isFull: Bool { state.withLock { $0.accepted >= most } }
 
-    /// Returns whether another connection may be accepted; if not, closes some that are stalled.
+    /// Returns whether another connection may be accepted; if not, closes some stalled ones.
     func mayAccept() -> Bool {
         guard isFull else { return true }
         closeStalled(at: .now())
@@ -115,7 +115,7 @@ final class OpenConnections: Service {
 
     // MARK: Closing
 
-    /// Checks the connections every second, more often while the listener is full, until the service ends.
+    /// Checks the connections every second, or more often while the listener is full, until the service ends.
     func run() async throws {
         try? await cancelWhenGracefulShutdown { [self] in
             while true {
@@ -162,7 +162,7 @@ extension OpenConnections.State {
 }
 
 extension OpenConnections {
-    /// The delegate that a listener asks before it accepts a connection.
+    /// The delegate that a listener consults before it accepts a connection.
     struct Admission: AvailableConnectionsDelegate {
         let connections: OpenConnections
 
@@ -174,7 +174,7 @@ extension OpenConnections {
     }
 }
 
-/// One client's connection: what it is doing, and since when it has been stalled.
+/// One client's connection: its phase, and the time of its last progress.
 ///
 /// Its event loop writes these facts, and the code that chooses connections to close reads them.
 final class ClientConnection: Sendable {
@@ -196,20 +196,20 @@ final class ClientConnection: Sendable {
         moved.store(NIODeadline.now().uptimeNanoseconds, ordering: .relaxed)
     }
 
-    /// Returns what it is doing, and for how long it has been stalled.
+    /// Returns the connection's phase, and how long it has been stalled.
     func standing(at now: NIODeadline) -> (phase: ConnectionLimits.Phase, still: Duration) {
         let still = Int64(clamping: now.uptimeNanoseconds) - Int64(clamping: moved.load(ordering: .relaxed))
         return (ConnectionLimits.Phase(rawValue: phase.load(ordering: .relaxed)) ?? .idle, .nanoseconds(max(0, still)))
     }
 }
 
-/// How many of a listener's connections each peer has, so that no peer takes them all.
+/// Counts each peer's connections to a listener, so that no peer takes them all.
 struct PeerShares {
-    /// The most connections of one peer.
+    /// Maximum connections of one peer.
     let most: Int
     private var taken: [PeerAddress: Int] = [:]
 
-    /// - Parameter connections: the most connections of all peers.
+    /// - Parameter connections: the maximum number of connections of all peers.
     init(of connections: Int) { most = max(1, connections / 4) }
 
     /// Returns whether a peer has more than its share.
@@ -225,15 +225,15 @@ struct PeerShares {
     }
 }
 
-/// The identity of a client for its share of the connections: its IPv4 address, or its IPv6 network of 64 bits.
+/// The identity of a client for its share of the connections: its IPv4 address, or its 64-bit IPv6 network.
 ///
 /// A machine may take any number of addresses in such a network.
 struct PeerAddress: Hashable, Sendable {
-    /// Those of an IPv4 address, or the network of an IPv6 address: a client has all addresses of its network.
+    /// The bytes of an IPv4 address, or the network part of an IPv6 address: a client has all addresses of its network.
     let bytes: [UInt8]
 
     /// - Parameter bytes: the 4 or 16 bytes of an IP address.
-    /// - Returns: nil for this machine, on which all clients have one address.
+    /// - Returns: nil for this machine, where all clients have the same address.
     init?(_ bytes: [UInt8]) {
         let isMapped = bytes.count == 16 && bytes.starts(with: Self.mapped)
         let plain = isMapped ? Array(bytes[12...]) : bytes
@@ -242,7 +242,7 @@ struct PeerAddress: Hashable, Sendable {
     }
 
     /// - Parameter address: the remote address of a connection; nil if it is no longer known.
-    /// - Returns: nil for this machine, also on a socket file.
+    /// - Returns: nil for this machine, including clients on a socket file.
     init?(_ address: SocketAddress?) {
         // The position of the address in the system's structure, whose fields cannot be imported on every platform.
         let place: Range<Int>
@@ -252,7 +252,7 @@ struct PeerAddress: Hashable, Sendable {
         default: return nil
         }
         let bytes = unsafe address?.withSockAddr { pointer, size in
-            // The size is that of the structure; the copied range is within it for either kind.
+            // The size is the structure's; the copied range is within it for either kind.
             unsafe Array(UnsafeRawBufferPointer(start: pointer, count: size)[place])
         }
         guard let bytes else { return nil }
@@ -260,6 +260,6 @@ struct PeerAddress: Hashable, Sendable {
     }
 
     private static let loopback = [UInt8](repeating: 0, count: 15) + [1]
-    /// The prefix of an IPv4 address on a listener that accepts both.
+    /// The prefix of an IPv4 address on a listener for both IP versions.
     private static let mapped = [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF]
 }

@@ -8,9 +8,9 @@ import VaultModel
 
 /// The files of a TLS listener.
 package struct TLSFiles: Hashable, Sendable {
-    /// The path of the certificate, followed by those that lead to its authority, in PEM.
+    /// The path of a PEM file with the certificate, followed by the certificates that lead to its authority.
     package let certificate: String
-    /// The path of its private key, in PEM without a passphrase.
+    /// The path of a PEM file with the private key, without a passphrase.
     package let key: String
 
     package init(certificate: String, key: String) {
@@ -42,17 +42,19 @@ package struct TLSFiles: Hashable, Sendable {
         }
     }
 
-    /// The suites of TLS 1.2: forward secrecy and authenticated encryption only (RFC 9325 §4.2). TLS 1.3 has no others.
+    /// The suites of TLS 1.2: only ones with forward secrecy and authenticated encryption (RFC 9325 §4.2). TLS 1.3 has
+    /// no others.
     private static let suites: [NIOTLSCipher] = [
         .TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, .TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
         .TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, .TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
         .TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, .TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
     ]
 
-    /// The most bytes of a file: a chain has a few certificates of some kilobytes.
+    /// Maximum bytes of a file: a chain has a few certificates of a few kilobytes each.
     private static let maxBytes = 1 << 20
 
-    /// Returns the bytes of a file, which a program that renews certificates may name by a link; nil if it has none.
+    /// Returns the bytes of a file, which may be a link made by a program that renews certificates; nil if it is
+    /// unreadable.
     private static func bytes(of path: String) -> [UInt8]? {
         WholeFile.bytes(of: path, atMost: maxBytes, followsLinks: true)
     }
@@ -81,7 +83,7 @@ extension TLSFiles {
 /// The certificate and key for new connections, reloaded when their files change.
 ///
 /// A service outlives its certificate. The files are polled, so a program that renews or mounts them need not signal
-/// the process; a hang-up has them read at once. If the new files cannot be used, the previous ones stay in use, which
+/// the process; a hang-up reloads them at once. If the new files cannot be used, the previous ones stay in use, which
 /// is logged once. Open connections continue.
 final class TLSIdentity: Service {
     private struct State {
@@ -126,7 +128,7 @@ final class TLSIdentity: Service {
         if state.withLock({ $0.renewal.isDue(stamp) }) { read(stamp) }
     }
 
-    /// Reads the files now, because the operator says that they are complete. Blocks.
+    /// Reads the files now, because the operator states that they are complete. Blocks.
     func reload() { read(files.stamp) }
 
     private func read(_ stamp: TLSFiles.Stamp) {
@@ -146,7 +148,7 @@ final class TLSIdentity: Service {
     }
 }
 
-/// Decides when the files of a TLS listener are read again.
+/// Decides when to reload the files of a TLS listener.
 struct TLSRenewal {
     /// The state of the files when those in use were read.
     private var read: TLSFiles.Stamp
@@ -182,7 +184,7 @@ struct TLSRenewal {
     }
 }
 
-/// A TLS connection with the certificate that is in use when it begins.
+/// A TLS connection with the certificate in use when it begins.
 struct SecureChannel<Base: ServerChildChannel>: ServerChildChannel {
     typealias Value = Base.Value
 

@@ -13,7 +13,7 @@ import Musl
 import Darwin
 #endif
 
-/// A client of a service's control socket, with a connection for each request.
+/// A client of a service's control socket, with one connection per request.
 package struct ControlClient: Sendable {
     private typealias Connection = NIOAsyncChannel<HTTPClientResponsePart, HTTPClientRequestPart>
 
@@ -31,7 +31,7 @@ package struct ControlClient: Sendable {
 
     /// Sends a request, and passes the answer to `read` as it arrives.
     ///
-    /// - Throws: ``ServiceGone`` if there is no answer; any error of `read`.
+    /// - Throws: ``ServiceGone`` if no answer arrives; any error of `read`.
     func ask<Value>(_ request: ControlRequest, _ read: (inout ControlAnswer) async throws -> Value) async throws
         -> Value
     {
@@ -48,10 +48,10 @@ package struct ControlClient: Sendable {
         }
     }
 
-    /// Sends a request with a long body, and returns the answer, which may come before all of the body is sent.
+    /// Sends a request with a long body, and returns the answer, which may arrive before the whole body is sent.
     ///
-    /// - Parameter next: returns the next bytes of the body; nil at its end. If it throws, the request is broken off.
-    /// - Throws: ``ServiceGone`` if there is no answer; any error of `next`.
+    /// - Parameter next: returns the next bytes of the body; nil at its end. If it throws, the request is aborted.
+    /// - Throws: ``ServiceGone`` if no answer arrives; any error of `next`.
     func upload(
         _ request: ControlRequest, _ next: @escaping @Sendable () async throws -> [UInt8]?
     ) async throws -> Uploaded {
@@ -65,7 +65,7 @@ package struct ControlClient: Sendable {
                         }
                         try await outbound.write(.end(nil))
                     } catch is IOError, is ChannelError {
-                        // The answer says why.
+                        // The answer gives the reason.
                     }
                     return nil
                 }
@@ -128,7 +128,7 @@ struct ControlRequest: Sendable {
         }
     }
 
-    /// Creates a request whose body has a number of bytes and follows piece by piece.
+    /// Creates a request with a body of a given length that is sent piece by piece.
     init(_ method: HTTPMethod, _ route: APIRoute, bytes: Int64) {
         var fields: HTTPHeaders = ["Host": "localhost", "Content-Length": String(bytes)]
         fields.add(name: "Content-Type", value: "application/octet-stream")
@@ -137,14 +137,14 @@ struct ControlRequest: Sendable {
         body = []
     }
 
-    /// Creates a request about the resource that the path names by its id.
+    /// Creates a request about a resource whose id is in the path.
     init(_ method: HTTPMethod, _ route: APIRoute, of id: TitleID, body: [UInt8] = []) {
         self.init(method, path: route.path(of: id), body: body)
     }
 
     /// - Parameters:
-    ///   - parameters: the query parameters; those that are nil are omitted.
-    ///   - fields: header fields besides the usual ones.
+    ///   - parameters: the query parameters; nil values are omitted.
+    ///   - fields: header fields in addition to the usual ones.
     init(
         _ method: HTTPMethod, _ route: APIRoute, _ parameters: KeyValuePairs<String, String?> = [:],
         body: [UInt8] = [], fields: HTTPHeaders = [:]
@@ -197,7 +197,7 @@ struct ControlAnswer {
 
     /// Returns the next bytes of the body; nil at its end.
     ///
-    /// - Throws: ``VaultError`` with code `closed` if the service went away before the end.
+    /// - Throws: ``VaultError`` with code `closed` if the service ended before the end of the body.
     mutating func next() async throws -> ByteBuffer? {
         guard !isAtEnd else { return nil }
         do {
@@ -213,7 +213,7 @@ struct ControlAnswer {
         }
     }
 
-    /// Returns the next line of the body, without its terminator; nil after the last.
+    /// Returns the next line of the body, without its terminator; nil after the last one.
     mutating func line() async throws -> [UInt8]? {
         while true {
             if let length = received.readableBytesView.firstIndex(of: UInt8(ascii: "\n")).map({
@@ -243,12 +243,12 @@ struct ControlAnswer {
     private static let answerTooLong = VaultError(.closed, "the service's answer is longer than this program accepts")
 }
 
-/// The path of a vault's control socket, short enough for the address of a socket.
+/// The path of a vault's control socket, short enough for a socket address.
 ///
-/// On Linux, a folder whose path is too long is opened and named by its descriptor. The path is valid while this value
-/// exists.
+/// On Linux, if the folder's path is too long, the folder is opened and named by its descriptor. The path is valid
+/// while this value exists.
 final class ControlAddress: Sendable {
-    /// The path to bind or to connect to.
+    /// The path to bind or connect to.
     let path: String
     private let folder: Int32?
 
@@ -276,5 +276,5 @@ final class ControlAddress: Sendable {
     private static let maxBytes = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
 }
 
-/// The error that no service listens on the control socket, or that it ended before it answered.
+/// The error that no service listens on the control socket, or that the service ended before it answered.
 package struct ServiceGone: Error, Hashable, Sendable {}

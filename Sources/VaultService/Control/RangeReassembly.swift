@@ -1,13 +1,13 @@
 import MediaVault
 import NIOHTTP1
 
-/// The progress of reading a range, over as many answers as it takes.
+/// The progress of reading a range, over as many answers as necessary.
 ///
 /// An answer may end before its last byte; the answer to the next request then continues, or reports the reason.
 struct RangeReassembly {
     private var wanted: RequestedRange
     private var window: ByteWindow?
-    /// The first byte that has not arrived, and one past the last requested byte, if they are known.
+    /// The first byte that has not arrived, and one past the last requested byte, if known.
     private var position: Int64?
     private var end: Int64?
     private var tag: String?
@@ -63,7 +63,7 @@ struct RangeReassembly {
         ask()
     }
 
-    /// Requests the remaining bytes from now on.
+    /// Makes the next request ask for the remaining bytes.
     private mutating func ask() {
         guard let position else { return }
         wanted = end.map { .closed(first: position, last: $0 - 1) } ?? .from(position)

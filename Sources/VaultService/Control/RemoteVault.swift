@@ -55,7 +55,7 @@ package final class RemoteVault: VaultClient {
         try await ask(request) { answer in try JSONText.read(from: try await answer.whole()) }
     }
 
-    /// Follows a long operation, and returns the outcome from its last line.
+    /// Follows a long operation, and returns the result from its last line.
     func events<Progress: Codable & Sendable, Outcome: Codable & Sendable>(
         _ request: ControlRequest, _ progress: (Progress) async throws -> Void
     ) async throws -> Outcome {
@@ -90,7 +90,7 @@ package final class RemoteVault: VaultClient {
         }
     }
 
-    /// Sends a request with a long body, and returns the document in the answer, unless it is a problem.
+    /// Sends a request with a long body, and returns the document in the answer unless it is a problem.
     func upload<Document: Decodable>(
         _ request: ControlRequest, _ next: @escaping @Sendable () async throws -> [UInt8]?
     ) async throws -> Document {
@@ -122,7 +122,7 @@ package final class RemoteVault: VaultClient {
 
 // The download queue.
 extension RemoteVault {
-    /// The most downloads in one request, and the bytes after which a request takes no more.
+    /// Maximum downloads per request, and the bytes beyond which a request takes no more.
     private static let (most, bytes) = (500, 512 << 10)
 
     package func queue(
@@ -140,7 +140,7 @@ extension RemoteVault {
             batches[batches.count - 1].append(order)
             size += try JSONText.bytes(of: order).count
         }
-        // Those that are to run first are queued from the last to the first.
+        // Batches that are to run first are queued from the last to the first.
         for batch in first ? batches.reversed() : batches {
             let answer: QueuedDocument
             do {
@@ -283,7 +283,7 @@ extension RemoteVault {
 
     package func sessions() async throws -> SessionsDocument { try await document(ControlRequest(.GET, .sessions)) }
 
-    /// Creates a ticket, with which a browser can begin one session within a minute.
+    /// Creates a ticket with which a browser can begin one session within a minute.
     package func createSessionTicket() async throws -> TicketDocument {
         try await document(ControlRequest(.POST, .tickets, body: TicketOrder(use: .session)))
     }
@@ -335,7 +335,7 @@ extension RemoteVault {
                     }
                     try reading.finish()
                 } catch let brokenOff as VaultError where brokenOff.code == .closed && reading.hasAdvanced {
-                    // Requests the rest; the answer to that reports the reason, or continues.
+                    // The next request asks for the rest; its answer reports the reason, or continues.
                 }
             }
         }
@@ -366,7 +366,7 @@ extension RemoteVault {
 }
 
 extension RemoteVault {
-    /// Returns where the bytes of the service's last answers came from.
+    /// Returns where the bytes of the service's most recent answers came from.
     package func explanation(_ reference: MediaReference) async throws -> ExplanationDocument {
         try await document(ControlRequest(.explanation, reference: reference))
     }

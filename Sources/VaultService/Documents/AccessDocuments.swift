@@ -11,7 +11,7 @@ package struct TokenDocument: Codable, Hashable, Sendable {
     /// The day, in UTC, on which it was last used; null if it never was.
     @OrNull package var lastUsed: String?
 
-    /// Nil if the grant is no token.
+    /// Returns nil if the grant is not a token.
     init?(_ grant: AccessGrant) {
         guard case .token(let scope) = grant.kind else { return nil }
         (id, name, self.scope) = (grant.shortID, grant.name, scope)
@@ -24,7 +24,7 @@ package struct TokenDocument: Codable, Hashable, Sendable {
 /// The tokens of a vault.
 package struct TokensDocument: Codable, Sendable {
     package let tokens: [TokenDocument]
-    /// How many records of tokens and named links cannot be read; they admit nothing.
+    /// How many records of tokens, named links and sessions cannot be read; they grant no access.
     package let damaged: Int
 }
 
@@ -47,9 +47,9 @@ package struct CreatedTokenDocument: Codable, Sendable {
 package struct TokenOrder: Codable, Sendable {
     let scope: AccessScope
     let name: String?
-    /// Seconds from now; 0, and the same if both are omitted, for never.
+    /// Seconds from now; 0 for never, as when both this and ``expires`` are omitted.
     let lifetime: Int64?
-    /// When it expires, in place of a lifetime.
+    /// When it expires; the alternative to ``lifetime``.
     let expires: Timestamp?
 
     package init(_ scope: AccessScope, name: String?, _ expiry: GrantExpiry) {
@@ -63,7 +63,7 @@ enum DayText {
     static func text(_ seconds: Int64) -> String { String(Timestamp(seconds: seconds).description.prefix(10)) }
 }
 
-/// The result of revoking tokens or links.
+/// The result of revoking tokens, links or sessions.
 package struct RevocationDocument: Codable, Hashable, Sendable {
     /// How many were revoked.
     package let revoked: Int
@@ -73,7 +73,7 @@ package struct RevocationDocument: Codable, Hashable, Sendable {
 struct TicketOrder: Codable, Sendable {
     /// What the ticket is for; nil for events.
     let use: Tickets.Use?
-    /// The id of the viewer whom a ticket for a session signs in; nil for the owner.
+    /// The id of the viewer that a session ticket signs in; nil for the owner.
     let viewer: String?
 
     init(use: Tickets.Use?, viewer: String? = nil) { (self.use, self.viewer) = (use, viewer) }
@@ -81,8 +81,8 @@ struct TicketOrder: Codable, Sendable {
 
 /// A ticket that was just created.
 package struct TicketDocument: Codable, Hashable, Sendable {
-    /// The ticket. One for events is added to the query of their feed as `ticket`.
+    /// The ticket. One for events goes into the query of the event feed as `ticket`.
     package let ticket: String
-    /// For how many seconds it is good.
+    /// How many seconds it stays valid.
     package let lifetime: Int
 }

@@ -3,15 +3,15 @@ import VaultModel
 
 /// The body of `PUT /api/v1/resources/{id}/cover`.
 struct CoverDetails: Codable, Sendable {
-    /// The bytes of the picture in base64.
+    /// The picture's bytes in base64.
     let image: String
 
-    /// The longest body in bytes: the largest picture in base64, in which each slash may be escaped.
+    /// Maximum length of the body in bytes: the largest picture in base64, in which each slash may be escaped.
     static let maxBodyBytes = 2 << 20
 
     init(_ picture: [UInt8]) { image = Base64.encode(picture) }
 
-    /// The bytes of the picture.
+    /// The picture's bytes.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument` if the text is not base64.
     var picture: [UInt8] {

@@ -1,24 +1,24 @@
 package import MediaVault
 
-/// A download that a client waits for, or an entry of the download queue; also shortly after its end.
+/// A download that a client waits for, or an entry of the download queue; both are listed until shortly after they end.
 package struct DownloadDocument: Codable, Sendable {
     /// The id of its title.
     package let id: TitleID
     package let url: String
     @OrNull package var contentID: String?
-    /// The name that the title is to get.
+    /// The name for the title.
     @OrNull package var name: String? = nil
     package var state = DownloadSnapshot.State.running
-    /// Whether it is of the queue, and needs no client.
+    /// Whether it is in the queue, so that no client has to wait for it.
     package let queued: Bool
-    /// The number of bytes in the vault or on their way into it; 0 until it runs.
+    /// The number of bytes in the vault or on their way into it; 0 until the download runs.
     package var held: Int64 = 0
     @OrNull package var size: Int64? = nil
     /// When it was queued.
     @OrNull package var added: Timestamp? = nil
-    /// How often it failed for now.
+    /// Failed attempts since the last retry or resume.
     package var attempts = 0
-    /// When it is tried again, if it waits for that.
+    /// When the next attempt is due; null if none is scheduled.
     @OrNull package var nextAttempt: Timestamp? = nil
     /// Why the last attempt failed.
     @OrNull package var problem: ProblemDocument? = nil
@@ -31,7 +31,7 @@ package struct DownloadDocument: Codable, Sendable {
         queued = false
     }
 
-    /// Creates the document for an entry of the queue.
+    /// Creates the document for a queue entry.
     init(_ snapshot: DownloadSnapshot) {
         id = snapshot.title
         url = snapshot.url
@@ -66,14 +66,14 @@ enum DownloadPost: Decodable, Sendable {
 /// Downloads for the queue.
 struct DownloadBatch: Codable, Sendable {
     let downloads: [DownloadRequest]
-    /// Whether they run before all others.
+    /// Whether to run them before all others.
     var first: Bool?
 }
 
 /// One download.
 typealias DownloadRequest = ResourceRequest<DownloadDetails>
 
-/// The pace of a download, what it fetches of a title, and who waits for it.
+/// The pace of a download, what to fetch of a title, and whether the client waits.
 struct DownloadDetails: Codable, Sendable {
     let connections: Int?
     /// Bytes per second.
@@ -83,11 +83,11 @@ struct DownloadDetails: Codable, Sendable {
     let subtitles: RenditionSelection.Subtitles?
     /// The name of the title.
     let title: String?
-    /// Whether content that is no media is refused.
+    /// Whether to refuse content that is not media.
     let mediaOnly: Bool?
-    /// Whether the download goes into the queue, and needs no client.
+    /// Whether to put the download into the queue, so that no client has to wait for it.
     let detached: Bool?
-    /// Whether it runs before all others of the queue.
+    /// Whether to run it before all other downloads in the queue.
     var first: Bool?
 
     init(_ options: DownloadOptions, isDetached: Bool) {
@@ -113,36 +113,37 @@ struct DownloadDetails: Codable, Sendable {
 
 /// Downloads, as `GET /api/v1/downloads` and `downloads --json` report them.
 package struct DownloadsDocument: Codable, Sendable {
-    /// On the first page those that clients wait for, then the queue in its order; at its end those that left it.
+    /// On the first page, the downloads that clients wait for; then the queue in order; on the last page, the entries
+    /// that have left it.
     package let downloads: [DownloadDocument]
-    /// How many entries of the queue do what.
+    /// The number of queue entries in each state.
     package let counts: DownloadCounts
     /// The value of `after` for the next page; null on the last one.
     @OrNull package var next: String?
 
-    /// Returns this page and the next one as one.
+    /// Returns this page extended by the next one.
     package func followed(by page: DownloadsDocument) -> DownloadsDocument {
         DownloadsDocument(downloads: downloads + page.downloads, counts: page.counts, next: page.next)
     }
 }
 
-/// The answer to a request that queued downloads: one for each, in the order of the request.
+/// The answer to a request that queued downloads: one document for each, in the order of the request.
 package struct QueuedDocument: Codable, Sendable {
     package let downloads: [DownloadDocument]
 }
 
-/// What to do with entries of the download queue, the body of `PATCH /api/v1/downloads`.
+/// A change to entries of the download queue, the body of `PATCH /api/v1/downloads`.
 struct DownloadChange: Codable, Sendable {
     let act: DownloadAct
-    /// The titles; or else ``all``.
+    /// The titles to change; the alternative is ``all``.
     var ids: [TitleID]?
-    /// Whether it is for all entries.
+    /// Whether to change all entries.
     var all: Bool?
 
     init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
         act = try members.decode(DownloadAct.self, forKey: .act)
-        // A member that is there has a value: null is neither all nor a list.
+        // A member that is present must have a value: null is neither all nor a list.
         if members.contains(.ids) { ids = try members.decode([TitleID].self, forKey: .ids) }
         if members.contains(.all) { all = try members.decode(Bool.self, forKey: .all) }
     }
@@ -155,7 +156,7 @@ struct DownloadChange: Codable, Sendable {
         }
     }
 
-    /// - Throws: ``VaultError`` with code `invalidArgument` unless exactly one of ids and all is given.
+    /// - Throws: ``VaultError`` with code `invalidArgument` unless the request has exactly one of ids and all.
     var selection: DownloadSelection {
         get throws {
             switch (ids, all ?? false) {

@@ -10,13 +10,13 @@ package struct EvictionsDocument: Codable, Sendable {
         package let `class`: String
         /// When it was last played, to the hour.
         package let accessed: Timestamp
-        /// From when on the age limit removes it, whatever the space; null if it does not.
+        /// When the age limit removes it, however much space is free; null if it never does.
         @OrNull package var expires: Timestamp?
-        /// The space of its files.
+        /// The disk space of its files.
         package let bytes: Int64
     }
 
-    /// The space of segment files, by the class of their titles.
+    /// The disk space of segment files, by the class of their titles.
     package struct Classes: Codable, Sendable {
         package let pinned: Int64
         package let download: Int64
@@ -24,15 +24,15 @@ package struct EvictionsDocument: Codable, Sendable {
     }
 
     package let classes: Classes
-    /// The space of all segment files.
+    /// The disk space of all segment files.
     package let used: Int64
-    /// The free space of the disk; null if the system does not tell.
+    /// The free disk space; null if the system does not report it.
     @OrNull package var free: Int64?
-    /// The limit of `used` in force; null if there is none.
+    /// The upper limit of `used` in force; null if there is none.
     @OrNull package var maxSize: Int64?
-    /// The limit of `free` in force; 0 for none.
+    /// The lower limit of `free` in force; 0 if there is none.
     package let minFree: Int64
-    /// What goes first comes first.
+    /// The candidates in the order of eviction.
     package let next: [Candidate]
 
     package init(_ forecast: EvictionForecast) {

@@ -1,20 +1,20 @@
 package import MediaVault
 
-/// When a token or a link is to expire.
+/// When a token or a link expires.
 package enum GrantExpiry: Hashable, Sendable {
     case never
-    /// So many seconds from now.
+    /// A number of seconds from now.
     case after(Int64)
     case at(Timestamp)
 
     /// The longest validity of a link without a name, in seconds: a link is not a key.
     package static let maxUnnamed: Int64 = 365 * 86_400
-    /// How long a link is valid unless a request says otherwise, in seconds.
+    /// The default validity of a link, in seconds.
     static let standardOfLinks: Int64 = 86_400
 
     /// Reads the members of a request.
     ///
-    /// - Parameter standard: what applies if both are nil.
+    /// - Parameter standard: the expiry if both are nil.
     /// - Throws: ``VaultError`` with code `invalidArgument` if both are given, or the lifetime is negative.
     init(lifetime: Int64?, expires: Timestamp?, standard: GrantExpiry) throws {
         switch (lifetime, expires) {
@@ -27,7 +27,7 @@ package enum GrantExpiry: Hashable, Sendable {
         }
     }
 
-    /// The members of a request.
+    /// The members for a request.
     var members: (lifetime: Int64?, expires: Timestamp?) {
         switch self {
         case .never: (0, nil)
@@ -36,7 +36,7 @@ package enum GrantExpiry: Hashable, Sendable {
         }
     }
 
-    /// Returns the end in seconds since 1970; nil for never.
+    /// Returns the expiry in seconds since 1970; nil for never.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument` if it has passed, or its year has more than four digits.
     func end(now: Int64) throws -> Int64? {
@@ -53,9 +53,9 @@ package enum GrantExpiry: Hashable, Sendable {
         return end
     }
 
-    /// Returns the end of a link without a name.
+    /// Returns the expiry of a link without a name.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if it is more than a year away, or never.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if it has passed, is more than a year away, or is never.
     package func endOfUnnamed(now: Int64) throws -> Int64 {
         guard let end = try end(now: now), end - now <= Self.maxUnnamed else {
             throw VaultError(

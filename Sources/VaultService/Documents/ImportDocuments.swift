@@ -1,6 +1,6 @@
 import MediaVault
 
-/// The first line of the body of `POST /api/v1/imports`; the bytes of the file follow it.
+/// The first line of the body of `POST /api/v1/imports`; the file's bytes follow it.
 struct ImportDetails: Codable, Sendable {
     /// The number of bytes that follow.
     let length: Int64
@@ -8,10 +8,10 @@ struct ImportDetails: Codable, Sendable {
     let name: String?
     /// The media type.
     let type: String?
-    /// The media type that the name of the file stands for.
+    /// The media type that the file name implies.
     let fileType: String?
     let pinned: Bool?
-    /// Whether the origin is not asked.
+    /// Whether to import without contacting the origin.
     let offline: Bool?
 
     init(_ source: any ImportSource, _ options: ImportOptions) {
@@ -25,5 +25,5 @@ struct ImportDetails: Codable, Sendable {
     }
 }
 
-/// Where the bytes of a file go.
+/// A request to import the bytes of a file as a resource.
 typealias ImportOrder = ResourceRequest<ImportDetails>

@@ -3,7 +3,7 @@ import VaultModel
 
 /// JSON as the service and every `--json` output write it.
 ///
-/// It is one line, with sorted members and unescaped slashes.
+/// The text is one line, with sorted members and unescaped slashes.
 package enum JSONText {
     package static func bytes(of value: some Encodable) throws -> [UInt8] {
         let encoder = JSONEncoder()
@@ -11,8 +11,8 @@ package enum JSONText {
         return escapingControls(Array(try encoder.encode(value)))
     }
 
-    /// Escapes DEL and the control characters from U+0080 on, which some terminals obey, and those that turn the
-    /// direction of a whole text, which would show a name as another.
+    /// Escapes DEL and the control characters U+0080 to U+009F, which some terminals obey, and the bidirectional
+    /// controls, which could make one name look like another.
     private static func escapingControls(_ text: [UInt8]) -> [UInt8] {
         guard text.contains(where: { $0 == 0x7F || $0 == 0xC2 || $0 == 0xE2 }) else { return text }
         var escaped: [UInt8] = []
@@ -33,7 +33,7 @@ package enum JSONText {
         return escaped
     }
 
-    /// Returns the escape of a character that turns the direction of text, from its bytes after the first; nil for others.
+    /// Returns the escape of a bidirectional control, given its bytes after the first; nil for other characters.
     private static func turning(_ bytes: ArraySlice<UInt8>) -> String? {
         switch (bytes.first, bytes.last) {
         case (0x80, let last?) where (0xAA...0xAE).contains(last): "\\u20\(Hex.encode([last - 0x80]))"
@@ -51,14 +51,14 @@ package enum JSONText {
     }
 }
 
-/// The answer `{}` to an operation that returns nothing.
+/// The empty answer `{}` of an operation that returns nothing.
 package struct EmptyDocument: Codable, Hashable, Sendable {
     package init() {}
 }
 
 /// One line of the answer to a long operation.
 ///
-/// It is `{"progress":…}` while the operation runs, and finally either `{"done":…}` or `{"problem":…}`.
+/// The line is `{"progress":…}` while the operation runs, and finally either `{"done":…}` or `{"problem":…}`.
 package enum EventDocument<Progress: Codable & Sendable, Outcome: Codable & Sendable>: Codable, Sendable {
     case progress(Progress)
     case done(Outcome)

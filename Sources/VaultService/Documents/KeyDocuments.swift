@@ -35,7 +35,7 @@ package struct KeysDocument: Codable, Hashable, Sendable {
     package var older: [GenerationReport] { generations.filter { $0.number != current && $0.state != .retired } }
 }
 
-/// The body of `POST /api/v1/rotations`; without members, it requests only a new generation.
+/// The body of `POST /api/v1/rotations`; a body without members requests just a new generation.
 struct RotationRequest: Codable, Hashable, Sendable {
     /// Whether to replace the root key and the token key as well.
     var root: Bool?
@@ -43,10 +43,10 @@ struct RotationRequest: Codable, Hashable, Sendable {
     var locator: Bool?
     /// The keys of the slots to keep when the root key is replaced.
     var slots: [SlotDocument]?
-    /// Whether to drop all other slots then.
+    /// Whether to drop all other slots when the root key is replaced.
     var dropSlots: Bool?
 
-    /// - Throws: ``VaultError`` with code `invalidArgument` if members exclude each other.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the members exclude each other.
     func check() throws {
         guard root != true || locator != true else {
             throw VaultError(.invalidArgument, "root and locator cannot be combined; send two requests")
@@ -94,7 +94,7 @@ struct SlotDocument: Codable, Hashable, Sendable {
         }
     }
 
-    /// - Throws: ``VaultError`` with code `invalidArgument` if it names neither a file nor a credential.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the document names neither a file nor a credential.
     var key: SlotKey {
         get throws {
             switch (method, path, name) {

@@ -8,7 +8,7 @@ package struct NamedLinkDocument: Codable, Hashable, Sendable {
     package let url: String
     /// The number of links with this name.
     package let count: Int
-    /// The titles that they lead to; none of links that an earlier version created.
+    /// The titles that they lead to: the first thousand, or none for links that an earlier version created.
     package let titles: [TitleID]
     package let created: Timestamp
     /// Null if they never expire.
@@ -16,7 +16,7 @@ package struct NamedLinkDocument: Codable, Hashable, Sendable {
     /// The day, in UTC, on which one was last used; null if none ever was.
     @OrNull package var lastUsed: String?
 
-    /// Nil if the grant is a token.
+    /// Returns nil if the grant is not for named links.
     init?(_ grant: AccessGrant) {
         guard case .links(let resources) = grant.kind else { return nil }
         (id, name, url, count) = (grant.shortID, grant.name ?? "", resources.url, resources.count)
@@ -26,10 +26,11 @@ package struct NamedLinkDocument: Codable, Hashable, Sendable {
         lastUsed = grant.lastUsed.map(DayText.text)
     }
 
-    /// Returns whether one of them is known to lead to a title.
+    /// Returns whether one of the links is known to lead to a title.
     package func lead(to title: TitleID?, at url: String) -> Bool { resources.lead(to: title, at: url) }
 
-    /// Returns whether one of them may lead to a title although it is not known to: not all of their titles are known.
+    /// Returns whether one of the links may lead to a title unknown to the record, which does not list all their
+    /// titles.
     package func mayLead(to title: TitleID?, at url: String) -> Bool {
         resources.leaveOutTitles && !lead(to: title, at: url)
     }
@@ -40,15 +41,15 @@ package struct NamedLinkDocument: Codable, Hashable, Sendable {
 /// The named links of a vault.
 package struct NamedLinksDocument: Codable, Sendable {
     package let links: [NamedLinkDocument]
-    /// How many records of tokens and named links cannot be read; they admit nothing.
+    /// How many records of tokens, named links and sessions cannot be read; they grant no access.
     package let damaged: Int
 }
 
-/// Playback links that were just created, and when they expire.
+/// Newly created playback links, and when they expire.
 package struct LinkDocument: Codable, Hashable, Sendable {
-    /// Path and query of the first link, to be appended to the service's own address.
+    /// Path and query of the first link, to append to the service's own address.
     package let path: String
-    /// The same of all links, in the order of the resources.
+    /// Path and query of every link, in the order of the resources.
     package let paths: [String]
     /// Null if they never expire.
     @OrNull package var expires: Timestamp?
@@ -65,7 +66,7 @@ package struct LinkDocument: Codable, Hashable, Sendable {
 
 /// The body of `POST /api/v1/links`.
 ///
-/// It asks for a link to one resource, which it names beside the other members, or for links to several.
+/// It names one resource at its top level, for one link, or several in `resources`.
 struct LinkOrder: Codable, Sendable {
     private let reference: ReferenceDocument
     private let resources: [ReferenceDocument]?
@@ -73,7 +74,7 @@ struct LinkOrder: Codable, Sendable {
 
     private enum CodingKeys: CodingKey { case resources }
 
-    /// The most resources of a request.
+    /// Maximum resources per request.
     private static let maxCount = 10_000
 
     init(_ references: [MediaReference], _ details: LinkDetails) {
@@ -98,7 +99,8 @@ struct LinkOrder: Codable, Sendable {
 
     /// The documents that name the resources.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if they are named in two ways, in none, or too many.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the request names resources in both ways, or names none
+    ///   or too many in `resources`.
     var documents: [ReferenceDocument] {
         get throws {
             guard let resources else { return [reference] }
@@ -114,13 +116,13 @@ struct LinkOrder: Codable, Sendable {
     }
 }
 
-/// The name of playback links, and how long they are valid.
+/// The name of playback links, and how long they stay valid.
 package struct LinkDetails: Codable, Sendable {
-    /// Nil for links without a name, which end only with their expiry.
+    /// Nil for links without a name, which are valid until they expire.
     let name: String?
-    /// Seconds from now; one day if omitted; 0 for never, with a name only.
+    /// Seconds from now; one day if omitted. 0 means never, and requires a name.
     let lifetime: Int64?
-    /// When they expire, in place of a lifetime.
+    /// When they expire; the alternative to ``lifetime``.
     let expires: Timestamp?
 
     package init(name: String?, _ expiry: GrantExpiry) {

@@ -2,7 +2,7 @@ import Foundation
 import MediaVault
 package import VaultModel
 
-/// Which resources a list has, and in which order.
+/// Which resources a list contains, and in which order.
 package struct ListSelection: Sendable {
     package var order: ListOrder?
     package var filter: ListFilter?
@@ -12,20 +12,20 @@ package struct ListSelection: Sendable {
         (self.order, self.filter, self.search) = (order, filter, search)
     }
 
-    /// Whether the list has everything, in the order of the index.
+    /// Whether the list contains everything, in the order of the index.
     var isAll: Bool { order == nil && filter == nil && search == nil }
 
     package func admits(_ title: ListedDocument, at now: Timestamp) -> Bool {
         (filter?.admits(title, at: now) ?? true) && (search?.finds(title) ?? true)
     }
 
-    /// Returns a page of titles in the order of the selection, or that of their names.
+    /// Returns a page of titles in the selected order, which is by name unless specified.
     ///
     /// - Parameters:
     ///   - titles: all titles of the vault.
     ///   - now: the time by which the filter judges.
     ///   - cursor: where the previous page ended; nil for the first page.
-    /// - Throws: ``VaultError`` with code `invalidArgument` if the page before was of another order.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the previous page was in another order.
     func page(of titles: [ListedDocument], at now: Timestamp, after cursor: ListCursor?, limit: Int) throws -> (
         titles: [ListedDocument], next: ListCursor?
     ) {
@@ -43,14 +43,14 @@ package struct ListSelection: Sendable {
     }
 }
 
-/// Where a page of a sorted list ended: at a place, whatever titles come and go before the next page.
+/// Where a page of a sorted list ended, as a place that stays valid when titles come and go before the next page.
 struct ListCursor: Hashable, CustomStringConvertible {
     let order: ListOrder
     let place: ListPlace
 
     init(order: ListOrder, place: ListPlace) { (self.order, self.place) = (order, place) }
 
-    /// Parses exactly what ``description`` writes.
+    /// Parses only what ``description`` writes.
     init?(_ text: String) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 4, let order = ListOrder(rawValue: parts[0]), let number = Int64(parts[1]),
@@ -66,13 +66,13 @@ struct ListCursor: Hashable, CustomStringConvertible {
     }
 }
 
-/// A text to look for in the names and URLs of titles, whatever its capitals and accents.
+/// A text to find in the names and URLs of titles, ignoring case and accents.
 package struct TitleSearch: Sendable {
     package let text: String
 
     package init(text: String) { self.text = text }
 
-    /// Returns whether a title has the text; an empty one is in every title.
+    /// Returns whether a title contains the text; every title contains an empty one.
     package func finds(_ title: ListedDocument) -> Bool {
         guard !text.isEmpty else { return true }
         let isEncoded = title.url.utf8.contains(UInt8(ascii: "%"))
@@ -83,17 +83,17 @@ package struct TitleSearch: Sendable {
     }
 }
 
-/// Which titles a list has.
+/// Which titles a list contains.
 package enum ListFilter: String, CaseIterable, Sendable {
     case held, partial, pinned, expired
 
-    /// Returns whether the list has a title at a time.
+    /// Returns whether the list contains a title at a given time.
     package func admits(_ title: ListedDocument, at now: Timestamp) -> Bool {
         switch self {
         case .held: title.complete
         case .partial: !title.complete
         case .pinned: title.class == "pinned"
-        // The next prune removes it, unless it is played before.
+        // The next prune removes it, unless someone plays it first.
         case .expired: title.expires.map { $0 <= now } ?? false
         }
     }
@@ -120,30 +120,30 @@ package enum ListOrder: String, CaseIterable, Sendable {
 }
 
 extension ListedDocument {
-    /// What a person would call it: its name, else its URL with the characters that its escapes stand for.
+    /// The name that a person would use: the title's name, else its URL with percent escapes decoded.
     package var shownName: String {
         name ?? (url.utf8.contains(UInt8(ascii: "%")) ? url.removingPercentEncoding : nil) ?? url
     }
 }
 
-/// The place of a title in a list; titles with the same number are in the order of their names, and those with the same
-/// name in that of their ids. It is short enough for the query of a request.
+/// The place of a title in a list, short enough for a request's query. Titles with the same number are ordered by name,
+/// and those with the same name by id.
 package struct ListPlace: Hashable, Comparable, Sendable {
     let number: Int64
-    /// The beginning of the name, in a form whose bytes are in the order that people expect.
+    /// The beginning of the name, in a form whose bytes sort as people expect.
     let name: String
     /// Empty for a title without an id.
     let id: String
 
-    /// How much of a name counts, in bytes.
+    /// How much of a name is compared, in bytes.
     static let maxNameBytes = 512
 
     package static func < (one: ListPlace, other: ListPlace) -> Bool {
         (one.number, one.name, one.id) < (other.number, other.name, other.id)
     }
 
-    /// Returns the beginning of a name without capitals and accents, and with the length before each number: 9 comes
-    /// before 10.
+    /// Returns the beginning of a name in lower case without accents, and with the length before each number, so that 9
+    /// comes before 10.
     package static func comparable(_ name: String) -> String {
         let isPlain = name.utf8.allSatisfy { $0 < 0x80 }
         let folded = isPlain ? name : name.folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)
@@ -166,7 +166,7 @@ package struct ListPlace: Hashable, Comparable, Sendable {
         }
         endNumber()
         var beginning = bytes.prefix(maxNameBytes)
-        // A character that is cut in two would be another one.
+        // A truncated character would be a different one.
         while !beginning.isEmpty, String(validating: beginning, as: UTF8.self) == nil { beginning.removeLast() }
         return String(decoding: beginning, as: UTF8.self)
     }

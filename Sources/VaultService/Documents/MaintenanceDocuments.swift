@@ -21,12 +21,12 @@ package struct LimitsDocument: Codable, Hashable, Sendable {
         self.dryRun = dryRun
     }
 
-    /// Whether any limit is specified.
+    /// Whether the document specifies any limit.
     var namesAny: Bool { maxSize != nil || maxAge != nil || minFree != nil || evictDownloads != nil }
 
     /// Checks the limits.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if one is not valid.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if one is invalid.
     func check() throws {
         guard (0...ContentInformation.maxBytes).contains(maxAge ?? 0) else {
             throw VaultError(.invalidArgument, "maxAge must be 0, for no limit, or a positive number of seconds")
@@ -47,14 +47,14 @@ package struct LimitsDocument: Codable, Hashable, Sendable {
 
 /// The body of `POST /api/v1/verifications`.
 struct VerificationRequest: Codable, Sendable {
-    /// The resources to check, titles with all their parts; everything if omitted.
+    /// The resources to check, titles with all their parts; omitted for everything.
     let resources: [ReferenceDocument]?
     let repair: Bool?
     /// The percentage of segments to check.
     let sample: Double?
     /// Bytes per second.
     let limitRate: Int64?
-    /// Whether a repair removes what only a retired generation opens.
+    /// Whether a repair removes what only a retired generation could open.
     let forgetRetired: Bool?
 
     init(_ options: VerifyOptions, of references: [MediaReference]) {
@@ -81,7 +81,7 @@ struct VerificationRequest: Codable, Sendable {
 
 /// The body of `POST /api/v1/reseals`.
 struct ResealRequest: Codable, Sendable {
-    /// The resources to reseal; all if omitted.
+    /// The resources to reseal; omitted for all.
     let resources: [ReferenceDocument]?
     /// Bytes per second.
     let limitRate: Int64?
@@ -96,7 +96,7 @@ struct ResealRequest: Codable, Sendable {
         if let limitRate, limitRate <= 0 {
             throw VaultError(.invalidArgument, "limitRate must be at least 1 byte per second")
         }
-        // An empty list does not mean everything: a mistake could start too much work.
+        // An empty list does not mean everything: a client's mistake could start too much work.
         if let resources, resources.isEmpty {
             throw VaultError(.invalidArgument, "resources is empty; omit it to reseal everything")
         }
@@ -136,7 +136,7 @@ package struct ShredDocument: Codable, Sendable {
 struct ShredRequest: Codable, Sendable {
     let resources: [ReferenceDocument]
     let quick: Bool?
-    /// Whether the named links to them are revoked; not if omitted.
+    /// Whether to revoke the named links to them; false if omitted.
     let links: Bool?
 
     init(_ references: [MediaReference], quick: Bool, links: Bool) {

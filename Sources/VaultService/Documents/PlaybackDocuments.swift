@@ -1,9 +1,9 @@
 import MediaVault
 import VaultModel
 
-/// A title that a player plays at the moment.
+/// A title that a player is playing.
 struct PlaybackDocument: Codable, Hashable, Sendable {
-    /// What the link that the player uses was created for.
+    /// The kind of holder for whom the player's link was created.
     enum Holder: String, Codable, CaseIterable, Sendable { case viewer, session, link, token, unknown }
 
     /// The title; null if it has no id.
@@ -14,13 +14,13 @@ struct PlaybackDocument: Codable, Hashable, Sendable {
     /// The name of the viewer, the named link or the token, or the browser of the session; null if there is none.
     @OrNull var holderName: String?
     let began: Timestamp
-    /// When something of it was requested last.
+    /// When the player last requested something of it.
     let last: Timestamp
-    /// How many answers are being sent.
+    /// How many answers the service is sending.
     let open: Int
 }
 
-/// What is played at the moment, the latest first.
+/// What is being played, the latest first.
 struct PlaybacksDocument: Codable, Sendable {
     let playbacks: [PlaybackDocument]
 }
@@ -29,9 +29,10 @@ struct PlaybacksDocument: Codable, Sendable {
 struct HistoryDocument: Codable, Sendable {
     struct Sample: Codable, Hashable, Sendable {
         let time: Timestamp
-        /// Bytes that origins have sent since the vault was created, and that clients were sent since the service began.
+        /// Bytes that origins have sent since the vault was created, and bytes sent to clients since the service
+        /// started.
         let fetched, served: Int64
-        /// The bytes that are sealed in the vault.
+        /// The bytes sealed in the vault.
         let held: Int64
         /// How many downloads of the queue are running.
         let downloads: Int
@@ -41,6 +42,6 @@ struct HistoryDocument: Codable, Sendable {
 
     /// The seconds between two samples.
     let every: Int
-    /// The earliest first.
+    /// The samples, the earliest first.
     let samples: [Sample]
 }

@@ -7,11 +7,11 @@ package struct ProblemDocument: Codable, Hashable, Sendable {
     package var detail: String?
     /// The name of the ``VaultError`` code, if the problem has one; exit codes are derived from it.
     package var code: String?
-    /// The name of the ``VaultError/Hint``, if there is a remedy to offer.
+    /// The name of the ``VaultError/Hint``, if the error has one.
     package var hint: String?
     /// The origin's status, if it refused the request.
     package var originStatus: Int?
-    /// Seconds until the origin may be asked again, at most a day.
+    /// Seconds until the next request to the origin is allowed, at most a day.
     package var retryAfter: Int?
     /// The first missing byte.
     package var firstMissing: Int64?
@@ -40,7 +40,7 @@ package struct ProblemDocument: Codable, Hashable, Sendable {
     /// The longest reported wait, in seconds: an origin may send any value, and a client may obey it.
     private static let longestRetryAfter = 86_400
 
-    /// The vault's error; nil if the problem is not one.
+    /// The vault error; nil if the problem is not one.
     package var error: VaultError? {
         guard let code = code.flatMap({ VaultError.Code(name: $0) }) else { return nil }
         var error = VaultError(code, detail ?? title)
@@ -52,7 +52,7 @@ package struct ProblemDocument: Codable, Hashable, Sendable {
         return error
     }
 
-    /// The encoded document; all its members can be encoded, so the fallback is never used.
+    /// The encoded document; every member can be encoded, so the fallback is never used.
     var json: [UInt8] { (try? JSONText.bytes(of: self)) ?? Array("{}".utf8) }
 }
 
@@ -89,7 +89,7 @@ extension ProblemDocument {
 
 /// The problem documents for errors of API requests.
 ///
-/// An invalid request is 400, and a resource that the vault does not hold is 404.
+/// An invalid request yields 400, and a resource that the vault does not hold yields 404.
 enum APIProblem {
     static func document(_ error: VaultError) -> ProblemDocument {
         switch error.code {

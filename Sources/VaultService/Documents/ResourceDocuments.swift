@@ -8,7 +8,7 @@ package struct ListedDocument: Codable, Sendable {
     @OrNull package var contentID: String?
     package let added: Timestamp
     package private(set) var accessed: Timestamp
-    /// From when on the age limit removes it.
+    /// When the age limit removes it.
     @OrNull package var expires: Timestamp?
     @OrNull package var size: Int64?
     package let bytes: Int64
@@ -16,11 +16,11 @@ package struct ListedDocument: Codable, Sendable {
     @OrNull package var type: String?
     package let complete: Bool
     @OrNull package var name: String?
-    /// How long it plays, in milliseconds.
+    /// The playing time in milliseconds.
     @OrNull package var duration: Int64?
-    /// What tells its cover from another; null if it is not known to have one.
+    /// A value that changes with the cover; null if it is not known to have one.
     @OrNull package var cover: String?
-    /// The title that it is the manifest of; size and bytes are those of the whole title then.
+    /// The title whose manifest it is; size and bytes are then those of the whole title.
     @OrNull package var title: Title?
 
     package init(_ summary: ResourceSummary) {
@@ -39,18 +39,18 @@ package struct ListedDocument: Codable, Sendable {
         title = summary.title
     }
 
-    /// The same without what says where it comes from.
+    /// A copy that does not reveal where the resource comes from.
     var withoutOrigin: ListedDocument {
         var document = self
         (document.url, document.contentID) = ("", nil)
-        // When others played it, and what the owner does with it.
+        // These would reveal when others played it, and how the owner keeps it.
         (document.accessed, document.class, document.expires) = (document.added, "download", nil)
         return document
     }
 }
 
 extension ResourceSummary {
-    /// The size of the resource, or of its title; nil if it is unknown, and for a title that was never complete.
+    /// The size of the resource, or of its title; nil if it is unknown, or if the title was never complete.
     package var wholeSize: Int64? {
         guard isManifest else { return size }
         return title?.size
@@ -60,7 +60,7 @@ extension ResourceSummary {
 /// One page of resources, as `/api/v1/resources` returns it.
 package struct PageDocument: Codable, Sendable {
     package let resources: [ListedDocument]
-    /// How many resources of the page are omitted because their rows fail authentication.
+    /// How many of the page's resources are omitted because their rows fail authentication.
     package let damaged: Int
     /// The value of `after` for the next page; `null` on the last page.
     @OrNull package var next: String?
@@ -82,7 +82,7 @@ package struct ExplanationDocument: Codable, Sendable {
         private let endTime: Timestamp?
         package let bytes: Int64
         package let runs: [Run]
-        /// Bytes of runs that are not listed.
+        /// Bytes of runs that ``runs`` omits.
         package let omitted: Int64
 
         /// When the answer ended, in seconds since 1970; nil while it is in progress.
@@ -105,9 +105,9 @@ package struct ExplanationDocument: Codable, Sendable {
 
     package let url: String
     @OrNull package var size: Int64?
-    /// The runs that the vault holds now.
+    /// The ranges that the vault holds now.
     package let held: [ByteRange]
-    /// The most recent answers: those in progress first, then those that ended last.
+    /// The most recent answers: those in progress, then the ended ones, the latest first.
     package let answers: [Entry]
 
     package init(_ summary: ResourceSummary?, url: String, answers: [AnswerTrace]) {
@@ -120,15 +120,15 @@ package struct ExplanationDocument: Codable, Sendable {
 
 /// A reference to a resource, as requests carry it.
 struct ReferenceDocument: Codable, Hashable, Sendable {
-    /// The id of a resource that the vault has; or else ``url``.
+    /// The id of a resource that the vault has; the alternative is ``url``.
     let id: TitleID?
-    /// The URL with its query, and with its credentials if it has any.
+    /// The URL with its query, and its credentials if it has any.
     let url: String?
     /// The caller's own name for the resource.
     let contentID: String?
     /// Header fields for requests to the origin, each a name and a value.
     ///
-    /// They are secrets, so they are sent in bodies, never in a query.
+    /// They are secrets, so clients send them in bodies, never in a query.
     let fields: [[String]]?
 
     init(id: TitleID? = nil, url: String?, contentID: String? = nil, fields: [[String]]? = nil) {
@@ -154,8 +154,8 @@ struct ReferenceDocument: Codable, Hashable, Sendable {
 
     /// Returns the reference as the library's type.
     ///
-    /// - Throws: ``VaultError`` with code `invalidURL` or `invalidArgument`; `notHeld` if the vault has no resource with
-    ///   the id.
+    /// - Throws: ``VaultError`` with code `invalidURL` or `invalidArgument`; `notHeld` if the vault has no resource
+    ///   with the id.
     func reference(in vault: Vault) async throws -> MediaReference {
         var given = HeaderFields()
         for field in fields ?? [] {
@@ -206,7 +206,7 @@ struct ResourceRequest<Details: Codable & Sendable>: Codable, Sendable {
         self.details = details
     }
 
-    // The members of the reference are beside the others, not nested.
+    // The reference's members are at the same level as the others.
     init(from decoder: any Decoder) throws {
         reference = try ReferenceDocument(from: decoder)
         details = try Details(from: decoder)
@@ -221,18 +221,18 @@ struct ResourceRequest<Details: Codable & Sendable>: Codable, Sendable {
 /// The body of `POST /api/v1/removals`.
 typealias RemovalRequest = ResourceRequest<RemovalDetails>
 
-/// What goes with a resource.
+/// What else to remove with a resource.
 struct RemovalDetails: Codable, Sendable {
-    /// Whether the named links to it are revoked; not if omitted.
+    /// Whether to revoke the named links to it; false if omitted.
     let links: Bool?
 }
 
 /// The body of `POST /api/v1/names`.
 typealias NameRequest = ResourceRequest<NameDetails>
 
-/// What a resource is called from now on.
+/// A new name for a resource.
 struct NameDetails: Codable, Sendable {
-    /// Empty to take its name away.
+    /// The name; empty to remove the current one.
     let name: String
 }
 
@@ -253,7 +253,7 @@ package struct RemovalDocument: Codable, Hashable, Sendable {
     package let bytes: Int64
     /// Whether its key is already erased; nil if the service does not report it.
     ///
-    /// If not, the key is erased within a minute, or when the vault is closed.
+    /// If false, the vault erases the key within a minute, or when it is closed.
     package var isErased: Bool?
 
     private enum CodingKeys: String, CodingKey {

@@ -6,17 +6,17 @@ package struct SessionDocument: Codable, Hashable, Sendable {
     package let id: String
     /// The name of the viewer who is signed in; null for the owner.
     @OrNull package var viewer: String?
-    /// The browser and its system, as far as they are known.
+    /// The browser and its system, if known.
     @OrNull package var browser: String?
     /// What the session allows.
     package let scope: AccessScope
     package let created: Timestamp
     /// When it ends at the latest.
     @OrNull package var expires: Timestamp?
-    /// The five minutes in which it was last used; null if it never was.
+    /// When it was last used, to within five minutes; null if it never was.
     @OrNull package var lastUsed: Timestamp?
 
-    /// Nil if the grant is no session, or that of a viewer who was removed.
+    /// Returns nil if the grant is not a session, or is the session of a viewer who was removed.
     init?(_ grant: AccessGrant, among viewers: Viewers) {
         guard case .session(let holder) = grant.kind else { return nil }
         if let holder {
@@ -33,7 +33,7 @@ package struct SessionDocument: Codable, Hashable, Sendable {
 /// The sessions of a vault.
 package struct SessionsDocument: Codable, Sendable {
     package let sessions: [SessionDocument]
-    /// How many records of tokens, named links and sessions cannot be read; they admit nothing.
+    /// How many records of tokens, named links and sessions cannot be read; they grant no access.
     package let damaged: Int
 }
 
@@ -44,21 +44,21 @@ struct SignInOrder: Codable, Sendable {
     let name: String?
     let pin: PIN?
 
-    /// The longest body in bytes: who signs in has no credential yet.
+    /// Maximum length of the body in bytes; it is short because the client has no credential yet.
     static let maxBytes = 4096
 }
 
-/// The answer to `POST /api/v1/sessions`; the cookie comes beside it.
+/// The answer to `POST /api/v1/sessions`; the cookie is in its header.
 struct BegunSessionDocument: Codable, Sendable {
     let session: SessionDocument
-    /// What the page sends as `X-Session-Proof` with each request.
+    /// The value that the page sends as `X-Session-Proof` with each request.
     let proof: String
 }
 
 /// The name of a browser, for the list of sessions.
 enum BrowserName {
-    /// What a `User-Agent` contains, and the name that it stands for. Of several, the first applies: browsers name those
-    /// that they resemble, too.
+    /// Substrings of `User-Agent`, and the browser that each identifies. The first match applies: browsers also name
+    /// the ones that they resemble.
     private static let browsers = [
         ("Edg/", "Edge"), ("OPR/", "Opera"), ("SamsungBrowser/", "Samsung Internet"), ("Firefox/", "Firefox"),
         ("FxiOS/", "Firefox"), ("CriOS/", "Chrome"), ("Chromium/", "Chromium"), ("Chrome/", "Chrome"),
@@ -71,7 +71,7 @@ enum BrowserName {
 
     /// Returns a name such as `Firefox on Linux`; nil if the browser is unknown.
     ///
-    /// - Parameter userAgent: the field `User-Agent`, of which nothing else is kept.
+    /// - Parameter userAgent: the field `User-Agent`; only the returned name is kept.
     static func of(userAgent: String?) -> String? {
         func first(_ table: [(String, String)]) -> String? {
             table.first { userAgent?.contains($0.0) ?? false }?.1

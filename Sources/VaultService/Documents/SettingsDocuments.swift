@@ -7,13 +7,14 @@ package struct SettingsDocument: Codable, Hashable, Sendable {
     package let maxSize: Int64
     /// Seconds; 0 means no limit.
     package let maxAge: Int64
-    /// Bytes; 0 means none, and null the default of a new vault, a fraction of the disk.
+    /// Bytes; 0 means no limit, and null means a new vault's default, a fraction of the disk.
     @OrNull package var minFree: Int64?
     /// Whether the size limit may evict titles that were downloaded explicitly.
     package let evictDownloads: Bool
-    /// Names of query items that are not part of a resource's name, by host; those of ``everyHost`` apply to all hosts.
+    /// Names of query items that are not part of a resource's name, by host; the names under ``everyHost`` apply to all
+    /// hosts.
     package let ignoreQuery: [String: [String]]
-    /// Hosts whose resources are named as those of another host.
+    /// Hosts whose resources are named as if they came from another host.
     package let mapHost: [String: String]
     /// Private hosts that manifests and redirects may lead to, in ascending order.
     package let allowHost: [String]
@@ -23,21 +24,21 @@ package struct SettingsDocument: Codable, Hashable, Sendable {
     package let immutable: [String]
     /// The proxy without its password; null if none is set.
     @OrNull package var proxy: String?
-    /// Hosts with a proxy of their own, without its password, and hosts with `direct`.
+    /// Hosts with their own proxy, shown without its password, or with `direct`.
     package let proxyFor: [String: String]
     /// Whether the service's environment may name proxies.
     package let proxyFromEnvironment: Bool
-    /// The certificate authorities that are trusted in addition to the system's; null if there are none.
+    /// The certificate authorities trusted in addition to the system's; null if there are none.
     @OrNull package var caFile: CertificatesDocument?
-    /// The value of `User-Agent`; null for the usual one.
+    /// The value of `User-Agent`; null for the default.
     @OrNull package var userAgent: String?
-    /// The addresses that connections use.
+    /// Which IP addresses connections use.
     package let addressFamily: String
-    /// The names of the request header fields that single hosts are sent, by host.
+    /// The names of the request header fields sent to single hosts, by host.
     package let headerFor: [String: [String]]
-    /// The cookies that are sent to their hosts; null if there are none.
+    /// The cookies to send to their hosts; null if there are none.
     @OrNull package var cookieFile: CookiesDocument?
-    /// The client certificates by host; the one of ``everyHost`` is for hosts without one of their own.
+    /// The client certificates by host; the one under ``everyHost`` is for hosts without their own.
     package let clientCertificate: [String: CertificatesDocument]
     /// How many downloads of the queue run at a time.
     package let parallelDownloads: Int
@@ -45,19 +46,18 @@ package struct SettingsDocument: Codable, Hashable, Sendable {
     package let downloadsPerHost: Int
     /// The hours of the day in which the queue runs, in local time; null for always.
     @OrNull package var downloadHours: String?
-    /// Bytes per second of the whole queue; 0 means no limit.
+    /// The rate limit of the whole queue in bytes per second; 0 means no limit.
     package let downloadRate: Int64
-    /// Bytes per second below which a download of the queue gives its place to one that waits; 0 means that none does.
+    /// The rate in bytes per second below which a download yields its place to a waiting one; 0 means that none does.
     package let leastRate: Int64
-    /// The program that is told what the operator should know, and its arguments; null if there is none, and always on
-    /// the network.
+    /// The notification program for the operator, with its arguments; null if there is none, and always on the network.
     @OrNull package var notifyCommand: [String]?
-    /// The program that finds new URLs, and its arguments; null in the same way.
+    /// The program that finds new URLs, with its arguments; null in the same cases.
     @OrNull package var refreshCommand: [String]?
     /// The configured mode; null if none is set.
     @OrNull package var mode: VaultMode?
 
-    /// The key for every host in ``ignoreQuery`` and ``clientCertificate``.
+    /// The key for all hosts in ``ignoreQuery`` and ``clientCertificate``.
     package static let everyHost = "*"
 
     package init(
@@ -96,7 +96,7 @@ package struct SettingsDocument: Codable, Hashable, Sendable {
         self.mode = mode
     }
 
-    /// The settings as a client on the network sees them: arguments of programs may be secrets.
+    /// The settings for a client on the network, without programs: their arguments may be secrets.
     var withoutPrograms: SettingsDocument {
         var settings = self
         (settings.notifyCommand, settings.refreshCommand) = (nil, nil)
@@ -127,7 +127,7 @@ package struct SettingsChange: Codable, Hashable, Sendable {
     package var evictDownloads: Bool?
     /// By host, the names that replace the current ones.
     package var ignoreQuery: [String: [String]?]?
-    /// By host, the host that its resources are named as.
+    /// By host, the host under which its resources are named.
     package var mapHost: [String: String?]?
     /// By host, whether manifests and redirects may lead to it.
     package var allowHost: [String: Bool]?
@@ -141,17 +141,17 @@ package struct SettingsChange: Codable, Hashable, Sendable {
     package var proxyFor: [String: String?]?
     /// Whether the service's environment may name proxies.
     package var proxyFromEnvironment: Bool?
-    /// The PEM of certificate authorities that are trusted in addition to the system's; empty for none.
+    /// The PEM text of certificate authorities to trust in addition to the system's; empty for none.
     package var caFile: String?
-    /// The value of `User-Agent`; empty for the usual one.
+    /// The value of `User-Agent`; empty for the default.
     package var userAgent: String?
-    /// The addresses that connections use: `any`, `ipv4` or `ipv6`.
+    /// Which IP addresses connections use: `any`, `ipv4` or `ipv6`.
     package var addressFamily: String?
-    /// By host, the values of its request header fields by name.
+    /// By host, the values of its request header fields, by name.
     package var headerFor: [String: [String: String?]?]?
-    /// The content of a file of cookies in the Netscape form; empty for none.
+    /// The content of a cookie file in the Netscape format; empty for none.
     package var cookieFile: String?
-    /// By host, the PEM of its client certificate with the private key.
+    /// By host, the PEM text of its client certificate and private key.
     package var clientCertificate: [String: String?]?
     /// How many downloads of the queue run at a time.
     package var parallelDownloads: Int?
@@ -159,16 +159,15 @@ package struct SettingsChange: Codable, Hashable, Sendable {
     package var downloadsPerHost: Int?
     /// The hours of the day in which the queue runs: `01:00-06:00`; empty for always.
     package var downloadHours: String?
-    /// Bytes per second of the whole queue; 0 for no limit.
+    /// The rate limit of the whole queue in bytes per second; 0 for no limit.
     package var downloadRate: Int64?
-    /// Bytes per second below which a download of the queue gives its place to one that waits; 0 for none.
+    /// The rate in bytes per second below which a download yields its place to a waiting one; 0 for none.
     package var leastRate: Int64?
-    /// The program that is told what the operator should know, and its arguments; empty for none. Only on the control
-    /// socket.
+    /// The notification program for the operator, with its arguments; empty for none. Only on the control socket.
     package var notifyCommand: [String]?
-    /// The program that finds new URLs, and its arguments; in the same way.
+    /// The program that finds new URLs, with its arguments; empty for none. Only on the control socket.
     package var refreshCommand: [String]?
-    /// The name of the vault's mode; `default` for none.
+    /// The name of the vault's mode; `default` for no configured mode.
     package var mode: String?
 
     package init() {}
@@ -182,7 +181,7 @@ package struct SettingsChange: Codable, Hashable, Sendable {
         ignoreQuery != nil || mapHost != nil || allowHost != nil || ignoreEtag != nil || immutable != nil
     }
 
-    /// Whether the change affects how origins are reached.
+    /// Whether the change affects how the vault reaches origins.
     var changesNetwork: Bool {
         proxy != nil || proxyFor != nil || proxyFromEnvironment != nil || caFile != nil || userAgent != nil
             || addressFamily != nil || headerFor != nil || cookieFile != nil
@@ -195,10 +194,10 @@ package struct SettingsChange: Codable, Hashable, Sendable {
             || leastRate != nil
     }
 
-    /// Whether the change names programs that are run.
+    /// Whether the change names programs to run.
     var changesPrograms: Bool { notifyCommand != nil || refreshCommand != nil }
 
-    /// Changes which programs are run.
+    /// Changes the programs to run.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument`.
     func apply(to programs: inout ProgramSettings) throws {
@@ -208,7 +207,7 @@ package struct SettingsChange: Codable, Hashable, Sendable {
         }
     }
 
-    /// Changes how the download queue is worked through.
+    /// Changes how the vault works through the download queue.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument`.
     func apply(to downloads: inout DownloadSettings) throws {
@@ -219,7 +218,7 @@ package struct SettingsChange: Codable, Hashable, Sendable {
         if let leastRate { try downloads.setLeastRate(leastRate) }
     }
 
-    /// Returns network settings with the change applied.
+    /// Returns the network settings with the change applied.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument`.
     func applied(to network: NetworkSettings) throws -> NetworkSettings {
@@ -255,7 +254,7 @@ package struct SettingsChange: Codable, Hashable, Sendable {
         return network
     }
 
-    /// Returns a policy with the change applied.
+    /// Returns the policy with the change applied.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument`.
     func applied(to policy: KeyPolicy) throws -> KeyPolicy {
@@ -263,7 +262,7 @@ package struct SettingsChange: Codable, Hashable, Sendable {
         for (host, names) in ignoreQuery ?? [:] {
             try policy.ignore(names ?? [], on: host == SettingsDocument.everyHost ? nil : host)
         }
-        // Removes rules first: a remaining rule could conflict with a new one.
+        // Rules are removed first: a remaining rule could conflict with a new one.
         for (host, other) in mapHost ?? [:] where other == nil { try policy.map(host, to: nil) }
         for case (let host, let other?) in mapHost ?? [:] { try policy.map(host, to: other) }
         for (host, isAllowed) in allowHost ?? [:] { try policy.allow(host, isAllowed) }
@@ -276,7 +275,7 @@ package struct SettingsChange: Codable, Hashable, Sendable {
 /// A mode for one resource, the body of `POST /api/v1/modes`.
 typealias ModeRequest = ResourceRequest<ModeDetails>
 
-/// The mode that a resource gets.
+/// The new mode of a resource.
 struct ModeDetails: Codable, Sendable {
     /// The name of the mode, as ``NamedMode`` spells it.
     let mode: String
@@ -323,17 +322,17 @@ package struct SizeText: Codable, Hashable, Sendable {
 
     private static let standardWord = "default"
 
-    /// Returns the bytes that a text denotes; nil if it is not a size with a unit.
+    /// Returns the number of bytes that a text denotes; nil if it is not a size with a unit.
     package static func bytes(of text: some StringProtocol) -> Int64? {
         Quantity.size(text)
     }
 
-    /// Returns a size in the largest unit of which it is a whole multiple.
+    /// Returns a size in the largest unit that divides it.
     package static func text(_ bytes: Int64) -> String {
         bytes == 0 ? "0" : Quantity.text(bytes, in: Quantity.sizes)
     }
 
-    /// Returns the message for text that is not a size.
+    /// Returns the message for a text that is not a size.
     package static func advice(for name: String) -> String {
         "\(name) must be a size with a unit, such as 500M, 500 MB, 1.5GiB, or 5B for bytes"
     }

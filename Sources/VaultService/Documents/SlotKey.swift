@@ -7,7 +7,8 @@ package enum SlotKey: Sendable {
     /// A credential of the owner's own unit, by name.
     case credential(CredentialName)
 
-    /// Whether another process of the same user can find it, in a file or among the credentials of that process's unit.
+    /// Whether another process of the same user can read the secret, from a file or from the credentials of its own
+    /// unit.
     package var isFoundByOthers: Bool {
         switch self {
         case .unlock(.keyFile), .unlock(.passphraseFile), .unlock(.credential), .credential: true
@@ -15,12 +16,12 @@ package enum SlotKey: Sendable {
         }
     }
 
-    /// Whether only a name is known, which refers to a different file in each unit.
+    /// Whether the key is only a credential name, which refers to a different file in each unit.
     package var isCredentialName: Bool {
         if case .credential = self { true } else { false }
     }
 
-    /// The error that a typed passphrase or a key command's output cannot be passed to a service.
+    /// The error for a typed passphrase or a key command's output, which cannot be passed to a service.
     package static let unfound = VaultError(
         .invalidArgument,
         "a running service reads a slot's secret from a file or from a credential of its unit; name one, or stop "
@@ -50,7 +51,7 @@ package struct CredentialName: Hashable, Sendable {
 
     let text: String
 
-    /// - Throws: ``VaultError`` with code `invalidArgument` if it is not a valid file name.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the text is not a valid file name.
     package init(_ text: String) throws {
         guard !text.isEmpty, text != ".", text != "..", text.utf8.count <= 255, !text.contains("/") else {
             throw VaultError(.invalidArgument, "a credential must be a name, not a path; use one that the unit loads")
@@ -63,7 +64,7 @@ package struct CredentialName: Hashable, Sendable {
     /// Returns the absolute path of the credential's file.
     ///
     /// - Parameter folder: the value of ``folderVariable`` in the process that reads the file.
-    /// - Throws: ``VaultError`` with code `invalidArgument` if that is not an absolute path.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the folder is not an absolute path.
     package func path(in folder: String?) throws -> String {
         guard let folder, folder.hasPrefix("/") else {
             throw VaultError(

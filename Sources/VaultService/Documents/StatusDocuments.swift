@@ -4,7 +4,7 @@ package import MediaVault
 package struct StatusDocument: Codable, Sendable {
     package struct Unlock: Codable, Sendable {
         package let method: String
-        /// Whether the secret that unlocks the keyring is on the vault's own disk.
+        /// Whether the secret that unlocks the keyring is stored on the vault's own disk.
         package let restsWithVault: Bool
     }
 
@@ -15,7 +15,7 @@ package struct StatusDocument: Codable, Sendable {
     package let bytesFetched: Int64
     package let generation: Int
     package let keysLocked: Bool
-    /// Whether the memory of the process that has the vault open may be written to a swap device.
+    /// Whether the system may swap out memory of the process that has the vault open.
     package let swapInReach: Bool
     /// Bytes of segment files on disk, which `maxSize` limits.
     package let used: Int64
@@ -23,10 +23,10 @@ package struct StatusDocument: Codable, Sendable {
     package let passedThrough: Int64
     /// Bytes of segment files evicted since the vault was opened.
     package let evicted: Int64
-    /// Why the store refuses bytes, while they are passed through unstored.
+    /// Why the store refuses bytes, while the vault passes them through unstored.
     @OrNull package var storeFailure: String?
     package let unlock: Unlock
-    /// How many entries of the download queue do what.
+    /// The number of download queue entries in each state.
     package let downloads: DownloadCounts
 
     package init(_ status: VaultStatus) {
@@ -47,15 +47,15 @@ package struct StatusDocument: Codable, Sendable {
     }
 }
 
-/// Whether fetched bytes are stored, or how many were evicted: the event `store`.
+/// Whether the vault stores fetched bytes, or how many it evicted: the event `store`.
 package struct StoreDocument: Codable, Hashable, Sendable {
     package var isStoring: Bool?
-    /// Why bytes are not stored, in a word; ``message`` explains it in a sentence.
+    /// Why bytes are not stored, as one word; ``message`` explains it in a sentence.
     package var reason: String?
     package var message: String?
-    /// The bytes that were passed through unstored, reported when storing resumes.
+    /// The bytes that the vault passed through unstored, reported when storing resumes.
     package var passedThrough: Int64?
-    /// The bytes of evicted segment files; an event with this member has no other.
+    /// The bytes of evicted segment files; an event with this member has no others.
     package var evicted: Int64?
 
     package init(_ event: StoreEvent) {

@@ -4,29 +4,29 @@ package import VaultModel
 /// A subscription, as `GET /api/v1/subscriptions` and `sync list --json` report it.
 package struct SubscriptionDocument: Codable, Hashable, Sendable {
     package let id: String
-    /// The name that it was given, or that its feed states; else where it comes from.
+    /// The name that the operator gave it, or that its feed states; else its source.
     package let name: String
-    /// The URL of the feed without credentials and query; null for a list that is given at each run.
+    /// The URL of the feed without credentials and query; null for a list, whose entries come with each run.
     @OrNull package var url: String?
     /// The name of that list; null for a feed.
     @OrNull package var list: String?
-    /// How many of the newest titles are wanted; null for all.
+    /// How many of the newest titles to fetch; null for all.
     @OrNull package var newest: Int64?
-    /// Whether titles stay that the list no longer names.
+    /// Whether to keep titles that the list no longer names.
     package let keep: Bool
     package let contentIDs: Bool
-    /// The seconds between two runs by a service; null if it runs by hand only.
+    /// Seconds between two runs by a service; null if it runs only by hand.
     @OrNull package var every: Int64?
     /// How many titles the list named in the last run.
     package let titles: Int
     package let added: Timestamp
     @OrNull package var lastRun: Timestamp?
     @OrNull package var nextRun: Timestamp?
-    /// Why the last run failed; null if it did not.
+    /// Why the last run failed; null if it succeeded.
     @OrNull package var problem: String?
-    /// Where the feed went for good, without credentials and query; null if it is where ``url`` says.
+    /// Where the feed has moved permanently, without credentials and query; null if it is still at ``url``.
     @OrNull package var movedTo: String?
-    /// Whether the feed is gone for good, so that no service asks for it.
+    /// Whether the feed is gone permanently, so that services no longer request it.
     package let gone: Bool
 
     init(_ subscription: Subscription) {
@@ -50,15 +50,15 @@ package struct SubscriptionDocument: Codable, Hashable, Sendable {
 /// The subscriptions of a vault.
 package struct SubscriptionsDocument: Codable, Sendable {
     package let subscriptions: [SubscriptionDocument]
-    /// How many cannot be read.
+    /// How many records cannot be read.
     package let damaged: Int
 }
 
-/// The body of `POST /api/v1/subscriptions`: a source, and what of its titles is fetched and kept.
+/// The body of `POST /api/v1/subscriptions`: a source, and which of its titles to fetch and keep.
 package struct SubscriptionOrder: Codable, Sendable {
-    /// The URL of a feed; or else ``list``.
+    /// The URL of a feed; the alternative is ``list``.
     let url: String?
-    /// The name of a list that is given at each run.
+    /// The name of a list whose entries come with each run.
     let list: String?
     let name: String?
     let newest: Int64?
@@ -68,9 +68,9 @@ package struct SubscriptionOrder: Codable, Sendable {
     let video: RenditionSelection.Video?
     let audio: RenditionSelection.Audio?
     let subtitles: RenditionSelection.Subtitles?
-    /// Whether what is no media is fetched, too.
+    /// Whether to fetch content that is not media, too.
     let anyType: Bool?
-    /// Whether a source that is new is added without being read first.
+    /// Whether to add a new source without reading it first.
     let untried: Bool?
 
     package init(_ source: Subscription.Source, _ choices: Subscription.Choices, isUntried: Bool = false) {
@@ -88,7 +88,7 @@ package struct SubscriptionOrder: Codable, Sendable {
 
     private static let maxListName = 4096
 
-    /// - Throws: ``VaultError`` with code `invalidArgument` unless exactly one of url and list is given.
+    /// - Throws: ``VaultError`` with code `invalidArgument` unless the request has exactly one of url and list.
     package var source: Subscription.Source {
         get throws {
             switch (url, list) {
@@ -113,21 +113,21 @@ package struct SubscriptionOrder: Codable, Sendable {
 
 /// The body of `POST /api/v1/syncs`: a subscription to run, or a source to run once.
 package struct SyncOrder: Codable, Sendable {
-    /// The id of a subscription; or else ``source``.
+    /// The id of a subscription; the alternative is ``source``.
     var id: String?
     var source: SubscriptionOrder?
-    /// What the list names, if it is given with the request.
+    /// The list's entries, if the request supplies the list.
     var entries: [SyncEntryRequest]?
-    /// How many lines of the list cannot be used; then nothing is removed.
+    /// How many lines of the list cannot be used; if any, the run removes nothing.
     var unusable: Int?
     var dryRun: Bool?
 
-    /// The most lines of a list that are counted as unusable.
+    /// Maximum unusable lines of a list.
     private static let maxUnusable = 1_000_000
 
     /// How many lines of the list cannot be used.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if the number is impossible.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the number is out of bounds.
     var checkedUnusable: Int {
         get throws {
             let count = unusable ?? 0
@@ -139,15 +139,15 @@ package struct SyncOrder: Codable, Sendable {
         }
     }
 
-    /// Runs a subscription.
+    /// Creates a request to run a subscription.
     package init(id: String, isDryRun: Bool) {
         self.id = id
         dryRun = isDryRun ? true : nil
     }
 
-    /// Runs a source once.
+    /// Creates a request to run a source once.
     ///
-    /// - Parameter list: what it names, and how many lines cannot be used; nil for a feed.
+    /// - Parameter list: the list's entries, and how many of its lines cannot be used; nil for a feed.
     package init(
         _ source: SubscriptionOrder, list: (entries: [SyncEntry], unusable: Int)?, isDryRun: Bool
     ) {
@@ -161,7 +161,7 @@ package struct SyncOrder: Codable, Sendable {
 /// A title that a list names.
 typealias SyncEntryRequest = ResourceRequest<NameOfEntry>
 
-/// The name of an entry of a list.
+/// The name of a list entry.
 struct NameOfEntry: Codable, Sendable {
     let name: String?
 }
@@ -178,22 +178,22 @@ package struct SyncDocument: Codable, Sendable {
     }
 
     package let subscription: SubscriptionDocument
-    /// Whether the feed has moved for good since the run before; nil from a service that does not say so yet.
+    /// Whether the feed has moved permanently since the previous run; nil from a service too old to report it.
     package let moved: Bool?
-    /// The titles that are fetched: a service has them in its download queue.
+    /// The titles to fetch: a service has put them into its download queue.
     package var fetched: [Item]
     package var removed: [Item]
-    /// How many titles are as the list wants them.
+    /// How many titles already match the list.
     package let unchanged: Int
     /// How many titles stay although the list no longer names them, because they are pinned.
     package let pinned: Int
-    /// How many titles that the list no longer names are removed once everything that it names is whole.
+    /// How many titles that the list no longer names will be removed once everything that it names is complete.
     package var waiting: Int
-    /// How many entries of the list cannot be used; then nothing is removed.
+    /// How many list entries cannot be used; if any, the sync removes nothing.
     package var unusable: Int
-    /// Why the feed may name more than was read; then nothing is removed. Null if it does not.
+    /// Why the sync may not have read the whole feed, in which case it removes nothing; null if it read everything.
     @OrNull package var problem: String?
-    /// What of the feed was read although it is not as it should be, in a few words each.
+    /// The faults of the feed that were repaired while reading it, in a few words each.
     package var repairs: [String]
 
     /// Creates the document for what a sync did.
@@ -213,7 +213,7 @@ extension SyncEntry {
     package var shownName: String { name ?? "\(reference.url)" }
 }
 
-/// How many titles went with a subscription.
+/// How many titles were removed with a subscription.
 package struct UnsubscribedDocument: Codable, Hashable, Sendable {
     package let removed: Int
 }

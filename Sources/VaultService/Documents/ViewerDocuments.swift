@@ -6,13 +6,13 @@ package struct ViewerDocument: Codable, Hashable, Sendable {
     package let id: String
     package let name: String
     package let created: Timestamp
-    /// Whether they have a PIN; without one, only a ticket of the owner lets them in.
+    /// Whether the viewer has a PIN; without one, only a ticket from the owner lets them in.
     package let hasPIN: Bool
-    /// Whether every title is shared with them.
+    /// Whether every title is shared with the viewer.
     package let sharesAll: Bool
-    /// How many titles are shared with them one by one.
+    /// How many titles are shared with the viewer individually.
     package let titles: Int
-    /// From where someone failed to sign in with their name, the latest first.
+    /// The places from which sign-ins with the viewer's name failed, the latest first.
     package let failures: [FailedSignInsDocument]
 
     init(_ viewer: Viewer, titles: Int) {
@@ -23,16 +23,16 @@ package struct ViewerDocument: Codable, Hashable, Sendable {
     }
 }
 
-/// Failed sign-ins with the name of a viewer from one place.
+/// Failed sign-ins with a viewer's name from one place.
 package struct FailedSignInsDocument: Codable, Hashable, Sendable {
-    /// The IPv4 address, or the IPv6 network, of the last one; null for the service's own machine.
+    /// The IPv4 address, or the IPv6 network, of the last failure; null for the service's own machine.
     @OrNull package var address: String?
     /// Whether the place is a browser in which the viewer has signed in before.
     package let knownDevice: Bool
-    /// How many there were since someone last signed in from there.
+    /// How many sign-ins have failed since the last success from that place.
     package let count: Int
     package let last: Timestamp
-    /// Before when no other is accepted; null if the next one is.
+    /// When the service accepts the next attempt; null if it accepts one now.
     @OrNull package var until: Timestamp?
 
     init(_ failed: FailedSignIns) {
@@ -41,7 +41,7 @@ package struct FailedSignInsDocument: Codable, Hashable, Sendable {
         until = failed.until.map { Timestamp(seconds: $0) }
     }
 
-    /// Returns an IPv4 address, or an IPv6 network of 64 bits, as people write it.
+    /// Returns an IPv4 address, or a 64-bit IPv6 network, as people write it.
     static func text(_ address: [UInt8]) -> String {
         guard address.count == 8 else { return address.map { String($0) }.joined(separator: ".") }
         let groups = stride(from: 0, to: 8, by: 2).map { index in
@@ -54,16 +54,16 @@ package struct FailedSignInsDocument: Codable, Hashable, Sendable {
 /// The viewers of a vault.
 package struct ViewersDocument: Codable, Sendable {
     package let viewers: [ViewerDocument]
-    /// How many records of viewers, shares and positions cannot be read; they admit and share nothing.
+    /// How many records of viewers, shares and positions cannot be read; they grant no access.
     package let damaged: Int
 }
 
 /// The body of `POST /api/v1/viewers`.
 package struct ViewerOrder: Codable, Sendable {
     let name: String
-    /// Nil if only a ticket of the owner lets them in.
+    /// Nil if only a ticket from the owner lets the viewer in.
     let pin: PIN?
-    /// Whether every title is shared with them; not if omitted.
+    /// Whether every title is shared with the viewer; false if omitted.
     let sharesAll: Bool?
 
     package init(name: String, pin: PIN?, sharesAll: Bool) {
@@ -71,15 +71,15 @@ package struct ViewerOrder: Codable, Sendable {
     }
 }
 
-/// The body of `PATCH /api/v1/viewers`: what is omitted stays.
+/// The body of `PATCH /api/v1/viewers`; omitted members stay unchanged.
 package struct ViewerChange: Codable, Sendable {
     let id: String
     let name: String?
     let pin: PIN?
-    /// False takes the PIN away.
+    /// False removes the PIN.
     let hasPIN: Bool?
     let sharesAll: Bool?
-    /// True forgets the failed sign-ins with their name.
+    /// True forgets the failed sign-ins with the viewer's name.
     let unlock: Bool?
 
     package init(
@@ -91,15 +91,15 @@ package struct ViewerChange: Codable, Sendable {
     }
 }
 
-/// With whom a title is shared.
+/// The viewers with whom a title is shared.
 package struct ShareDocument: Codable, Hashable, Sendable {
     /// The title.
     package let id: TitleID
-    /// The ids of the viewers with whom it is shared by itself.
+    /// The ids of the viewers with whom it is shared individually.
     package let viewers: [String]
 }
 
-/// With whom titles are shared one by one, as `GET /api/v1/shares` reports it.
+/// The titles shared individually, as `GET /api/v1/shares` reports them.
 package struct SharesDocument: Codable, Sendable {
     package let shares: [ShareDocument]
 }
@@ -107,11 +107,11 @@ package struct SharesDocument: Codable, Sendable {
 /// The body of `POST /api/v1/shares`.
 package struct ShareOrder: Codable, Sendable {
     let resources: [TitleID]
-    /// The id of a viewer; null for all that there are.
+    /// The id of a viewer; null for all viewers.
     @OrNull var viewer: String?
     let shared: Bool
 
-    /// The most titles of a request.
+    /// Maximum titles per request.
     package static let maxCount = 10_000
 
     package init(_ resources: [TitleID], viewer: String?, shared: Bool) {
@@ -123,7 +123,7 @@ package struct ShareOrder: Codable, Sendable {
 
 /// The result of sharing titles.
 package struct SharedDocument: Codable, Hashable, Sendable {
-    /// How many titles are shared with others than before.
+    /// How many titles are shared with different viewers than before.
     package let changed: Int
 }
 
@@ -131,9 +131,9 @@ package struct SharedDocument: Codable, Hashable, Sendable {
 struct PositionDocument: Codable, Hashable, Sendable {
     /// The title.
     let id: TitleID
-    /// Where it continues.
+    /// Where playback continues.
     let seconds: Double
-    /// How long it plays, as the player knows it.
+    /// The playing time, as the player knows it.
     @OrNull var duration: Double?
     let changed: Timestamp
 
@@ -145,7 +145,7 @@ struct PositionDocument: Codable, Hashable, Sendable {
     }
 }
 
-/// How far titles were played by the one who asks, the latest first.
+/// How far the requesting person has played titles, the latest first.
 struct PositionsDocument: Codable, Sendable {
     let positions: [PositionDocument]
 }
@@ -165,7 +165,7 @@ struct PositionOrder: Codable, Sendable {
     /// - Throws: ``VaultError`` with code `invalidArgument` if it is out of bounds.
     var length: Int64? { get throws { try duration.map(Self.milliseconds) } }
 
-    /// The most seconds: ten thousand hours.
+    /// Maximum seconds: ten thousand hours.
     private static let maxSeconds = 36_000_000.0
 
     private static func milliseconds(_ seconds: Double) throws -> Int64 {
@@ -177,29 +177,29 @@ struct PositionOrder: Codable, Sendable {
     }
 }
 
-/// A title as a viewer sees it: nothing in it tells where it comes from.
+/// A title as a viewer sees it, without any hint of where it comes from.
 struct ViewedTitleDocument: Codable, Sendable {
     let id: TitleID
     @OrNull var name: String?
     /// The kind of its manifest; null for a file that plays as it is.
     @OrNull var kind: ManifestKind?
     @OrNull var type: String?
-    /// How long it plays, in milliseconds.
+    /// The playing time in milliseconds.
     @OrNull var duration: Int64?
     @OrNull var size: Int64?
     /// How many bytes are held.
     let bytes: Int64
     /// The ranges that are held; nil in lists, which would grow too long.
     @OrNull var held: [ByteRange]?
-    /// Whether all of it is held.
+    /// Whether the vault holds all of it.
     let complete: Bool
     let added: Timestamp
-    /// What tells its cover from another; null if it is not known to have one.
+    /// A value that changes with the cover; null if it is not known to have one.
     @OrNull var cover: String?
 
-    /// Nil for a part of a title, which has no id.
+    /// Returns nil for a part of a title, which has no id.
     ///
-    /// - Parameter hasRanges: whether to tell the held ranges.
+    /// - Parameter hasRanges: whether to include the held ranges.
     init?(_ title: ResourceSummary, hasRanges: Bool = false) {
         guard let id = title.id else { return nil }
         self.id = id

@@ -9,8 +9,8 @@ import Musl
 
 /// Detects that a client has disconnected while nothing is written to it.
 ///
-/// ``DisconnectMonitor`` asks the kernel, only while an answer waits: watching for bytes on the connection instead
-/// would cost its keep-alive. A client that has closed only its sending side also counts as gone.
+/// ``DisconnectMonitor`` polls the kernel, and only while an answer waits: watching for bytes on the connection instead
+/// would cost its keep-alive. A client that has closed only its sending side also counts as disconnected.
 struct DisconnectWatch: Sendable {
     /// The error that the client closed or reset its connection.
     struct ClientGone: Error {}
@@ -27,7 +27,7 @@ struct DisconnectWatch: Sendable {
 
     init(_ channel: any Channel) { self.channel = channel }
 
-    /// Runs work that waits for the origin, and cancels it once the client is gone.
+    /// Runs work that waits for the origin, and cancels it once the client has disconnected.
     ///
     /// - Throws: the error of the work, which is `CancellationError` if it was cancelled.
     func during<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
@@ -44,8 +44,8 @@ struct DisconnectWatch: Sendable {
     /// Watches for the client to disconnect, until ``Watching/end()``.
     ///
     /// - Parameters:
-    ///   - isWaiting: whether nothing is being written, because a write detects the disconnect itself.
-    ///   - onDisconnect: called once when the client has gone.
+    ///   - isWaiting: whether nothing is being written; a write would detect the disconnect itself.
+    ///   - onDisconnect: called once when the client has disconnected.
     func begin(while isWaiting: @escaping @Sendable () -> Bool, onDisconnect: @escaping @Sendable () -> Void)
         -> Watching
     {
@@ -57,7 +57,7 @@ struct DisconnectWatch: Sendable {
 
     private func isThere() async -> Bool {
         guard channel.isActive else { return false }
-        // On a socket file, the end is detected without asking.
+        // On a socket file, the disconnect is detected without polling.
         guard channel.localAddress?.pathname == nil else { return true }
         #if os(Linux)
         guard let socket = channel as? any SocketOptionProvider else { return true }
@@ -73,7 +73,7 @@ struct DisconnectWatch: Sendable {
 ///
 /// A timer for each answer would cost more than a short answer does.
 final class DisconnectMonitor: Sendable {
-    /// A connection: how to check it, and what to do once its client has gone.
+    /// A connection: how to check it, and what to do once its client has disconnected.
     struct Client: Sendable {
         let isWaiting: @Sendable () -> Bool
         let isThere: @Sendable () async -> Bool
@@ -93,7 +93,7 @@ final class DisconnectMonitor: Sendable {
 
     /// Returns the time until the next check, longer for more clients.
     ///
-    /// A client that leaves is noticed soon, and many clients do not cost more than a few.
+    /// A disconnect is noticed soon, and many clients cost no more than a few.
     static func interval(of count: Int) -> Duration { min(.milliseconds(250), .milliseconds(50) * (1 + count / 64)) }
 
     /// Registers a client.

@@ -18,7 +18,7 @@ struct ManifestAnswer {
 
     private var length: Int64 { Int64(text.bytes.count) }
 
-    /// - Throws: ``VaultError`` with code `unsatisfiableRange` if no byte is left of the requested range.
+    /// - Throws: ``VaultError`` with code `unsatisfiableRange` if the requested range contains no byte of the text.
     func response(to request: MediaRequest, _ context: ServiceContext) throws -> Response {
         switch request.conditions.verdict(on: facts.entityTag, facts.lastModified) {
         case .failed: return Response(ErrorAnswer.failedCondition, isHead: request.method == .head, context: context)
@@ -51,7 +51,7 @@ struct ManifestAnswer {
 }
 
 extension MediaFacts {
-    /// Creates the facts of a manifest as players get it.
+    /// Creates the facts of a manifest as players receive it.
     init(_ manifest: PlayableManifest, now: Int64) {
         let text = manifest.text
         var information = manifest.information

@@ -7,20 +7,20 @@ import VaultModel
 struct MediaBody: StreamedBody {
     /// The error that a reader delivered fewer or more bytes than the head promised.
     struct WrongLength: Error {}
-    /// The error that the viewer has lost the right to the answer.
+    /// The error that the viewer lost the right to the answer.
     struct RightLost: Error {}
 
     let reader: MediaReader
-    /// The bytes that were read to see what they begin; nil if there are none.
+    /// The bytes already read to determine what they begin; nil if there are none.
     let start: [UInt8]?
-    /// The number of bytes that the head has promised; nil if it is unknown.
+    /// The number of bytes that the head promised; nil if unknown.
     let length: Int64?
     let channel: any Channel
     let watch: DisconnectWatch
-    /// The right of a viewer, with which the answer ends; nil if it does not end before its time.
+    /// The viewer's right, whose loss ends the answer; nil if nothing ends it early.
     let right: ViewerRight?
 
-    /// The most bytes written at a time to a connection that keeps up.
+    /// Maximum bytes written at a time to a connection that keeps up.
     private static let pieceBytes = 128 << 10
 
     /// Writes all bytes, or throws so that the connection is closed.
@@ -33,9 +33,9 @@ struct MediaBody: StreamedBody {
         let watching = watch.begin(
             while: { [reader] in reader.isWaitingForOrigin }, onDisconnect: { [reader] in reader.cancel() })
         defer { watching.end() }
-        // A client that reads nothing keeps the answer from noticing: its connection is closed.
+        // A client that reads nothing keeps the answer from noticing the loss, so its connection is closed.
         let holding = right?.watch { [reader, channel] in
-            // First, so that an answer without a length does not end as if it were complete.
+            // Closed first, so that an answer without a length does not end as if it were complete.
             channel.close(promise: nil)
             reader.cancel()
         }
@@ -53,7 +53,7 @@ struct MediaBody: StreamedBody {
                 // A write in a cancelled task may drop its bytes silently.
                 try Task.checkCancellation()
             }
-            // A reader that was cancelled also ends without an error.
+            // A cancelled reader also ends without an error.
             try Task.checkCancellation()
             guard holding?.isLost != true else { throw RightLost() }
             guard length == nil || length == sent else { throw WrongLength() }
@@ -70,10 +70,10 @@ struct MediaBody: StreamedBody {
     }
 }
 
-/// Writes several ranges to a connection, and opens or fetches each in its turn.
+/// Writes several ranges to a connection, and opens or fetches each in turn.
 struct MultipartBody: StreamedBody {
     let multipart: Multipart
-    /// The reader of the first part, and the bytes that were taken from it.
+    /// The reader of the first part, and the bytes already taken from it.
     let first: MediaReader
     let start: [UInt8]?
     let channel: any Channel
@@ -81,7 +81,7 @@ struct MultipartBody: StreamedBody {
     let right: ViewerRight?
     /// Opens one of the other parts.
     ///
-    /// - Throws: ``VaultError``, also if the representation has changed.
+    /// - Throws: ``VaultError``, for example if the representation has changed.
     let open: @Sendable (ByteRange) async throws -> MediaReader
 
     @concurrent
@@ -130,8 +130,8 @@ protocol StreamedBody: Sendable {
 
 /// Keeps a body from running ahead of its connection.
 ///
-/// The library's writer accepts megabytes before it makes the caller wait. The connection's event loop takes writes
-/// in order; those that it has not reached are on their way.
+/// The library's writer accepts megabytes before it makes the caller wait. The connection's event loop takes writes in
+/// order; those that it has not reached yet are on their way.
 final class BodyFlow: Sendable {
     private struct State {
         var onTheirWay = 0
@@ -141,7 +141,7 @@ final class BodyFlow: Sendable {
     private let eventLoop: any EventLoop
     private let state = Locked(State())
 
-    /// The most pieces that may be on their way while the next is prepared.
+    /// Maximum pieces on their way while the next is prepared.
     private static let most = 1
 
     init(_ eventLoop: any EventLoop) { self.eventLoop = eventLoop }
@@ -178,9 +178,9 @@ final class BodyFlow: Sendable {
 }
 
 extension Channel {
-    /// Waits until the connection has taken all that was written.
+    /// Waits until the connection has taken everything that was written.
     ///
-    /// Closing drops the rest, but a client that reaches a gap must get everything before it.
+    /// Closing would drop the rest, but a client that reaches a gap must get everything before it.
     func drained() async throws {
         while try await getOption(.bufferedWritableBytes).get() > 0 {
             try await Task.sleep(for: .milliseconds(50))

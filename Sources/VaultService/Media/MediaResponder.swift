@@ -11,20 +11,20 @@ final class MediaResponder: Sendable {
     private let link: TokenIssuer.Admission?
     private let service: String
     private let playbacks: Playbacks?
-    /// The right of a viewer with which an answer ends.
+    /// The viewer's right, whose loss ends the answer.
     private let right: ViewerRight?
     private let context: ServiceContext
     private let watch: DisconnectWatch
     private let arrival: ContinuousClock.Instant
     private let now: Int64
-    /// Whether the look at the beginning has asked the origin.
+    /// Whether the examination of the beginning has contacted the origin.
     private let hasLooked = Locked(false)
 
     /// - Parameters:
-    ///   - link: the verified link of a player's request; nil if the bytes are wanted as they are, manifests too.
+    ///   - link: the verified link of a player's request; nil to send bytes unchanged, even those of a manifest.
     ///   - service: scheme, host and port of the service, as the player spells them.
-    ///   - playbacks: where a player's request is noted.
-    ///   - letsFinish: whether an answer that has begun goes to its end, although the viewer loses the right to it.
+    ///   - playbacks: where a player's request is recorded.
+    ///   - letsFinish: whether an answer that has begun continues to its end after the viewer loses the right to it.
     ///   - arrival: when the request arrived.
     ///   - now: the same in seconds since 1970.
     init(
@@ -59,7 +59,7 @@ final class MediaResponder: Sendable {
             if request.method == .get, let link, let playbacks {
                 context.request?.keep(playbacks.begin(resource, through: link.scope, at: now))
             }
-            // Starts again if the representation changes between two steps; gives up if it changes each time.
+            // Starts again if the representation changes between two steps, and gives up after the third time.
             for _ in 0..<3 {
                 if let response = try await attempt(request, of: resource, held) { return response }
             }
@@ -81,24 +81,24 @@ final class MediaResponder: Sendable {
         try await watch.during { [vault, reference] in try await vault.name(reference) }
     }
 
-    /// Returns whether a link may open a resource. What it may not would be fetched, and stored again.
+    /// Returns whether a link may open a resource; otherwise, a removed resource would be fetched and stored again.
     private func mayPlay(_ resource: NamedResource) async throws -> Bool {
         guard let link else { return true }
         guard !vault.wasRemoved(resource, through: link.scope, now: now) else { return false }
         guard let hidden = link.scope.hidden else { return true }
         return try await watch.during { [vault] in
             guard try await vault.hasTitle(hidden.title) else { return false }
-            // Another title in the same folder of the origin is none that a viewer's link leads to.
+            // A viewer's link does not lead to another title in the same folder of the origin.
             guard link.isBelow else { return true }
             return try await vault.mayPlay(resource, below: hidden)
         }
     }
 
-    /// Tries to answer; returns nil if the representation changed meanwhile, or is a manifest after all.
+    /// Tries to answer; returns nil if the representation changed during the attempt, or turns out to be a manifest.
     private func attempt(
         _ request: MediaRequest, of resource: NamedResource, _ held: HeldMedia?
     ) async throws -> Response? {
-        // Another part than the beginning does not show what it is a part of.
+        // Bytes from beyond the beginning do not show what they belong to.
         if link != nil, !request.showsBeginning {
             try await look(at: resource)
         }
@@ -124,7 +124,7 @@ final class MediaResponder: Sendable {
         return try await media(Selection(request, of: facts), of: resource, facts)
     }
 
-    /// Returns what the one who asks is told of a resource.
+    /// Returns the facts of a resource that the client may see.
     private func told(_ facts: MediaFacts) -> MediaFacts {
         link?.scope.hidden == nil ? facts : facts.withoutOrigin
     }
@@ -150,7 +150,7 @@ final class MediaResponder: Sendable {
         return try await single(range, of: resource, vault.held(resource, range: range), facts)
     }
 
-    /// Whether a player gets the resource rewritten, as far as that is known without asking its origin.
+    /// Returns whether a player gets the resource rewritten, judged without contacting its origin.
     private func isManifest(_ resource: NamedResource) -> Bool { link != nil && vault.isManifest(resource) }
 
     private func manifest(_ request: MediaRequest, of resource: NamedResource) async throws -> Response? {
@@ -217,7 +217,7 @@ final class MediaResponder: Sendable {
         return Response(plan, body, context: context)
     }
 
-    /// A reader, and the bytes that were taken from it to see what they begin.
+    /// A reader, and the bytes already taken from it to determine what they begin.
     private struct OpenedMedia: Sendable {
         let reader: MediaReader
         let start: [UInt8]?
@@ -237,7 +237,7 @@ final class MediaResponder: Sendable {
         let reader = opened.reader
         if let start = opened.start {
             vault.note(start, of: reader, resource)
-            // Too little of the beginning does not show it either.
+            // Too short a beginning does not show it either.
             if link != nil, !isManifest(resource), !vault.isMedia(resource), ManifestContent.mayBeginText(start) {
                 try await look(at: resource, isBegun: true)
             }
@@ -265,7 +265,7 @@ final class MediaResponder: Sendable {
         return try await timed { [vault] in try await OpenedMedia(try await vault.read(resource, range: range)) }
     }
 
-    /// Runs work of the vault while the client is connected, and measures its time.
+    /// Performs work of the vault while the client is connected, and measures its duration.
     private func timed<Value: Sendable>(
         _ question: @escaping @Sendable () async throws -> Value
     ) async throws -> (Value, Duration) {

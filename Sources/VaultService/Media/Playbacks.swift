@@ -1,16 +1,17 @@
 import MediaVault
 import VaultModel
 
-/// Who plays what at the moment, as far as requests through playback links tell.
+/// Who is playing what, as judged from requests through playback links.
 ///
-/// Players ask for media piece by piece, so a playback lasts until its last request was answered and for a while after.
+/// Players request media piece by piece, so a playback lasts until its last request has been answered, and for a while
+/// after.
 final class Playbacks: Sendable {
-    /// Who a playback link was created for.
+    /// The person or grant for which a playback link was created.
     enum Holder: Hashable, Sendable {
         case viewer(ViewerID)
         /// A token, a named link, or a session.
         case grant(GrantID)
-        /// A link without a name says nothing of who has it.
+        /// A link without a name does not identify its holder.
         case unknown
 
         init(_ scope: LinkScope) {
@@ -18,21 +19,21 @@ final class Playbacks: Sendable {
         }
     }
 
-    /// What one holder plays through one link.
+    /// The playback by one holder through one link.
     struct Playback: Sendable {
         let holder: Holder
-        /// What was requested last: the title, or a part of it.
+        /// The most recently requested resource: the title, or a part of it.
         var resource: NamedResource
-        /// The title of a viewer's link.
+        /// The title, if the link is a viewer's.
         let title: TitleID?
-        /// When it began, and when it was last requested, in seconds since 1970.
+        /// When the playback began, and when it last requested something, in seconds since 1970.
         var (began, last): (Int64, Int64)
         /// How many answers are being sent.
         var open = 0
     }
 
     fileprivate struct Key: Hashable {
-        /// What tells one title from another without asking the index: the parts of a title have its link.
+        /// Identifies a title without reading the index: its parts share its link.
         enum Subject: Hashable {
             case title(TitleID)
             case link(String)
@@ -51,10 +52,10 @@ final class Playbacks: Sendable {
 
     private let known = Locked<[Key: Playback]>([:])
 
-    /// For how many seconds after the last answer a playback lasts: players fill their buffers for longer than half a
+    /// How many seconds a playback lasts after its last answer: players fill their buffers for longer than half a
     /// minute.
     static let pause: Int64 = 90
-    /// The most playbacks; of more, the one that was requested longest ago is forgotten.
+    /// Maximum playbacks; beyond that, the one that was requested longest ago is forgotten.
     static let maxCount = 1024
 
     /// An answer that is being sent; its playback lasts at least as long.
@@ -67,17 +68,17 @@ final class Playbacks: Sendable {
         deinit { playbacks.end(key) }
     }
 
-    /// Notes a request that is answered at once.
+    /// Records a request that is answered at once.
     ///
     /// - Parameter now: seconds since 1970.
     func note(_ resource: NamedResource, through link: LinkScope, at now: Int64) {
         _ = note(resource, link, at: now, isOpen: false)
     }
 
-    /// Notes a request whose answer takes a while.
+    /// Records a request whose answer takes a while.
     ///
     /// - Parameter now: seconds since 1970.
-    /// - Returns: what the caller keeps until the answer has been sent.
+    /// - Returns: an object that the caller keeps until the answer has been sent.
     func begin(_ resource: NamedResource, through link: LinkScope, at now: Int64) -> Open {
         Open(self, note(resource, link, at: now, isOpen: true))
     }
@@ -110,10 +111,10 @@ final class Playbacks: Sendable {
         }
     }
 
-    /// Forgets all of them, because the vault is locked.
+    /// Forgets all playbacks, because the vault is locked.
     func forgetAll() { known.withLock { $0 = [:] } }
 
-    /// Returns the playbacks that last, in no meaningful order.
+    /// Returns the current playbacks, in no meaningful order.
     ///
     /// - Parameter now: seconds since 1970.
     func all(at now: Int64) -> [Playback] {
@@ -125,7 +126,7 @@ final class Playbacks: Sendable {
 }
 
 extension Playbacks.Playback {
-    /// Returns the playback of a title of which this and another one are parts.
+    /// Returns this playback combined with another one of the same title.
     func joined(with other: Self) -> Self {
         var joined = self
         joined.began = min(began, other.began)

@@ -4,7 +4,7 @@ import NIOCore
 import VaultModel
 
 extension Response {
-    /// Creates a response with a short answer; for HEAD, with its head alone.
+    /// Creates a response with a short answer; for HEAD, only with its head.
     init(_ answer: Answer, isHead: Bool = false, context: ServiceContext) {
         var fields = HTTPFields(answer.fields)
         if answer.hasBody { fields[.contentLength] = String(answer.body.count) }
@@ -48,7 +48,8 @@ extension Response {
     /// Creates a response with only the head of an answer with media.
     init(headOf plan: AnswerPlan, context: ServiceContext) {
         context.log(status: plan.status, bytes: 0, of: plan.cacheStatus)
-        // Without a length, the encoder would write a last chunk, although HEAD has no body: close instead.
+        // Without a length, the encoder would write a last chunk, but HEAD has no body, so the connection closes
+        // instead.
         let isOpenEnded = plan.length == nil
         self.init(
             status: .init(code: plan.status), headers: HTTPFields(plan.fields),

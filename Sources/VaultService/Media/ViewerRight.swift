@@ -1,14 +1,14 @@
 import MediaVault
 import VaultModel
 
-/// The right of a viewer to an answer that is being sent: it ends with the share, the viewer and the session.
+/// A viewer's right to an answer that is being sent; it ends with the share, the viewer or the session.
 struct ViewerRight: Sendable {
     private let vault: Vault
     private let hidden: HiddenTitle
-    /// The session or token that the link ends with.
+    /// The session or token with which the link ends.
     private let grant: GrantID?
 
-    /// Nil if the link is not a viewer's: what was sent to the owner's players goes on.
+    /// Returns nil if the link is not a viewer's: answers to the owner's players continue.
     init?(_ link: LinkScope?, of vault: Vault) {
         guard let link, let hidden = link.hidden else { return nil }
         (self.vault, self.hidden, grant) = (vault, hidden, link.grant)
@@ -19,7 +19,7 @@ struct ViewerRight: Sendable {
             && grant.map { vault.tokens.isInForce($0) } ?? true
     }
 
-    /// Calls `onLoss` once the right is lost, until ``Watching/end()``. It costs nothing while nothing changes.
+    /// Calls `onLoss` once the right is lost, until ``Watching/end()``. The watch costs nothing while nothing changes.
     func watch(_ onLoss: @escaping @Sendable () -> Void) -> Watching {
         let lost = Lost()
         let check: @Sendable () -> Void = { [self] in
@@ -32,7 +32,7 @@ struct ViewerRight: Sendable {
         }
         let watching = Watching(
             vault: vault, lost: lost, viewers: vault.viewers.listen(check), grants: vault.listenToGrants(check))
-        // It may have been lost before that.
+        // The right may have been lost before the listeners were added.
         check()
         return watching
     }
@@ -49,7 +49,7 @@ struct ViewerRight: Sendable {
         fileprivate let viewers: Int
         fileprivate let grants: (grants: Int, keys: Int)
 
-        /// Whether the right was lost meanwhile.
+        /// Whether the right was lost during the watch.
         var isLost: Bool { lost.isLost.withLock { $0 } }
 
         /// Ends the watch.

@@ -9,7 +9,7 @@ import Musl
 import Darwin
 #endif
 
-/// Writes each event of the log as one line, in the format that the operator chose.
+/// Writes each log event as one line, in the format that the operator chose.
 package struct LineLogHandler: LogHandler {
     package var metadata: Logger.Metadata = [:]
     package var metadataProvider: Logger.MetadataProvider?
@@ -31,8 +31,8 @@ package struct LineLogHandler: LogHandler {
 
     /// Writes a whole line to a descriptor.
     ///
-    /// If the descriptor does not block, and its reader is behind, this waits as it would for one that blocks: the rest
-    /// of a line would be missing, and the next line would begin within it.
+    /// If the descriptor is non-blocking and its reader is behind, this waits as a blocking write would: otherwise the
+    /// end of a line could be lost, and the next line would begin within it.
     static func write(_ line: [UInt8], to descriptor: Int32) {
         var rest = line[...]
         // Usually one call writes the line, so that the lines of two threads do not mix.
@@ -66,7 +66,7 @@ package struct LineLogHandler: LogHandler {
 }
 
 extension LogLine.Value {
-    /// - Parameter value: a number if it was given as one, and not as text.
+    /// - Parameter value: becomes a number if it was given as one rather than as text.
     fileprivate init(_ value: Logger.MetadataValue) {
         switch value {
         case .stringConvertible(let value): self.init(value)
@@ -76,12 +76,12 @@ extension LogLine.Value {
 }
 
 extension Logger.MetadataValue {
-    /// Returns a number, which stays one in the log.
+    /// Returns a number that the log shows as a number.
     static func number(_ value: some BinaryInteger) -> Logger.MetadataValue {
         .stringConvertible(Int64(clamping: value))
     }
 
-    /// Returns a duration in seconds, exact to a microsecond.
+    /// Returns a duration in seconds, rounded to a microsecond.
     static func seconds(_ value: Duration) -> Logger.MetadataValue {
         .stringConvertible(((value / .microseconds(1)).rounded() / 1e6))
     }

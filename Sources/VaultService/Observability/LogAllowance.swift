@@ -1,27 +1,27 @@
 import Logging
 
-/// How many events of each kind the log takes in a minute: anyone who reaches the service can cause some of them.
+/// Limits how many events of each kind the log takes per minute: any client of the service can cause some of them.
 struct LogAllowance: Sendable {
-    /// What makes two events one kind.
+    /// The properties that make events the same kind.
     struct Kind: Hashable, Sendable {
         let level: Logger.Level
         let message: String
-        /// Why it happened, in the service's own words; nil if the event does not say.
+        /// Why the event happened, in the service's own words; nil if the event does not say.
         var reason: String?
     }
 
     /// What to do with an event.
     enum Verdict: Hashable {
-        /// Log it; so many of its kind were left out since the one before.
+        /// Log the event; the number counts suppressed events of its kind since the previous one.
         case logged(suppressed: Int)
-        /// Log it, and say that the next ones of its kind are only counted for a while.
+        /// Log the event, and state that the next ones of its kind will only be counted for a while.
         case last(suppressed: Int)
         case suppressed
     }
 
-    /// The most events of a kind in a minute.
+    /// Maximum events of a kind per minute.
     static let most = 60
-    /// The most kinds that are told apart by their reasons; there are far fewer messages.
+    /// Maximum kinds distinguished by their reasons; the service has far fewer messages.
     static let mostKinds = 256
 
     private struct Minute {
@@ -51,7 +51,7 @@ struct LogAllowance: Sendable {
         return minute.count == Self.most ? .last(suppressed: missed) : .logged(suppressed: missed)
     }
 
-    /// Returns how many events were left out of each kind whose minute is over, each number once.
+    /// Returns how many events were suppressed, for each kind whose minute is over. Each count is returned once.
     ///
     /// - Parameter now: nil at the end, when every minute is over.
     mutating func takeCounts(at now: ContinuousClock.Instant?) -> [Kind: Int] {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The format of a line of the log.
+/// The format of a log line.
 package enum LogFormat: String, CaseIterable, Sendable {
     /// `name=value` pairs, with values in quotation marks if they need them.
     case logfmt
@@ -8,10 +8,10 @@ package enum LogFormat: String, CaseIterable, Sendable {
     case json
 }
 
-/// One event of the log as a line: its time, level and message, then its fields by name.
+/// One log event as a line: its time, level and message, then its fields by name.
 ///
-/// Whatever the event contains, it is one line: control characters are escaped, also those that turn the direction of
-/// text, and what needs no quotation marks is plain ASCII.
+/// Whatever the event contains, it stays one line: control characters, including bidirectional controls, are escaped,
+/// and text without quotation marks is plain ASCII.
 struct LogLine: Hashable, Sendable {
     /// The value of a field.
     enum Value: Hashable, Sendable {
@@ -46,7 +46,7 @@ struct LogLine: Hashable, Sendable {
         return Array((text + "\n").utf8)
     }
 
-    /// The line's own members, then its fields; a field cannot have the name of one of them.
+    /// The line's own members, then its fields; a field cannot have the name of an own member.
     private var members: [(name: String, value: Value)] {
         let date = time.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
         let own: [(name: String, value: Value)] = [
@@ -57,7 +57,7 @@ struct LogLine: Hashable, Sendable {
         return own + fields.sorted { $0.name < $1.name }
     }
 
-    /// Returns a name of letters, digits, and the marks that both formats allow.
+    /// Returns the name, restricted to letters, digits, and the marks that both formats allow.
     private static func name(_ text: String) -> String {
         let name = text.map { $0.isASCII && ($0.isLetter || $0.isNumber || "_.-".contains($0)) ? $0 : "_" }
         return name.isEmpty ? "_" : String(name)
@@ -83,7 +83,7 @@ struct LogLine: Hashable, Sendable {
         }
     }
 
-    /// Returns text in quotation marks, with the escapes of JSON, which readers of logfmt know too.
+    /// Returns text in quotation marks with JSON escapes, which logfmt readers also understand.
     private static func quoted(_ text: String) -> String {
         var quoted = "\""
         for scalar in text.unicodeScalars {
@@ -104,7 +104,7 @@ struct LogLine: Hashable, Sendable {
         return quoted + "\""
     }
 
-    /// Whether a character would change how the line is shown, or end it for some readers.
+    /// Returns whether a character would change how the line is shown, or end it for some readers.
     private static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator: true

@@ -25,10 +25,10 @@ struct LoggedEvent {
         }
     }
 
-    /// A download has failed.
+    /// Creates the event of a failed download.
     ///
-    /// - Parameter id: the id of its title, by which every command and the API name it: a URL would be readable on the
-    ///   disk that has the log.
+    /// - Parameter id: the id of its title, which the commands and the API use: a URL would be readable on the disk
+    ///   that holds the log.
     init(failed error: VaultError, id: TitleID?) {
         level = .notice
         message = "a download failed"
@@ -38,7 +38,7 @@ struct LoggedEvent {
         self.fields = fields
     }
 
-    /// A download of the queue has failed, for good or for now.
+    /// Creates the event of a failed queue entry, whether or not it will be retried.
     init(_ failed: FailedDownload) {
         let event = LoggedEvent(failed: failed.error, id: failed.snapshot.title)
         guard failed.snapshot.state != .failed else {

@@ -1,4 +1,4 @@
-/// One metric of Prometheus: all its samples, under one name.
+/// One Prometheus metric: all its samples, under one name.
 struct MetricFamily: Hashable, Sendable {
     enum Kind: String, Sendable { case counter, gauge, histogram }
 
@@ -26,7 +26,7 @@ struct MetricFamily: Hashable, Sendable {
     var help = ""
     var samples: [Sample]
 
-    /// The family in the text format, version 0.0.4, with every line terminated.
+    /// The family in version 0.0.4 of the text format, with every line terminated.
     var text: String {
         var text = help.isEmpty ? "" : "# HELP \(name) \(Self.escaped(help, quotes: false))\n"
         text += "# TYPE \(name) \(kind.rawValue)\n"
@@ -41,7 +41,7 @@ struct MetricFamily: Hashable, Sendable {
         return "{" + labels.map { "\($0.name)=\"\(escaped($0.value))\"" }.joined(separator: ",") + "}"
     }
 
-    /// Returns a whole number without a decimal point, so that byte counts stay exact as far as a double can be.
+    /// Returns a whole number without a decimal point, so that byte counts stay as exact as a double allows.
     static func text(of value: Double) -> String {
         Int64(exactly: value).map(String.init)
             ?? (value.isNaN ? "NaN" : value.isInfinite ? (value > 0 ? "+Inf" : "-Inf") : "\(value)")

@@ -1,6 +1,6 @@
-/// What each metric counts, as a scrape describes it.
+/// Descriptions of the metrics, as a scrape shows them.
 enum MetricHelp {
-    /// The sentences by the names of the metrics.
+    /// The descriptions by metric name.
     static let sentences = [
         "mediavault_build_info": "1, with the version of the service as a label.",
         "mediavault_damage_total": "Blocks and files that failed verification when read.",

@@ -2,9 +2,9 @@ import CoreMetrics
 import Synchronization
 import VaultModel
 
-/// The metrics of one service, for the text format of Prometheus.
+/// The metrics of one service, for the Prometheus text format.
 ///
-/// Each service has its own registry, so two services of one process count separately.
+/// Each service has its own registry, so two services in one process count separately.
 final class MetricRegistry: MetricsFactory {
     private struct Key: Hashable {
         let name: String
@@ -19,7 +19,7 @@ final class MetricRegistry: MetricsFactory {
 
     private let state = Locked(State())
 
-    /// Returns all metrics by name, with others that are counted elsewhere.
+    /// Returns all metrics by name, together with metrics that are counted elsewhere.
     func families(help: [String: String] = [:], adding others: [MetricFamily] = []) -> [MetricFamily] {
         let all = state.withLock { state in
             state.counters.map { key, counter in (key, MetricFamily.Kind.counter, counter.samples) }
@@ -27,7 +27,7 @@ final class MetricRegistry: MetricsFactory {
                 + state.histograms.map { key, histogram in (key, .histogram, histogram.samples) }
         }
         let families = Dictionary(grouping: all) { $0.0.name }.map { name, metrics in
-            // The samples of one metric stay in their order: buckets have to rise.
+            // The samples of one metric keep their order: histogram buckets must ascend.
             let samples = metrics.sorted { Self.stands($0.0, before: $1.0) }.flatMap { key, _, samples in
                 samples.map {
                     MetricFamily.Sample(suffix: $0.suffix, labels: key.labels + $0.labels, value: $0.value)
@@ -46,7 +46,7 @@ final class MetricRegistry: MetricsFactory {
         one.labels.map(\.value).lexicographicallyPrecedes(other.labels.map(\.value))
     }
 
-    /// Returns a name and labels as Prometheus allows them.
+    /// Returns a name and labels in the form that Prometheus allows.
     private static func key(_ label: String, _ dimensions: [(String, String)]) -> Key {
         Key(
             name: spelled(label),
@@ -76,7 +76,7 @@ final class MetricRegistry: MetricsFactory {
         state.withLock { $0.histograms.value(for: Self.key(label, dimensions)) { MetricHistogram() } }
     }
 
-    // Counts are kept: a counter that vanished would look as if it had been reset.
+    // Values are kept: a counter that vanished would look as if it had been reset.
     func destroyCounter(_ handler: any CounterHandler) {}
     func destroyMeter(_ handler: any MeterHandler) {}
     func destroyRecorder(_ handler: any RecorderHandler) {}
@@ -92,7 +92,7 @@ extension Dictionary {
     }
 }
 
-/// How many of the recorded values are at most as large as each of some bounds, and their sum.
+/// Counts the recorded values up to each of several bounds, and sums them.
 final class MetricHistogram: RecorderHandler, TimerHandler {
     private struct State {
         var counts = [Int64](repeating: 0, count: MetricHistogram.bounds.count + 1)
@@ -131,7 +131,7 @@ final class MetricHistogram: RecorderHandler, TimerHandler {
     }
 }
 
-/// A number that rises and falls.
+/// A number that can rise and fall.
 final class MetricMeter: MeterHandler {
     private let value = Locked(0.0)
 

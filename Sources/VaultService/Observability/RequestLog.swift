@@ -9,11 +9,11 @@ import VaultModel
 final class OpenRequest: Sendable {
     let id = RequestID()
     let metrics: ServiceMetrics
-    /// The service's own name for what is requested, never the target.
+    /// The service's own name for the route, never the target.
     let route: String
     /// The method, one of those that the service knows, or `other`.
     let method: String
-    /// Whether it ends only with its client, so that its duration means nothing.
+    /// Whether the request lasts until its client disconnects, so that its duration means nothing.
     private let isFeed: Bool
     private let began: ContinuousClock.Instant
     private let kept = Locked<(any Sendable)?>(nil)
@@ -30,14 +30,14 @@ final class OpenRequest: Sendable {
         metrics.requestBegan()
     }
 
-    /// Keeps something until the request has ended.
+    /// Retains a value until the request has ended.
     func keep(_ value: any Sendable) { kept.withLock { $0 = value } }
 
     deinit { metrics.requestEnded(on: route, after: isFeed ? nil : .now - began) }
 
-    /// Returns the metadata of the answer for the log.
+    /// Returns the answer's metadata for the log.
     ///
-    /// The target is omitted: it carries a capability, and often a token in its query.
+    /// The target is omitted: it contains a capability, and often a token in its query.
     func metadata(status: Int, bytes: Int64, of cacheStatus: CacheStatus?) -> Logger.Metadata {
         var metadata: Logger.Metadata = [
             "method": "\(method)", "route": "\(route)", "status": .number(status), "bytes": .number(bytes),
@@ -63,6 +63,6 @@ struct RequestID: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension HTTPField.Name {
-    /// The field by which a request can be found in the log; the name is valid, so the fallback is never used.
+    /// The field that identifies a request in the log; the name is valid, so the fallback is never used.
     static let requestID = HTTPField.Name("X-Request-Id") ?? .server
 }

@@ -1,19 +1,19 @@
 import Logging
 import VaultModel
 
-/// Passes on the service's own events, and those of the libraries below it only to operators who debug.
+/// Passes on the service's own events, and library events only to operators who debug.
 ///
-/// The service reports in its own words what concerns an operator. An error of a library that it does not report is
-/// one line of its own, with the library's text as a field. Of too many events of a kind, there is a line with their number.
+/// The service reports what concerns an operator in its own words. A library's error becomes a line of its own, with
+/// the library's text as a field. If there are too many events of a kind, a line gives their number.
 struct ServiceLogHandler: LogHandler {
     private static let ownSources: Set = ["VaultService", "VaultCommand"]
-    /// What the HTTP server says of its own end when it is cancelled; the error that ends the service is reported.
+    /// The errors that the HTTP server logs when it is cancelled; the error that ends the service is reported anyway.
     private static let endings: Set = [
         "Waiting on child channel: CancellationError()", "Server shutdown error: Already closed",
     ]
 
     private var rest: any LogHandler
-    /// What is left of this minute, for all copies of the logger.
+    /// The log allowance, shared by all copies of the logger.
     private let allowance = Allowance()
 
     private final class Allowance: Sendable {
@@ -57,7 +57,8 @@ struct ServiceLogHandler: LogHandler {
         pass(event)
     }
 
-    /// Logs an event unless there were too many of its kind; who asks for one line for each request, gets them all.
+    /// Logs an event unless there were too many of its kind; events below notice, such as a line per request, are
+    /// always logged.
     private func pass(_ event: LogEvent) {
         guard event.level >= .notice else { return rest.log(event: event) }
         let kind = LogAllowance.Kind(
@@ -78,11 +79,11 @@ struct ServiceLogHandler: LogHandler {
 
     // MARK: What was left out
 
-    /// How often it is looked whether a minute is over.
+    /// How often to check whether a minute is over.
     private static let pace: Duration = .seconds(5)
 
-    /// Runs `body`, and logs the numbers of events that were left out meanwhile: each soon after its minute, and the last
-    /// ones at the end.
+    /// Runs `body`, and logs how many events were suppressed in that time: each number soon after its minute, and the
+    /// last ones at the end.
     func loggingCounts<Result>(during body: () async throws -> Result) async throws -> Result {
         let counting = Task {
             while (try? await Task.sleep(for: Self.pace)) != nil { logCounts(at: .now) }
@@ -99,7 +100,7 @@ struct ServiceLogHandler: LogHandler {
         return try result.get()
     }
 
-    /// Logs the numbers of events that were left out in the minutes that are over.
+    /// Logs how many events were suppressed in the minutes that are over.
     ///
     /// - Parameter now: nil at the end, when every minute is over.
     func logCounts(at now: ContinuousClock.Instant?) {

@@ -2,7 +2,7 @@ import CoreMetrics
 import MediaVault
 import VaultModel
 
-/// The metrics of a service; those of its vault are added when they are requested.
+/// The metrics of a service; the vault's metrics are added when they are requested.
 ///
 /// Names and labels follow the rules of Prometheus: base units, `_total` for counters, and labels whose values are
 /// known in advance, whatever clients send.
@@ -13,7 +13,7 @@ final class ServiceMetrics: Sendable {
     private let hits: Counter
     private let fills: [CacheStatus.Fill: Counter]
     private let errors: [String: Counter]
-    /// Metrics by their labels, created on first use so that names are not built for each answer.
+    /// Metrics by their labels, created on first use so that answers do not have to build names.
     private let requests = Locked<[RequestKind: Counter]>([:])
     private let durations = Locked<[String: Timer]>([:])
     /// Whether the vault could be read at the last scrape.
@@ -49,7 +49,7 @@ final class ServiceMetrics: Sendable {
 
     /// Records the end of a request.
     ///
-    /// - Parameter time: how long it took; nil for a feed, which ends only with its client.
+    /// - Parameter time: how long the request took; nil for a feed, which ends only when its client disconnects.
     func requestEnded(on route: String, after time: Duration?) {
         openRequests.decrement()
         guard let time else { return }
@@ -67,7 +67,7 @@ final class ServiceMetrics: Sendable {
     ///
     /// - Parameters:
     ///   - method: the method of the request, one of those that the service knows.
-    ///   - cacheStatus: how its media was obtained; nil if it has none.
+    ///   - cacheStatus: how the answer's media was obtained; nil if it has none.
     func answered(_ code: Int, _ method: String, on route: String, bytes: Int64, of cacheStatus: CacheStatus?) {
         served.increment(by: bytes)
         if let fill = cacheStatus?.fill { fills[fill]?.increment() } else if cacheStatus != nil { hits.increment() }
@@ -82,7 +82,7 @@ final class ServiceMetrics: Sendable {
         }
     }
 
-    /// The bytes of all answers since the service began.
+    /// The bytes of all answers since the service started.
     var servedBytes: Int64 {
         let family = registry.families().first { $0.name == "mediavault_served_bytes_total" }
         return family?.samples.first.flatMap { Int64(exactly: $0.value) } ?? 0
@@ -90,7 +90,7 @@ final class ServiceMetrics: Sendable {
 
     func failed(_ code: VaultError.Code) { errors["\(code)"]?.increment() }
 
-    /// Notes whether the vault could be read.
+    /// Records whether the vault can be read.
     ///
     /// - Returns: whether that has changed.
     @discardableResult
@@ -101,16 +101,16 @@ final class ServiceMetrics: Sendable {
         }
     }
 
-    /// Returns the number of open connections of a listener, for the listener to change.
+    /// Returns the meter of a listener's open connections, which the listener updates.
     func connections(of listener: String) -> Meter {
         Meter(label: "mediavault_open_connections", dimensions: [("listener", listener)], factory: registry)
     }
 
     // MARK: Reporting
 
-    /// Returns all metrics in the text format of Prometheus.
+    /// Returns all metrics in the Prometheus text format.
     ///
-    /// - Parameter figures: the state of the vault; nil if it cannot be read.
+    /// - Parameter figures: the vault's figures; nil if the vault cannot be read.
     func text(of figures: VaultFigures?) -> String {
         families(of: figures).map(\.text).joined()
     }

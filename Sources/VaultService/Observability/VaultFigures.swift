@@ -5,13 +5,14 @@ import VaultModel
 struct VaultFigures: Sendable {
     let status: VaultStatus
     let work: VaultWork
-    /// Whether the store accepts bytes; it never does if the service only reads the vault.
+    /// Whether the store accepts bytes; always false if the service only reads the vault.
     let isStoring: Bool
     /// The free bytes and the size of the vault's disk; nil if the file system does not report them.
     let disk: DiskSpace?
-    /// How long ago the current key generation was created, in seconds.
+    /// The age of the current key generation in seconds.
     let generationAge: Int64?
-    /// When the whole vault was last verified, in seconds since 1970, and whether it was sound; nil if it never was.
+    /// When the whole vault was last verified, in seconds since 1970, and whether it was sound; nil if it never was
+    /// verified.
     let verification: (time: Int64, isSound: Bool)?
 
     /// - Parameter now: seconds since 1970.
@@ -77,7 +78,7 @@ struct VaultFigures: Sendable {
             })
     }
 
-    /// Returns the metric that says whether the vault can be read.
+    /// Returns the metric for whether the vault can be read.
     static func ready(_ isReady: Bool) -> MetricFamily {
         MetricFamily(
             name: "mediavault_ready", kind: .gauge, samples: [MetricFamily.Sample(value: isReady ? 1 : 0)])

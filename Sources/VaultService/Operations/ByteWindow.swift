@@ -1,7 +1,7 @@
 import MediaVault
 import VaultModel
 
-/// Cuts the requested bytes out of those that a reader delivers.
+/// Cuts the requested bytes out of the bytes that a reader delivers.
 ///
 /// If an origin does not support ranges, the reader delivers the whole representation.
 struct ByteWindow: Hashable, Sendable {
@@ -17,7 +17,9 @@ struct ByteWindow: Hashable, Sendable {
         try self.init(range, length: reader.information.length)
     }
 
-    /// Creates a window into a representation of `length` bytes; nil if the length is unknown.
+    /// Creates a window into a representation.
+    ///
+    /// - Parameter length: the representation's length in bytes; nil if it is unknown.
     init(_ range: RequestedRange, length: Int64?) throws {
         if let length {
             guard let wanted = range.resolved(length: length) else {
@@ -42,10 +44,10 @@ struct ByteWindow: Hashable, Sendable {
     /// The first requested byte.
     var first: Int64 { wanted.lowerBound }
 
-    /// Whether no more bytes are requested.
+    /// Whether all requested bytes have passed.
     var isDone: Bool { position >= wanted.upperBound }
 
-    /// Checks, at the end of the representation, that the first requested byte arrived.
+    /// Checks, at the end of the representation, that it reached the first requested byte.
     func check() throws {
         guard wanted.lowerBound > 0, position <= wanted.lowerBound else { return }
         throw Self.outside(position)

@@ -2,12 +2,12 @@ import NIOSSL
 import VaultModel
 
 extension ClientCertificates {
-    /// Requires that each private key belongs to the certificate that it is given with.
+    /// Requires that each private key belongs to its certificate.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument`.
     func requireMatchingKeys() throws {
         for (_, certificate) in all {
-            // A kind of key that this library does not know may still be one that the transport knows.
+            // The transport may support a kind of key that this library does not.
             guard let chain = try? NIOSSLCertificate.fromPEMBytes(Array(certificate.chain.utf8)),
                 let key = try? NIOSSLPrivateKey(bytes: Array(certificate.key.utf8), format: .pem)
             else { continue }

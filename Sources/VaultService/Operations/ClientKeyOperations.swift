@@ -1,6 +1,6 @@
 package import MediaVault
 
-/// The key operations of a runbook, carried out by a client of a vault: in this process or by the service.
+/// The key operations of a runbook, performed by a vault's client: in this process, or through the service.
 package struct ClientKeyOperations: KeyOperations {
     private let client: any VaultClient
     private let slots: [SlotKey]
@@ -8,7 +8,7 @@ package struct ClientKeyOperations: KeyOperations {
 
     /// - Parameters:
     ///   - slots: the keys of the slots to keep if the root key is replaced.
-    ///   - dropsOtherSlots: whether to drop the slots that none of them opens then.
+    ///   - dropsOtherSlots: whether to drop the slots that none of these keys opens.
     package init(_ client: any VaultClient, slots: [SlotKey] = [], dropsOtherSlots: Bool = false) {
         self.client = client
         self.slots = slots

@@ -11,9 +11,9 @@ extension LocalVault {
         try await createToken(order, by: nil)
     }
 
-    /// Does the same.
+    /// Creates a token on behalf of a request.
     ///
-    /// - Parameter access: what the request presented; nil for the vault's own user.
+    /// - Parameter access: the credential that the request presented; nil for the vault's own user.
     func createToken(_ order: TokenOrder, by access: TokenAccess?) async throws -> CreatedTokenDocument {
         let expiry = try GrantExpiry(lifetime: order.lifetime, expires: order.expires, standard: .never)
         let issued = try await vault.createToken(
@@ -29,16 +29,16 @@ extension LocalVault {
 
     package func createLinks(to references: [MediaReference], _ details: LinkDetails) async throws -> LinkDocument {
         var known: [MediaReference] = []
-        // A caller that has the list of titles knows their ids alone.
+        // The reference of a caller that has the list of titles may have only an id.
         for reference in references { known.append(try await ReferenceDocument(reference).reference(in: vault)) }
         return try await createLinks(to: known, details, endingWith: nil, by: nil)
     }
 
-    /// Does the same.
+    /// Creates playback links on behalf of a request.
     ///
     /// - Parameters:
-    ///   - access: the token with which links without a name end; nil if they end only with their expiry.
-    ///   - holder: what the request presented; nil for the vault's own user.
+    ///   - access: the token with which links without a name end; nil if they are valid until they expire.
+    ///   - holder: the credential that the request presented; nil for the vault's own user.
     func createLinks(
         to references: [MediaReference], _ details: LinkDetails, endingWith access: TokenAccess?,
         by holder: TokenAccess?

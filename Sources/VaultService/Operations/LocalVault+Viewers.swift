@@ -2,7 +2,7 @@ import Foundation
 import MediaVault
 import VaultModel
 
-// Viewers, and what is shared with them.
+// Viewers, and which titles are shared with them.
 extension LocalVault {
     package func viewers() async throws -> ViewersDocument {
         let viewers = vault.viewers
@@ -32,7 +32,7 @@ extension LocalVault {
         let pin: PINChange = change.pin.map { .set($0) } ?? (change.hasPIN == false ? .remove : .keep)
         var changed = try await vault.viewers.change(id, name: change.name, pin: pin, sharesAll: change.sharesAll)
         if change.unlock == true { changed = try await vault.viewers.unlock(id) }
-        // Who knew the old PIN signs in again with the new one.
+        // A person who knew the old PIN must sign in again with the new one.
         if change.pin != nil || change.hasPIN == false { try await vault.endSessions(of: id) }
         return document(changed)
     }
@@ -40,7 +40,7 @@ extension LocalVault {
     package func removeViewer(_ text: String) async throws {
         let id = try Self.viewerID(text)
         try await vault.viewers.remove(id)
-        // Without the viewer they admit nothing.
+        // Without the viewer, the sessions grant no access.
         try await vault.endSessions(of: id)
     }
 

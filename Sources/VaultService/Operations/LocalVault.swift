@@ -2,7 +2,7 @@ import Foundation
 package import MediaVault
 import VaultModel
 
-/// A vault that this process has open, as its owner if anything is to change.
+/// A vault that this process has open; to change it, the process must be its owner.
 package struct LocalVault: VaultClient {
     package let vault: Vault
 
@@ -17,7 +17,7 @@ package struct LocalVault: VaultClient {
         try await vault.readiness(options)
     }
 
-    /// Returns a page of the resources that a selection has, in its order.
+    /// Returns a page of the resources that a selection admits, in its order.
     func resources(after cursor: String?, limit: Int?, _ selection: ListSelection) async throws -> PageDocument {
         guard !selection.isAll else { return try await resources(after: cursor, limit: limit) }
         let (cursor, limit) = (try cursor.map { try Self.read($0, ListCursor.init) }, try Self.checked(limit))
@@ -42,7 +42,9 @@ package struct LocalVault: VaultClient {
         return cursor
     }
 
-    /// Returns the size of a page.
+    /// Returns the page size.
+    ///
+    /// - Throws: ``VaultError`` with code `invalidArgument` if it is out of bounds.
     static func checked(_ limit: Int?) throws -> Int {
         let limit = limit ?? pageSize
         guard (1...maxPageSize).contains(limit) else {
@@ -67,7 +69,7 @@ package struct LocalVault: VaultClient {
             defer { reader.cancel() }
             var window = try ByteWindow(range, of: reader)
             while !window.isDone, let bytes = try await reader.next() { try await take(window.cut(bytes)) }
-            // A reader whose task is cancelled ends as if it were complete.
+            // If its task is cancelled, a reader ends as if it were complete.
             try Task.checkCancellation()
             try window.check()
             if reader.isShortened, let missing = reader.range?.upperBound {
@@ -124,7 +126,7 @@ extension LocalVault {
         let cursor = try after.map { try Self.read($0, DownloadCursor.init) }
         let queue = vault.downloads
         let page = try await queue.page(after: cursor, limit: Self.checked(limit))
-        // What left the queue follows its end.
+        // Entries that have left the queue follow the last page.
         let ended = page.next == nil ? queue.ended : []
         return DownloadsDocument(
             downloads: (page.downloads + ended).map(DownloadDocument.init), counts: try await queue.counts(),
@@ -164,7 +166,7 @@ extension LocalVault {
         SyncDocument(try await run(order, queues: true))
     }
 
-    /// Runs a subscription, and leaves it to the caller to fetch what is new.
+    /// Runs a subscription without queueing its new titles, which the caller must fetch.
     package func run(_ order: SyncOrder) async throws -> SyncReport { try await run(order, queues: false) }
 
     private func run(_ order: SyncOrder, queues: Bool) async throws -> SyncReport {
@@ -197,15 +199,17 @@ extension LocalVault {
 // Retention, verification, and settings.
 extension LocalVault {
     package func remove(_ reference: MediaReference, links: Bool) async throws -> RemovalDocument {
-        // The vault knows the id of the title while it has it.
+        // The vault can look up the title's id only while it has the title.
         let named = links ? try await vault.namedLinks(to: reference) : []
         let bytes = try await vault.remove(reference)
         try await revoke(named)
         return RemovalDocument(bytes: bytes, isErased: try await !vault.hasPendingErasure())
     }
 
-    /// Revokes the named links to titles that were removed, so that no record names these. Links of a title that stays
-    /// must stay, so it comes last; for a minute nobody fetches the titles again through them.
+    /// Revokes the named links to removed titles, so that no record names the titles.
+    ///
+    /// This comes last, because a title that could not be removed must keep its links; for a minute after the removal,
+    /// nobody can fetch the titles again through them.
     private func revoke(_ links: [AccessGrant]) async throws {
         var known: Set<GrantID> = []
         let each = links.filter { known.insert($0.id).inserted }
@@ -235,7 +239,7 @@ extension LocalVault {
     package func prune(_ limits: LimitsDocument) async throws -> PruneReport {
         try limits.check()
         var wanted = limits.namesAny ? limits.applied() : nil
-        // Of limits that are given once, one that is not set is none.
+        // In a one-time prune, a limit that is not given does not apply.
         if limits.minFree == .standard { wanted?.minFree = try await vault.standardFree() }
         return try await vault.prune(wanted, isDryRun: limits.dryRun ?? false)
     }
@@ -271,7 +275,7 @@ extension LocalVault {
         try change.limits.check()
         try await change.requireTrustedPrograms()
         let mode = try change.mode.map { try NamedMode($0) }
-        // All settings change together, or none.
+        // Either all settings change, or none.
         let limits: @Sendable (inout StorageLimits) throws -> Void = { $0 = change.limits.applied(to: $0) }
         let policy: @Sendable (() throws -> KeyPolicy) throws -> KeyPolicy = { try change.applied(to: try $0()) }
         let downloads: @Sendable (inout DownloadSettings) throws -> Void = { try change.apply(to: &$0) }
@@ -281,7 +285,8 @@ extension LocalVault {
             do {
                 network = try change.applied(to: try $0())
             } catch let error as VaultError where error.code == .integrity && change.proxy != nil {
-                // A change of the proxy begins again: without it, what cannot be read would stay so for ever.
+                // A change of the proxy starts from defaults: otherwise, unreadable settings would stay unreadable for
+                // ever.
                 network = try change.applied(to: NetworkSettings())
             }
             if change.clientCertificate != nil { try network.clientCertificates.requireMatchingKeys() }
@@ -348,12 +353,12 @@ extension LocalVault {
         var named: [[AccessGrant]] = []
         for reference in links ? references : [] { named.append(try await namedLinks(toShredded: reference)) }
         let report = try await vault.keys.shred(references, quick: quick)
-        // One that could not be shredded keeps its links.
+        // A title that could not be shredded keeps its links.
         try await revoke(zip(report.titles, named).flatMap { $0.error == nil ? $1 : [] })
         return ShredDocument(report)
     }
 
-    /// Returns the named links to a title; none if it cannot be named, which the report of the shred says.
+    /// Returns the named links to a title; none if the reference is unusable, which the shred reports.
     private func namedLinks(toShredded title: MediaReference) async throws -> [AccessGrant] {
         do {
             return try await vault.namedLinks(to: title)
@@ -372,7 +377,7 @@ extension LocalVault {
 extension VaultError {
     /// Returns the error as it is reported to clients.
     ///
-    /// If the mode allows asking origins, a byte is missing because its origin did not deliver it.
+    /// If the mode allows requests to origins, a byte is missing because its origin did not deliver it.
     func told(in mode: VaultMode) -> VaultError {
         var error = self
         if code == .notHeld, mode.allowsRequests { error.code = .unreachable }

@@ -1,14 +1,14 @@
 import MediaVault
 import VaultModel
 
-/// The titles of a vault as one viewer sees them: those that are shared with them, without their origins.
+/// The titles that are shared with one viewer, without their origins.
 ///
-/// A title that is not shared is one that does not exist.
+/// For the viewer, a title that is not shared does not exist.
 struct SharedTitles: Sendable {
     let vault: Vault
     let viewer: ViewerID
 
-    /// The error for a title that the vault does not have, and for one that is not shared.
+    /// The error both for a title that the vault does not have and for one that is not shared.
     static let unknown = VaultError(.notHeld, "there is no such title; list the titles")
 
     /// Returns a title.
@@ -21,13 +21,13 @@ struct SharedTitles: Sendable {
         return title
     }
 
-    /// Returns a page of the titles that a selection has, in its order, or that of their names.
+    /// Returns a page of the shared titles that a selection admits, in its order, or by name.
     func page(after cursor: String?, limit: Int?, _ selection: ListSelection) async throws -> ViewedPageDocument {
         let limit = try LocalVault.checked(limit)
         let cursor = try cursor.map { try LocalVault.read($0, ListCursor.init) }
         let titles = try await vault.viewers.summaries(sharedWith: viewer)
         let byID = Dictionary(titles.compactMap { title in title.id.map { ($0, title) } }) { first, _ in first }
-        // Without their URLs: neither a search nor an order may tell what these contain.
+        // URLs are left out, so that neither a search nor an order can reveal what they contain.
         let page = try selection.page(
             of: byID.values.map { ListedDocument($0).withoutOrigin }, at: Timestamp(seconds: vault.now), after: cursor,
             limit: limit)
@@ -36,9 +36,9 @@ struct SharedTitles: Sendable {
             next: page.next?.description)
     }
 
-    /// Creates a link to each title, which shows nothing of its origin.
+    /// Creates a link to each title that reveals nothing about its origin.
     ///
-    /// - Parameter access: the session with which the links end; nil if they end only with their expiry.
+    /// - Parameter access: the session with which the links end; nil if they are valid until they expire.
     func links(to order: LinkOrder, endingWith access: TokenAccess?) async throws -> LinkDocument {
         let details = order.details
         guard details.name == nil else {
@@ -64,7 +64,7 @@ struct SharedTitles: Sendable {
 }
 
 extension VaultError {
-    /// The error as a viewer may see it: many messages say where a title comes from, or what the service runs on.
+    /// The error as a viewer may see it: many messages reveal where a title comes from, or the system of the service.
     var withoutOrigin: VaultError {
         var told = self
         (told.hint, told.originStatus) = (nil, nil)

@@ -2,7 +2,7 @@ package import MediaVault
 
 /// The operations on a vault, performed by this process or by the service that owns the vault.
 package protocol VaultClient: Sendable {
-    /// Returns the counts and the state of the vault.
+    /// Returns the vault's counts and state.
     func status() async throws -> StatusDocument
 
     /// Returns whether titles will play without the network, and what is missing if not.
@@ -12,7 +12,7 @@ package protocol VaultClient: Sendable {
     ///
     /// - Parameters:
     ///   - after: the `next` of the previous page; nil for the first page.
-    ///   - limit: the most resources of the page; nil for the default.
+    ///   - limit: the maximum number of resources; nil for the default.
     func resources(after: String?, limit: Int?) async throws -> PageDocument
 
     /// Returns a reference to the resource with an id, with request fields for its origin.
@@ -33,7 +33,7 @@ package protocol VaultClient: Sendable {
         _ reference: MediaReference, _ options: DownloadOptions, progress: (DownloadProgress) async throws -> Void
     ) async throws
 
-    /// Stores the bytes of a file that this process reads as those of a resource.
+    /// Imports the bytes of a file that this process reads as those of a resource.
     func importFile(
         _ source: any ImportSource & Sendable, as reference: MediaReference, _ options: ImportOptions,
         progress: (ImportProgress) async -> Void
@@ -41,20 +41,21 @@ package protocol VaultClient: Sendable {
 
     /// Adds downloads to the queue, which a service works through without a client.
     ///
-    /// - Parameter first: whether they run before all others.
+    /// - Parameter first: whether to run them before all others.
     /// - Returns: the entries, one for each download.
     func queue(
         _ downloads: [(reference: MediaReference, options: DownloadOptions)], first: Bool
     ) async throws -> [DownloadDocument]
 
-    /// Returns a page of the download queue; of a service, the first page has its other downloads, too.
+    /// Returns a page of the download queue; the first page from a service also has the downloads that clients wait
+    /// for.
     ///
     /// - Parameters:
     ///   - after: the `next` of the previous page; nil for the first page.
-    ///   - limit: the most entries of the page; nil for the default.
+    ///   - limit: the maximum number of entries; nil for the default.
     func downloads(after: String?, limit: Int?) async throws -> DownloadsDocument
 
-    /// Does something with entries of the download queue.
+    /// Performs an action on entries of the download queue.
     func changeDownloads(
         _ act: DownloadAct, of selection: DownloadSelection
     ) async throws -> DownloadChangeDocument
@@ -62,23 +63,23 @@ package protocol VaultClient: Sendable {
     /// Returns the subscriptions.
     func subscriptions() async throws -> SubscriptionsDocument
 
-    /// Adds a subscription, or changes the one of the same source.
+    /// Adds a subscription, or changes the one with the same source.
     func subscribe(_ order: SubscriptionOrder) async throws -> SubscriptionDocument
 
     /// Removes a subscription by its id.
     ///
-    /// - Parameter titles: whether the titles that only it brought are removed, too.
+    /// - Parameter titles: whether to remove the titles that only this subscription brought, too.
     func unsubscribe(_ id: String, titles: Bool) async throws -> UnsubscribedDocument
 
-    /// Removes all subscriptions, also those that cannot be read; their titles stay.
+    /// Removes all subscriptions, including unreadable ones; their titles stay.
     func unsubscribeAll() async throws -> UnsubscribedDocument
 
-    /// Runs a subscription: removes what is gone, and puts what is new into the download queue.
+    /// Runs a subscription: removes titles that are gone, and adds new ones to the download queue.
     func sync(_ order: SyncOrder) async throws -> SyncDocument
 
-    /// Removes a resource, with all that is known about it.
+    /// Removes a resource and everything known about it.
     ///
-    /// - Parameter links: whether the named links to it are revoked once it is removed.
+    /// - Parameter links: whether to revoke the named links to it once it is removed.
     func remove(_ reference: MediaReference, links: Bool) async throws -> RemovalDocument
 
     /// Pins a resource, so that no limit evicts it.
@@ -87,19 +88,19 @@ package protocol VaultClient: Sendable {
     /// Unpins a resource.
     func unpin(_ reference: MediaReference) async throws
 
-    /// Sets the mode of a resource; nil makes it follow the vault's.
+    /// Sets the mode of a resource; nil makes it follow the vault's mode.
     func setMode(_ mode: VaultMode?, of reference: MediaReference) async throws
 
-    /// Names a resource for people; an empty name takes its name away.
+    /// Sets the display name of a resource; an empty name removes it.
     func setName(_ name: String, of reference: MediaReference) async throws
 
-    /// Gives a resource a picture as its cover, or takes the given one away if the picture is nil.
+    /// Sets a picture as a resource's cover; nil removes the one that was set.
     func setCover(_ picture: [UInt8]?, of reference: MediaReference) async throws
 
-    /// Gives a title of the download queue, or one that the vault has, a picture as its cover.
+    /// Sets a picture as the cover of a title in the download queue, or of one that the vault has.
     func setCover(_ picture: [UInt8], ofQueued title: TitleID) async throws
 
-    /// Evicts once what exceeds the given limits, or the vault's own if none are given.
+    /// Evicts once whatever exceeds the given limits, or the vault's own limits if none are given.
     func prune(_ limits: LimitsDocument) async throws -> PruneReport
 
     /// Opens every block, or a sample, and repairs damage if the options request it.
@@ -121,13 +122,13 @@ package protocol VaultClient: Sendable {
     /// Returns the named links that are not revoked.
     func links() async throws -> NamedLinksDocument
 
-    /// Creates playback links, named or without a name.
+    /// Creates playback links, with or without a name.
     func createLinks(to references: [MediaReference], _ details: LinkDetails) async throws -> LinkDocument
 
-    /// Returns the sessions of browsers that have not ended.
+    /// Returns the browser sessions that have not ended.
     func sessions() async throws -> SessionsDocument
 
-    /// Revokes a token, named links or a session by the id; without one, all of the family.
+    /// Revokes one token, set of named links or session by its id; without an id, all of the family.
     func revoke(_ family: AccessGrant.Family, id: String?) async throws -> RevocationDocument
 
     /// Returns the viewers.
@@ -136,29 +137,29 @@ package protocol VaultClient: Sendable {
     /// Adds a viewer.
     func addViewer(_ order: ViewerOrder) async throws -> ViewerDocument
 
-    /// Changes what is given of a viewer.
+    /// Changes the properties of a viewer that the change names.
     func changeViewer(_ change: ViewerChange) async throws -> ViewerDocument
 
-    /// Removes a viewer by the id.
+    /// Removes a viewer by its id.
     func removeViewer(_ id: String) async throws
 
-    /// Returns with whom titles are shared one by one.
+    /// Returns which titles are shared individually, and with whom.
     func shares() async throws -> SharesDocument
 
-    /// Shares titles with a viewer, or with all viewers, or ends that.
+    /// Shares titles with one viewer or all viewers, or stops sharing them.
     func share(_ order: ShareOrder) async throws -> SharedDocument
 
-    /// Reseals resources under new keys; all of them if none is named.
+    /// Reseals resources under new keys; all of them if the list is empty.
     func reseal(
         _ references: [MediaReference], bytesPerSecond: Int64?, progress: (ResealProgress) async throws -> Void
     ) async throws -> ResealReport
 
     /// Shreds resources, so that no old copy of the index opens them.
     ///
-    /// - Parameter links: whether the named links to those that were shredded are revoked.
+    /// - Parameter links: whether to revoke the named links to the shredded resources.
     func shred(_ references: [MediaReference], quick: Bool, links: Bool) async throws -> ShredDocument
 
-    /// Returns the audit log, read and checked.
+    /// Returns the audit log after checking it.
     func audit() async throws -> AuditReport
 
     /// Makes the whole vault permanently unreadable.
@@ -167,10 +168,10 @@ package protocol VaultClient: Sendable {
     /// Returns the slots of the keyring file.
     func keyring() async throws -> KeyringSummary
 
-    /// Changes the keyring as ordered by a caller that has unlocked it.
+    /// Changes the keyring; the caller has unlocked it.
     func carryOut(_ order: KeyringOrder) async throws
 
-    /// Wipes every key from memory; all reading ends until the vault is opened again.
+    /// Wipes every key from memory, which ends all reading until the vault is opened again.
     func lock() async throws
 
     /// Returns the state of the keys.
@@ -203,9 +204,9 @@ package protocol VaultClient: Sendable {
 }
 
 extension VaultClient {
-    /// Passes on every resource, in no meaningful order.
+    /// Passes every resource to `take`, in no meaningful order.
     ///
-    /// - Returns: the number of resources that are left out because no key opens their rows.
+    /// - Returns: the number of resources omitted because no key opens their rows.
     package func resources(_ take: (ListedDocument) -> Void) async throws -> Int {
         let pageSize = 1000
         var (damaged, next): (Int, String?) = (0, nil)

@@ -2,7 +2,7 @@ import Foundation
 package import MediaVault
 import VaultModel
 
-/// Finds new links to titles with the operator's program.
+/// Finds new links to titles by running the operator's program.
 package struct LinkProgram: Sendable {
     private let runner: ProgramRunner
     private let turns = ProgramTurns(atOnce: 4)
@@ -11,9 +11,9 @@ package struct LinkProgram: Sendable {
 
     init(_ runner: ProgramRunner) { self.runner = runner }
 
-    /// Has the program of a vault's settings find new links, while the vault is open.
+    /// Makes the program in a vault's settings find new links while the vault is open.
     ///
-    /// - Parameter report: gets a sentence each time the program failed; it must not block.
+    /// - Parameter report: called with a sentence each time the program failed; it must not block.
     package func serve(_ vault: Vault, report: @escaping @Sendable (String) -> Void) {
         vault.setLinkRefresher { [weak vault, self] refused in
             guard let program = try await vault?.programSettings().refresh else { return nil }
@@ -39,21 +39,21 @@ package struct LinkProgram: Sendable {
     }
 }
 
-/// What a program is asked: one line of JSON.
+/// The input for the program: one line of JSON.
 struct LinkQuestion: Codable, Hashable, Sendable {
     let contentID: String
-    /// How the origin refused.
+    /// The status with which the origin refused.
     let status: Int
 }
 
-/// What a program answers: one line with a URL, or a JSON object.
+/// The program's output: one line with a URL, or a JSON object.
 struct LinkAnswer: Codable, Hashable, Sendable {
     let url: String
     let headers: [String: String]?
 
-    /// Parses what a program printed.
+    /// Parses the program's output.
     ///
-    /// - Throws: ``ProgramFailure``, which repeats none of it.
+    /// - Throws: ``ProgramFailure``, which repeats none of the output.
     static func link(in output: [UInt8]) throws -> FreshLink {
         let text = String(decoding: output, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
         guard !text.isEmpty else { throw ProgramFailure(reason: "it printed nothing") }
@@ -69,7 +69,7 @@ struct LinkAnswer: Codable, Hashable, Sendable {
     }
 }
 
-/// Lets a few callers in at a time, in order.
+/// Admits a few callers at a time, in order.
 actor ProgramTurns {
     private var free: Int
     private var waiting: [CheckedContinuation<Void, Never>] = []

@@ -1,29 +1,29 @@
 import MediaVault
 import VaultModel
 
-/// Which notices are sent: a value. The same one is not repeated for a while, and there are never too many at a time.
+/// Decides which notices to send: it does not repeat one for a while, and limits how many are sent at a time.
 struct NoticePlan: Sendable {
     private struct Subject: Hashable {
         let kind: OperatorNotice.Kind
         let id: TitleID?
     }
 
-    /// When each was last sent, in seconds since 1970.
+    /// When each notice was last sent, in seconds since 1970.
     private var sent: [Subject: Int64] = [:]
-    /// When the last ones were sent.
+    /// When the most recent notices were sent.
     private var recent: [Int64] = []
     private var omitted = 0
 
     /// How long a notice of one kind about one title is not repeated, in seconds.
     static let quiet: Int64 = 3600
-    /// The same for ``OperatorNotice/Kind/titleExpiring``: longer than a title is expiring.
+    /// The same for ``OperatorNotice/Kind/titleExpiring``: longer than a title counts as expiring.
     static let quietOfExpiry: Int64 = 2 * ExpiringTitle.notice
-    /// The most notices within ``burstTime``.
+    /// Maximum notices within ``burstTime``.
     static let burst = 10
     /// The seconds in which at most ``burst`` notices are sent.
     static let burstTime: Int64 = 600
 
-    /// Returns the notice to send, which counts those that were left out since the last one; nil if it is not sent.
+    /// Returns the notice to send, with the number omitted since the last one; nil if it is not to be sent.
     mutating func admit(_ notice: OperatorNotice) -> OperatorNotice? {
         let now = notice.time.seconds
         sent = sent.filter { Self.isRecent($0.value, within: Self.quiet(of: $0.key.kind), now) }
@@ -45,7 +45,7 @@ struct NoticePlan: Sendable {
         kind == .titleExpiring ? quietOfExpiry : quiet
     }
 
-    /// Whether a time is at most `seconds` ago; one in the future, as after a clock was set back, is not.
+    /// Whether a time is at most `seconds` ago; a time in the future, as after a clock was set back, is not.
     private static func isRecent(_ time: Int64, within seconds: Int64, _ now: Int64) -> Bool {
         (0..<seconds).contains(now - time)
     }

@@ -2,16 +2,16 @@ import Logging
 import MediaVault
 import VaultModel
 
-/// Tells the operator's program what happens to a vault, while ``run()`` runs: one notice after the other.
+/// Notifies the operator's program of a vault's incidents while ``run()`` runs, one notice after the other.
 final class Notifier: Sendable {
-    /// What happened, before it is known which title it is about.
+    /// An incident, before its title is known.
     enum Incident: Sendable {
         case store(StoreEvent)
         case failed(FailedDownload)
         case damaged(ResourceID)
-        /// The disk was full when the service started.
+        /// The disk was full or read-only when the service started.
         case startedFull
-        /// It is time to look for titles that go soon.
+        /// It is time to look for titles that expire soon.
         case lookAhead
     }
 
@@ -21,9 +21,9 @@ final class Notifier: Sendable {
     private let incidents: AsyncStream<Incident>
     private let noting: AsyncStream<Incident>.Continuation
 
-    /// How often titles that go soon are looked for.
+    /// How often to look for titles that expire soon.
     private static let lookAhead: Duration = .seconds(3600)
-    /// The most incidents that wait while the program runs; the oldest ones stay.
+    /// Maximum incidents that wait while the program runs; beyond that, the oldest are kept.
     private static let maxWaiting = 256
 
     init(_ vault: Vault, logger: Logger, runner: ProgramRunner = ProgramRunner()) {
@@ -31,7 +31,7 @@ final class Notifier: Sendable {
         (incidents, noting) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Self.maxWaiting))
     }
 
-    /// Takes up an incident. It never waits.
+    /// Queues an incident without waiting.
     func note(_ incident: Incident) { noting.yield(incident) }
 
     /// Sends notices until the task is cancelled.
@@ -46,7 +46,7 @@ final class Notifier: Sendable {
         defer { ticking.cancel() }
         var plan = NoticePlan()
         for await incident in incidents {
-            // Without a program nothing counts as sent.
+            // Without a program, no notice counts as sent.
             guard let program = try? await vault.programSettings().notify else { continue }
             for notice in await notices(of: incident) {
                 guard let admitted = plan.admit(notice) else { continue }
@@ -69,7 +69,7 @@ final class Notifier: Sendable {
                         + "again")
             ]
         case .damaged(let id):
-            // A part is told as its titles.
+            // Damage to a part is reported for its titles.
             var notices: [OperatorNotice] = []
             for title in (try? await vault.titles(of: id)) ?? [id] {
                 let (titleID, name) = await names(of: title)

@@ -1,28 +1,28 @@
 import MediaVault
 import VaultModel
 
-/// What the operator's program is told, as one JSON object on its standard input: no URL with a query, and no key.
+/// A notice for the operator's program, one JSON object on its standard input, without URL queries and keys.
 struct OperatorNotice: Codable, Hashable, Sendable {
     enum Kind: String, Codable, CaseIterable, Sendable {
-        /// Bytes cannot be stored, because the disk or the room that the limits allow is full.
+        /// Bytes cannot be stored, because the disk or the space that the limits allow is full.
         case diskFull = "disk-full"
-        /// A download of the queue has failed for good.
+        /// A download of the queue has failed permanently.
         case downloadFailed = "download-failed"
         /// Bytes of a title failed their check.
         case damage
-        /// The age limit removes a title soon.
+        /// The age limit will soon remove a title.
         case titleExpiring = "title-expiring"
     }
 
     let kind: Kind
     let time: Timestamp
-    /// The id of the title; null if it is not about one.
+    /// The id of the title; null if the notice is not about one.
     @OrNull var id: TitleID?
     /// The name of the title; null if it has none.
     @OrNull var name: String?
-    /// One sentence for people.
+    /// One sentence for a person.
     let message: String
-    /// How many notices were left out since the last one, because there were too many.
+    /// How many notices were omitted since the last one, because there were too many.
     var omitted = 0
 
     init(_ kind: Kind, at time: Timestamp, id: TitleID? = nil, name: String? = nil, _ message: String) {
@@ -33,7 +33,7 @@ struct OperatorNotice: Codable, Hashable, Sendable {
 }
 
 extension OperatorNotice {
-    /// A notice that bytes are not stored; nil if the reason is none that an operator has to act on.
+    /// Creates a notice that bytes are not stored; nil if the reason requires no action by the operator.
     init?(_ event: StoreEvent, at time: Timestamp) {
         guard case .passingThrough(let reason, let sentence) = event, [.diskFull, .capacity].contains(reason) else {
             return nil
@@ -41,7 +41,7 @@ extension OperatorNotice {
         self.init(.diskFull, at: time, sentence)
     }
 
-    /// A notice that a download failed; nil if it is tried again.
+    /// Creates a notice that a download failed; nil if it will be retried.
     init?(_ failed: FailedDownload, at time: Timestamp) {
         let (snapshot, error) = (failed.snapshot, failed.error)
         if error.code == .diskFull || error.code == .quotaExceeded {
@@ -52,14 +52,14 @@ extension OperatorNotice {
         }
     }
 
-    /// A notice that bytes of a title were damaged.
+    /// Returns a notice that bytes of a title were damaged.
     static func damage(id: TitleID?, name: String?, at time: Timestamp) -> OperatorNotice {
         OperatorNotice(
             .damage, at: time, id: id, name: name,
             "bytes of the title failed their check and are not played; a fetch or a repair brings them again")
     }
 
-    /// A notice that a title goes soon.
+    /// Returns a notice that a title expires soon.
     static func expiring(at end: Timestamp, id: TitleID?, name: String?, now: Timestamp) -> OperatorNotice {
         OperatorNotice(
             .titleExpiring, at: now, id: id, name: name,

@@ -10,14 +10,14 @@ import Musl
 import Darwin
 #endif
 
-/// What the file system says of a program, or of a folder above it.
+/// What the file system reports about a program, or about a folder above it.
 struct ProgramFile: Hashable, Sendable {
     enum Kind: Hashable, Sendable {
         case file, folder, other
     }
 
     let kind: Kind
-    /// The number of the user that it belongs to.
+    /// The id of the owning user.
     let owner: UInt32
     /// The permission bits, with the sticky bit.
     let mode: UInt32
@@ -26,7 +26,7 @@ struct ProgramFile: Hashable, Sendable {
 
     /// Returns why a program must not be run; nil if it may be.
     ///
-    /// Whoever can replace the file or a folder above it could run what they like as the vault's user.
+    /// A user who can replace the file or a folder above it could run anything as the vault's user.
     ///
     /// - Parameters:
     ///   - program: the program; nil if there is no such file.
@@ -45,21 +45,21 @@ struct ProgramFile: Hashable, Sendable {
 
     private func isTrusted(by user: UInt32) -> Bool { (owner == 0 || owner == user) && mode & 0o022 == 0 }
 
-    /// Whether it is a folder such as `/tmp`, in which only the owner of a file can replace it.
+    /// Whether this is a folder such as `/tmp`, in which only the owner of a file can replace it.
     private var isSticky: Bool { owner == 0 && mode & 0o1000 != 0 }
 }
 
 extension ProgramFile {
-    /// Returns the path without symbolic links of a program that may be run: that one must be run, because a link could
-    /// be replaced meanwhile. Blocks.
+    /// Returns the path, without symbolic links, of a program that may be run. The caller must run this path, because a
+    /// link could be replaced after the check. Blocks.
     ///
-    /// - Parameter examine: returns what the file system says of a path; nil if it says nothing.
-    /// - Throws: ``ProgramFailure`` if it must not be run.
+    /// - Parameter examine: returns what the file system reports about a path; nil if it reports nothing.
+    /// - Throws: ``ProgramFailure`` if the program must not be run.
     static func trusted(
         at path: String, examining examine: (String) -> ProgramFile? = { ProgramFile(at: $0) }
     ) throws -> String {
         let real = URL(filePath: path).resolvingSymlinksInPath().path
-        // Of a file that is not there, the folders say nothing.
+        // If the file does not exist, the folders are irrelevant.
         let program = examine(real)
         guard program != nil else { throw ProgramFailure(reason: "there is no such file") }
         var folders: [ProgramFile] = []
@@ -94,7 +94,7 @@ extension ProgramFile {
 }
 
 extension SettingsChange {
-    /// Checks the programs that it names, so that one that must not be run is not found only when it is needed.
+    /// Checks the programs that the change names, so that an untrusted one is found before it is needed.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument`.
     func requireTrustedPrograms() async throws {

@@ -8,27 +8,28 @@ import System
 import SystemPackage
 #endif
 
-/// Runs the programs that the operator named, without a shell and with nothing of this process.
+/// Runs the operator's programs, without a shell and without inheriting anything from this process.
 ///
-/// A program gets its input, two variables and three descriptors. It has a session of its own, so that it can be ended
-/// with what it started. Locked memory and the keys in it do not survive the call that replaces the process.
+/// A program gets its input, two variables and three descriptors. It has its own session, so that it can be killed
+/// together with the processes that it started. Locked memory and the keys in it do not survive the call that replaces
+/// the process.
 struct ProgramRunner: Sendable {
-    /// How long a program may run; then it is killed.
+    /// How long a program may run before it is killed.
     var limit = Self.usualLimit
 
-    /// How long a program may run in a service.
+    /// The time limit in a service.
     static let usualLimit: Duration = .seconds(30)
-    /// The most bytes that a program may print.
+    /// Maximum bytes of a program's output.
     static let maxOutput = 64 << 10
 
-    /// All that a program gets to know of the environment.
+    /// The whole environment of a program.
     private static let environment: Environment = .custom([
         "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8",
     ])
 
-    /// Runs a program, and returns what it printed on standard output. What it prints on standard error is dropped.
+    /// Runs a program, and returns its standard output. Its standard error is discarded.
     ///
-    /// - Parameter input: what it can read from standard input.
+    /// - Parameter input: the program's standard input.
     /// - Throws: ``ProgramFailure``; `CancellationError` if the task was cancelled, after the program was killed.
     func run(_ program: ProgramInvocation, input: [UInt8]) async throws -> [UInt8] {
         let (path, limit) = (program.path, limit)
@@ -77,7 +78,7 @@ struct ProgramRunner: Sendable {
     }
 }
 
-/// Why a program did not do what it was run for: a part of a sentence, without anything that the program printed.
+/// Why a program did not do its work: a part of a sentence, without anything from its output.
 struct ProgramFailure: Error, Hashable, Sendable {
     let reason: String
 }

@@ -1,6 +1,6 @@
 import VaultModel
 
-/// A route under `/api/v1/`, named by the rest of its path, in which `{id}` stands for the id of a resource.
+/// A route under `/api/v1/`, named by the rest of its path, in which `{id}` stands for a resource id.
 enum APIRoute: String, CaseIterable, Sendable {
     case status, readiness, resources, resource, content, downloads, imports, removals, pins, unpins, modes, names,
         prunes, evictions, verifications, settings, history, playbacks
@@ -30,7 +30,7 @@ enum APIRoute: String, CaseIterable, Sendable {
     private static let idPlace = "{id}"
     private static let beforeID = prefix + "resources/"
 
-    /// The route of a path; nil if there is none.
+    /// Finds the route of a path; nil if there is none.
     init?(path: some StringProtocol) {
         guard path.hasPrefix(Self.prefix) else { return nil }
         if let id = Self.id(inPath: path) {
@@ -47,7 +47,7 @@ enum APIRoute: String, CaseIterable, Sendable {
         }
     }
 
-    /// The route that lists and revokes a family of what the vault has issued.
+    /// Selects the route that lists and revokes the grants of a family.
     init(_ family: AccessGrant.Family) {
         self =
             switch family {
@@ -63,7 +63,7 @@ enum APIRoute: String, CaseIterable, Sendable {
         return TitleID(String(path.dropFirst(beforeID.count).prefix { $0 != "/" }))
     }
 
-    /// The methods that it supports, with HEAD for each GET whose answer has an end.
+    /// The supported methods, including HEAD for each GET whose answer has an end.
     var methods: [String] {
         switch self {
         case .status, .history, .readiness, .resources, .evictions, .playbacks, .audit, .keys, .contentByID,
@@ -87,7 +87,8 @@ enum APIRoute: String, CaseIterable, Sendable {
         }
     }
 
-    /// The least scope of a token that allows a method: admin, unless it is known to need less; nil if it needs no token.
+    /// Returns the least token scope that allows a method: admin, unless less is known to suffice; nil if it needs no
+    /// token.
     func scope(for method: String) -> AccessScope? {
         let asks = ["GET", "HEAD"].contains(method)
         return switch self {
@@ -96,17 +97,17 @@ enum APIRoute: String, CaseIterable, Sendable {
             .read
         case .settings, .downloads, .subscriptions, .resourceByID, .coverByID: asks ? .read : .admin
         case .content, .contentByID, .positions, .positionByID: .play
-        // The list says who has links. A token for playing creates links that end with it.
+        // The list reveals who has links. A token with the scope `play` creates links that end with it.
         case .links: method == "POST" ? .play : .admin
-        // A browser that signs in has nothing but its ticket.
+        // A browser that signs in has no credential yet.
         case .sessions: method == "POST" ? nil : .admin
-        // It tells and ends only what the request itself presents.
+        // It shows and ends only the session that the request itself presents.
         case .session: .metrics
         default: .admin
         }
     }
 
-    /// Returns whether a viewer who has signed in may ask for it; they get what is shared with them.
+    /// Returns whether a signed-in viewer may use a method; the answer is limited to what is shared with them.
     func isForViewers(_ method: String) -> Bool {
         switch self {
         case .resources, .positions, .positionByID, .events, .tickets, .session: true

@@ -4,7 +4,7 @@ import VaultModel
 struct Conditions: Hashable, Sendable {
     /// The result of the conditions for one representation.
     enum Verdict: Hashable {
-        /// The request is answered.
+        /// The conditions hold, so the request is answered.
         case hold
         /// The client already has the representation: 304.
         case notModified
@@ -41,12 +41,12 @@ struct Conditions: Hashable, Sendable {
         ifMatch != nil || ifNoneMatch != nil || ifModifiedSince != nil || ifUnmodifiedSince != nil
     }
 
-    /// Whether a range depends on its representation, by `If-Range`.
+    /// Whether the range depends on the representation, by `If-Range`.
     var hasRange: Bool { !ifRange.isEmpty }
 
     /// Evaluates the conditions in the order of RFC 9110 §13.2.2: a tag overrides the date beside it.
     ///
-    /// - Parameter lastModified: the modification date; nil if unknown, and dates are then ignored.
+    /// - Parameter lastModified: the modification date; nil if unknown, in which case conditions on dates are ignored.
     func verdict(on tag: EntityTag, _ lastModified: HTTPDate?) -> Verdict {
         if let ifMatch {
             guard ifMatch.contains(where: { $0.matchesStrongly(tag) }) else { return .failed }
@@ -83,7 +83,7 @@ extension NamedTags {
 enum NamedTags: Hashable, Sendable {
     /// Any existing representation: `*`.
     case any
-    /// Those with one of these tags; a field that is not a list of tags names none.
+    /// Representations with one of these tags; a field that is not a list of tags names none.
     case tags([EntityTag])
 
     /// Parses the values of all such fields of a request; nil if there are none.

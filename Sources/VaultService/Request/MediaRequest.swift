@@ -7,7 +7,7 @@ struct MediaRequest: Hashable, Sendable {
 
     /// The requested bytes, before the representation is known.
     enum Wanted: Hashable, Sendable {
-        /// Everything, because there is no range, or one that must be ignored.
+        /// Everything, because there is no range, or it must be ignored.
         case whole
         /// One range.
         case single(RequestedRange)
@@ -35,7 +35,7 @@ struct MediaRequest: Hashable, Sendable {
         }
     }
 
-    /// Whether an answer with media begins with the first byte, so that it shows what the media are.
+    /// Whether an answer with media starts at the first byte, so that it shows what kind of media it is.
     var showsBeginning: Bool { immediateRange.map { $0 == .whole || $0.firstByte == 0 } ?? false }
 
     /// The range to open at once; nil if the answer depends on the representation, whose facts must be known first.
@@ -84,7 +84,7 @@ enum Selection: Hashable, Sendable {
             }
     }
 
-    /// Creates the selection for a request of a known representation.
+    /// Creates the selection for a request, given its representation.
     init(_ request: MediaRequest, of facts: MediaFacts) {
         guard request.conditions.rangeCounts(for: facts.entityTag) else {
             self = .whole

@@ -3,17 +3,16 @@ import MediaVault
 import NIOCore
 import VaultModel
 
-/// The decision on one request, made from its head: whether it is answered, and what of the vault it is for.
+/// The decision on one request, made from its head: whether to answer it, and which media it is for.
 ///
-/// It is made once for a request, by ``RequestGate``, and travels with it to the code that answers. It is an object,
-/// because an idle connection keeps the frames of its last answer: copies of a large value would make each of them
-/// larger.
+/// ``RequestGate`` makes the decision once, and it travels with the request to the code that answers. It is an object
+/// because an idle connection keeps the frames of its last answer, which copies of a large value would enlarge.
 final class RequestAdmission: Sendable {
-    /// The request that the decision is about, and no other.
+    /// The only request to which the decision applies.
     let request: HTTPRequest
     let route: Route
     let verdict: RequestGate.Verdict
-    /// The requested media; nil unless the request was admitted, and its capability is good.
+    /// The requested media; nil unless the request was admitted, and its capability is valid.
     let media: RequestedMedia?
     let arrival: ContinuousClock.Instant
     /// The time of arrival, in seconds since 1970.
@@ -28,11 +27,11 @@ final class RequestAdmission: Sendable {
     }
 }
 
-/// What a request with a good capability asks for.
+/// The media that a request with a valid capability asks for.
 final class RequestedMedia: Sendable {
     let request: MediaRequest
     let link: TokenIssuer.Admission
-    /// The requested bytes, if they are opened at once and are held; whoever answers does not look for them again.
+    /// The requested bytes, if they are held and can be opened at once; the responder does not look for them again.
     let held: HeldMedia?
 
     init(request: MediaRequest, link: TokenIssuer.Admission, held: HeldMedia?) {
@@ -50,8 +49,8 @@ extension RequestGate {
     /// Decides on a request.
     ///
     /// - Parameters:
-    ///   - listener: the address at which it arrived.
-    ///   - verified: the target of the connection's last request, which is verified again only if it must be.
+    ///   - listener: the address at which the request arrived.
+    ///   - verified: the target of the connection's last request, which is verified again only if necessary.
     func admit(
         _ request: HTTPRequest, at listener: SocketAddress?, _ verified: inout VerifiedTarget?
     ) -> RequestAdmission {
@@ -74,13 +73,13 @@ extension RequestGate {
             request: request, route: route, verdict: verdict, media: media, arrival: arrival, now: now)
     }
 
-    /// Whether a decision that was made before still holds: links expire and may be revoked, and a vault may be locked.
+    /// Returns whether an earlier decision still holds: links expire and may be revoked, and a vault may be locked.
     func holds(_ admission: RequestAdmission) -> Bool {
         guard let media = admission.media else { return true }
         return vault.isValid(media.link, now: vault.now)
     }
 
-    /// Returns what a target's capability admits; nil if it is not good.
+    /// Returns what a target's capability admits; nil if it is invalid.
     private func link(
         in target: String, _ now: Int64, _ verified: inout VerifiedTarget?
     ) -> TokenIssuer.Admission? {

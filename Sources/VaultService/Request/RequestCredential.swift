@@ -3,20 +3,20 @@ import HTTPTypes
 import MediaVault
 import VaultModel
 
-/// What a request presents to be allowed.
+/// The credential that a request presents.
 enum RequestCredential: Hashable {
     case none
     /// A token in the `Authorization` field.
     case token(String)
-    /// A ticket in the query, for the feed of events.
+    /// A ticket in the query, for the event feed.
     case ticket(String)
     /// The cookie and the proof of a session.
     case session(SessionSecret)
 
     /// - Parameters:
     ///   - authorization: the values of the `Authorization` fields.
-    ///   - target: the target of the request; only that of a feed has a ticket.
-    ///   - session: what the browser's fields say of a session.
+    ///   - target: the target of the request; only an event feed's target has a ticket.
+    ///   - session: the session secret in the browser's fields.
     init(authorization: [String], target: String, route: Route, session: SessionSecret? = nil) {
         if authorization.count == 1, let token = BearerToken.read(authorization[0]) {
             self = .token(token)
@@ -34,7 +34,7 @@ enum RequestCredential: Hashable {
 
 /// The token of an `Authorization` field (RFC 6750 §2.1).
 enum BearerToken {
-    /// Returns the token; nil if there is no field, or it contains something else.
+    /// Returns the token; nil if the field is absent, or contains something else.
     static func read(_ authorization: String?) -> String? {
         guard let authorization, let blank = authorization.firstIndex(of: " "),
             authorization[..<blank].isEqualIgnoringCase("Bearer")
@@ -47,12 +47,12 @@ enum BearerToken {
 struct SessionCookie: Hashable, Sendable {
     /// The name of the cookie.
     let name: String
-    /// The name of the cookie by which a browser shows that viewers have signed in on it.
+    /// The name of the cookie that shows which viewers have signed in with a browser.
     private let deviceName: String
     private let isSecure: Bool
 
     /// - Parameters:
-    ///   - port: the port of the service: browsers send a cookie to every port of its host, so that the services of one
+    ///   - port: the port of the service: browsers send a cookie to every port of its host, so the services on one
     ///     machine need different names.
     ///   - isSecure: whether the service speaks TLS.
     init(port: Int, isSecure: Bool) {
@@ -61,7 +61,8 @@ struct SessionCookie: Hashable, Sendable {
         self.isSecure = isSecure
     }
 
-    /// Returns the secret of the session that a request belongs to; nil unless it has one proof and its cookie.
+    /// Returns the secret of a request's session; nil unless the request has exactly one proof, and the matching
+    /// cookie.
     func secret(in fields: HTTPFields) -> SessionSecret? {
         guard let name = HTTPField.Name.sessionProof else { return nil }
         let proofs = fields[values: name]
@@ -71,15 +72,15 @@ struct SessionCookie: Hashable, Sendable {
         return SessionSecret(cookie: cookie, proof: proofs[0])
     }
 
-    /// Returns whether cookie and proof name the same session: behind a prefix of four characters both have its id, of
-    /// which 21 characters of base64 have nothing else.
+    /// Returns whether cookie and proof name the same session: after a prefix of four characters, both have its id, and
+    /// the id's first 21 base64 characters encode nothing else.
     private static func areOfOneSession(_ cookie: String, _ proof: String) -> Bool {
         func id(_ text: String) -> [UInt8] { Array(text.utf8.dropFirst(4).prefix(21)) }
         return cookie.utf8.count == proof.utf8.count && id(cookie) == id(proof)
     }
 
-    /// Returns all of the cookie's values in `Cookie` fields: another service on the same host may have set any number,
-    /// with other paths, and browsers send those first.
+    /// Returns all of the cookie's values in the `Cookie` fields: another service on the same host may have set any
+    /// number of them, with other paths, and browsers send those first.
     func values(in fields: [String]) -> [String] { values(of: name, in: fields) }
 
     private func values(of name: String, in fields: [String]) -> [String] {
@@ -90,29 +91,29 @@ struct SessionCookie: Hashable, Sendable {
         }
     }
 
-    /// Returns the value of `Set-Cookie` that gives the cookie to a browser.
+    /// Returns the value of `Set-Cookie` that sets the cookie.
     ///
     /// - Parameter lifetime: in seconds.
     func begun(_ value: String, lifetime: Int64) -> String {
         "\(name)=\(value); Path=/; Max-Age=\(lifetime); HttpOnly; SameSite=Strict" + (isSecure ? "; Secure" : "")
     }
 
-    /// Returns what the browser shows of the viewers who have signed in on it.
+    /// Returns the marks of the viewers who have signed in with the browser.
     func marks(in fields: HTTPFields) -> [DeviceMark] {
         values(of: deviceName, in: fields[values: .cookie]).compactMap { DeviceMark($0) }
     }
 
-    /// Returns the value of `Set-Cookie` by which a browser shows that a viewer has signed in on it. It outlives the
-    /// session, and is sent to nothing but the route on which sessions begin.
+    /// Returns the value of `Set-Cookie` that marks a viewer as having signed in with the browser. The cookie outlives
+    /// the session, and browsers send it only to the route on which sessions begin.
     func marked(_ mark: DeviceMark) -> String {
         "\(deviceName)=\(mark.text); Path=\(APIRoute.sessions.path); Max-Age=\(Self.deviceLifetime); HttpOnly; "
             + "SameSite=Strict" + (isSecure ? "; Secure" : "")
     }
 
-    /// In seconds: browsers keep no cookie for longer than 400 days.
+    /// In seconds; browsers keep no cookie for longer than 400 days.
     private static let deviceLifetime = 400 * 86_400
 
-    /// The value of `Set-Cookie` that takes the cookie away.
+    /// The value of `Set-Cookie` that deletes the cookie.
     var ended: String { begun("", lifetime: 0) }
 }
 

@@ -4,7 +4,7 @@ import MediaVault
 import NIOCore
 import VaultModel
 
-/// The checks of a request before anything is looked up for it: its host, its sender and its capability.
+/// Checks a request before anything is looked up for it: its host, its sender and its capability.
 struct RequestGate: Sendable {
     /// The result of the checks of host and sender.
     enum Verdict {
@@ -20,9 +20,9 @@ struct RequestGate: Sendable {
     private let pages: CrossSiteCheck
     private let isSecure: Bool
     private let strictTransport: StrictTransport
-    /// Whether it serves pages: over plain HTTP, another machine on the way could read and change them.
+    /// Whether the service may serve its pages: over plain HTTP, another machine on the way could read and change them.
     let servesPages: Bool
-    /// Whether an answer that has begun goes to its end, although its viewer loses the right to it.
+    /// Whether an answer that has begun continues to its end after its viewer loses the right to it.
     let letsFinish: Bool
     /// The vault that issued the capabilities.
     let vault: Vault
@@ -44,26 +44,27 @@ struct RequestGate: Sendable {
         "\(isSecure ? "https" : "http")://\((request.hosts.first ?? "").lowercased())"
     }
 
-    /// Whether the answer to a request tells browsers to come by TLS only.
+    /// Returns whether the answer to a request tells browsers to use only TLS.
     func requiresTLS(_ request: HTTPRequest, at listener: SocketAddress?) -> Bool {
         listener?.pathname == nil
             && strictTransport.applies(to: request.hosts.first ?? "", port: listener?.port)
     }
 
-    /// Returns the cookie of sessions; nil on a listener without a port, or if it serves no pages.
+    /// Returns the session cookie; nil on a listener without a port, or if the service may not serve its pages.
     func cookie(at listener: SocketAddress?) -> SessionCookie? {
         guard servesPages, listener?.pathname == nil, let port = listener?.port else { return nil }
         return SessionCookie(port: port, isSecure: isSecure)
     }
 
-    /// Returns whether a browser says that a page of this service sent the request.
+    /// Returns whether a browser states that a page of this service sent the request.
     func isFromOwnPage(_ request: HTTPRequest) -> Bool {
         let origins = request.headerFields[values: .origin]
         guard origins.isEmpty else { return origins == [origin(of: request)] }
         return HTTPField.Name.secFetchSite.flatMap { request.headerFields[$0] } == "same-origin"
     }
 
-    /// What browsers run or apply to a page (Fetch Metadata): no media is for that, whatever an origin sent.
+    /// The destinations at which a browser would run content or apply it to a page (Fetch Metadata); media is never
+    /// meant for them, whatever an origin sent.
     private static let running: Set<String> = [
         "audioworklet", "paintworklet", "script", "serviceworker", "sharedworker", "style", "worker", "xslt",
     ]
@@ -99,7 +100,7 @@ struct RequestGate: Sendable {
 }
 
 extension Route {
-    /// Whether pages of allowed origins may request it.
+    /// Whether pages of allowed origins may request the route.
     fileprivate var isAllowedForPages: Bool { self == .media || self == .health }
 }
 
@@ -118,9 +119,9 @@ extension HTTPRequest {
         headerFields[.contentLength].map { $0 != "0" } ?? (headerFields[.transferEncoding] != nil)
     }
 
-    /// Whether the request may be answered even if it changes something.
+    /// Whether the request cannot change anything, has no body, or declares the body as JSON.
     ///
-    /// A body must be declared as JSON: a page's form, which a browser sends without a preflight, has another type.
+    /// A page's form, which a browser sends without a preflight, has another type.
     var hasAcceptableBody: Bool {
         method == .get || method == .head || method == .options || !hasBody
             || (headerFields[.contentType] ?? "").prefix { $0 != ";" }.trimmingBlanks()
@@ -128,9 +129,9 @@ extension HTTPRequest {
     }
 }
 
-/// The check of the `Host` that a request names.
+/// Checks the `Host` that a request names.
 ///
-/// Only this stops a page whose own name leads to this machine (DNS rebinding).
+/// Only this check stops a page whose own host name resolves to this machine (DNS rebinding).
 struct HostCheck: Sendable {
     enum Verdict: Hashable {
         case allowed
@@ -144,7 +145,7 @@ struct HostCheck: Sendable {
     private let defaultPort: Int
 
     /// - Parameters:
-    ///   - hostNames: names besides those of this machine, without a port.
+    ///   - hostNames: names in addition to those of this machine, without a port.
     ///   - isSecure: whether the listener speaks TLS.
     init(hostNames: [String] = [], isSecure: Bool = false) throws {
         defaultPort = isSecure ? 443 : 80
@@ -159,7 +160,7 @@ struct HostCheck: Sendable {
 
     /// Checks the `Host` fields of a request.
     ///
-    /// - Parameter port: the port of the listener; nil if it has none, and any name is accepted.
+    /// - Parameter port: the port of the listener; nil if it has none, so that any name is accepted.
     func verdict(on fields: [String], port: Int?) -> Verdict {
         guard fields.count == 1, let field = fields.first, !field.isEmpty else { return .malformed }
         guard let port else { return .allowed }
@@ -170,13 +171,13 @@ struct HostCheck: Sendable {
     }
 }
 
-/// The check of whether a web page sent a request, and whether it may.
+/// Checks whether a web page sent a request, and whether that page may.
 ///
 /// Pages can send many requests without permission to read the answers, and only the browser's fields identify them.
 /// Programs other than browsers do not send these fields; only their capability identifies them.
 struct CrossSiteCheck: Sendable {
     enum Verdict: Hashable {
-        /// No page sent it, or one of the service's own.
+        /// Either no page sent it, or one of the service's own.
         case own
         /// A page of this origin, which the operator allowed, sent it.
         case allowed(String)
@@ -228,7 +229,7 @@ struct CrossSiteCheck: Sendable {
     }
 }
 
-/// The fields with which an answer lets a page of an allowed origin read it (Fetch §3.2).
+/// The fields that let a page of an allowed origin read an answer (Fetch §3.2).
 struct CORSGrant: Hashable, Sendable {
     /// The origin of the page.
     let origin: String

@@ -38,7 +38,7 @@ enum Route: Hashable, Sendable {
         }
     }
 
-    /// The least scope of a token that allows a method; nil if none is needed.
+    /// Returns the least token scope that allows a method; nil if it needs no token.
     func scope(for method: String) -> AccessScope? {
         switch self {
         case .media, .health, .readiness, .page, .unknown: nil

@@ -1,8 +1,8 @@
 import VaultModel
 
-/// The listeners of a service, and its limits.
+/// The listeners and limits of a service.
 package struct ServiceConfiguration: Sendable {
-    /// The address on which it listens.
+    /// The address on which the service listens.
     package var address = ListenAddress(host: "127.0.0.1", port: 8300)
     /// Names, besides `127.0.0.1`, `localhost` and `[::1]`, that a request may carry in `Host`, without a port.
     package var hostNames: [String] = []
@@ -12,20 +12,20 @@ package struct ServiceConfiguration: Sendable {
     package var allowedOrigins: [String] = []
     /// The TLS certificate and key; nil for plain HTTP.
     package var tls: TLSFiles?
-    /// Whether browsers are told to come by TLS only to its own host names, whatever the port; nil to tell them at the port
-    /// of HTTPS alone.
+    /// Whether to tell browsers to use only TLS for the service's own host names, at any port; nil to do so only at the
+    /// HTTPS port.
     package var requiresTLSOfBrowsers: Bool?
-    /// How often the TLS files are checked for a change; changed files are read at the next check.
+    /// How often to check the TLS files for changes; a change is loaded at the check after the one that finds it.
     package var tlsCheckInterval: Duration = .seconds(5)
-    /// Whether it may listen without TLS where other machines can connect.
+    /// Whether the service may listen without TLS where other machines can connect.
     package var isInsecure = false
-    /// Whether an answer that is being sent to a viewer goes to its end, although they have lost the right to it.
+    /// Whether an answer that is being sent to a viewer continues to its end after they lose the right to it.
     package var letsFinish = false
-    /// The path of a socket file on which it also serves; nil for none.
+    /// The path of a socket file on which the service also listens; nil for none.
     package var mediaSocket: String?
-    /// The most connections at a time, or fewer if the system allows fewer open files.
+    /// Maximum connections at a time, or fewer if the system allows fewer open files.
     ///
-    /// Further connections are not accepted until one ends.
+    /// The service accepts further connections only when one ends.
     package var maxConnections = 1024
     /// The time limits of connections.
     package var connectionLimits = ConnectionLimits()
@@ -33,11 +33,12 @@ package struct ServiceConfiguration: Sendable {
     ///
     /// Including the time to close the vault, the service then ends within ten seconds.
     package var shutdownLimit: Duration = .seconds(9)
-    /// Called when a crowd of clients has gone, so that the process can return unused memory. It must not block.
+    /// Called after many clients have disconnected, so that the process can return unused memory. It must not block.
     package var afterPeak: @Sendable () -> Void = {}
-    /// What the process does with its memory while the vault is locked.
+    /// Hooks that clear the process's memory when the vault is locked.
     package var locking = LockHooks()
-    /// Whether a vault that is only read is so for another reason than a full disk, of which the operator is told.
+    /// Whether the operator chose to only read the vault; if not, a vault that is only read causes a notice about the
+    /// disk.
     package var isMeantToRead = false
     /// Whether SIGTERM and SIGINT end the service.
     package var endsOnSignals = true
@@ -45,11 +46,11 @@ package struct ServiceConfiguration: Sendable {
     package init() {}
 }
 
-/// What a process does with its memory while its vault is locked: records are text, which cannot be wiped where it is used.
+/// Hooks that clear a process's memory when its vault is locked: records are text, which cannot be wiped in place.
 package struct LockHooks: Sendable {
-    /// Called before anything is forgotten.
+    /// Called before the service forgets anything.
     let begin: @Sendable () -> Void
-    /// Called when the vault is locked, and everything is forgotten.
+    /// Called once the vault is locked and everything is forgotten.
     let end: @Sendable () async -> Void
 
     package init(begin: @escaping @Sendable () -> Void = {}, end: @escaping @Sendable () async -> Void = {}) {

@@ -7,29 +7,29 @@ import NIOCore
 import VaultModel
 
 extension VaultError {
-    /// Whether a key, a passphrase or a keyring did not open what it was given for.
+    /// Whether a key, a passphrase or a keyring failed to unlock.
     fileprivate var isFailedUnlock: Bool {
         [.wrongKey, .damagedKeyring, .tamperedKeyring, .foreignKeyring, .looseKeyFile].contains(code)
     }
 }
 
-/// The context of a request: its connection, its logger, and where it is counted.
+/// The context of a request: its connection, its logger and its metrics.
 struct ServiceContext: InitializableFromSource {
     let channel: any Channel
     private(set) var request: OpenRequest?
     /// Whether the request came through the control socket.
     var isControl = false
-    /// The token or session of the request; nil on the control socket, and for what needs none.
+    /// The token or session of the request; nil on the control socket, and for requests that need none.
     var access: TokenAccess?
-    /// What was in force when the ticket of the request was created on the control socket; nil for other requests.
+    /// The sign-in era in which the request's ticket was created on the control socket; nil for other requests.
     var era: SignInEra?
-    /// The cookie that a session gets here; nil where no browser can sign in.
+    /// The session cookie of the listener; nil if no browser can sign in there.
     var cookie: SessionCookie?
     /// The viewer who has signed in; nil for tokens, for the owner, and on the control socket.
     var viewer: ViewerID?
     private let source: Logger
 
-    /// The routes on which a client gives a secret that opens a keyring.
+    /// The routes on which a client names a secret that opens a keyring.
     private static let unlocking = Set([APIRoute.keyring, .rotations].map { Route.api($0).word })
 
     init(source: ApplicationRequestContextSource) {
@@ -37,13 +37,13 @@ struct ServiceContext: InitializableFromSource {
         self.source = source.logger
     }
 
-    /// Whether the request may do everything.
+    /// Whether the request has the rights of an admin.
     var isAdmin: Bool { viewer == nil && (isControl || access?.scope == .admin) }
 
     /// A logger whose lines carry the request's id, created on demand because most answers log nothing.
     var logger: Logger {
         var logger = source
-        // The library's own id for the request would be a second one.
+        // The library's own request id would be a second one.
         logger[metadataKey: "hb.request.id"] = nil
         if let request { logger[metadataKey: "request"] = "\(request.id)" }
         return logger
@@ -65,7 +65,7 @@ struct ServiceContext: InitializableFromSource {
 
     /// Counts and logs an answer.
     ///
-    /// - Parameter cacheStatus: how its media was obtained; nil if it has none.
+    /// - Parameter cacheStatus: how the answer's media was obtained; nil if it has none.
     func log(status: Int, bytes: Int64, of cacheStatus: CacheStatus? = nil) {
         guard let request else { return }
         request.metrics.answered(status, request.method, on: request.route, bytes: bytes, of: cacheStatus)
@@ -76,7 +76,7 @@ struct ServiceContext: InitializableFromSource {
     /// Counts and logs the error that prevented an answer, or cut it short.
     func failed(_ error: VaultError) {
         request?.metrics.failed(error.code)
-        // Elsewhere such an error says that the service's own keyring lacks a key.
+        // On other routes, such an error means that the service's own keyring lacks a key.
         if let route = request?.route, Self.unlocking.contains(route), error.isFailedUnlock {
             logger.notice("an unlock failed", metadata: ["reason": "\(error.code)", "route": "\(route)"])
         }

@@ -8,14 +8,15 @@ import VaultModel
 
 /// Answers requests for a few bytes of media that is held, fresh and in memory.
 ///
-/// Most repeated requests of players are of this kind. ``ServiceResponder`` answers all others, including errors.
+/// Most of the requests that players repeat are of this kind. ``ServiceResponder`` answers all others, including
+/// errors.
 struct CacheHitResponder: Sendable {
     /// Decides on requests.
     let gate: RequestGate
     private let responder: ServiceResponder
     private let logger: Logger
 
-    /// The most bytes of an answer: the memory that a stalled client may occupy.
+    /// Maximum bytes of an answer: the memory that a stalled client may occupy.
     private static let maxBytes = 256 << 10
 
     init(_ responder: ServiceResponder, logger: Logger) {
@@ -24,7 +25,7 @@ struct CacheHitResponder: Sendable {
         self.logger = logger
     }
 
-    /// Makes a handler for a connection that answers requests by this responder.
+    /// Makes the handler that answers a connection's requests with this responder.
     var makeHandler: @Sendable () -> any RemovableChannelHandler { { CacheHitHandler(self) } }
 
     /// Returns the answer to a GET without a body, without waiting; nil if ``ServiceResponder`` must answer.
@@ -85,7 +86,7 @@ struct HeldAnswer {
 }
 
 extension ByteBuffer {
-    /// Whether these bytes of a resource show that it is media, whatever its type and path say.
+    /// Whether these bytes of a resource show that it is media, whatever its type and path suggest.
     fileprivate func isMedia(at range: ByteRange) -> Bool {
         guard range.lowerBound == 0 else { return false }
         let start = Array(readableBytesView)
@@ -95,17 +96,18 @@ extension ByteBuffer {
 
 /// The part of the head that cache hits of one representation share for one second.
 ///
-/// It is created once for many answers, because its dates alone take longer than everything that differs.
+/// It is created once for many answers, because formatting its dates alone takes longer than creating all the parts
+/// that differ.
 struct CacheHitHead {
     /// The facts of the representation; range and timing differ for each answer.
     let facts: MediaFacts
     /// The fields of all these answers, including `Date`.
     let fields: HTTPFields
-    /// Whether it is a manifest, which is never given as it is.
+    /// Whether the resource is a manifest, which is never sent unchanged.
     let isManifest: Bool
-    /// Whether its first bytes were seen to be media.
+    /// Whether the resource's first bytes showed that it is media.
     let isMedia: Bool
-    /// Whether it says nothing of the origin.
+    /// Whether the head reveals nothing about the origin.
     let isForViewer: Bool
     private let information: ContentInformation
     private let representation: RepresentationID
@@ -125,7 +127,8 @@ struct CacheHitHead {
 
     /// Returns whether an answer with these bytes shares this head.
     ///
-    /// The tag follows from what is compared, and from the key policy, whose change takes effect within the second.
+    /// The tag follows from the compared values and from the key policy, changes of which take effect within the
+    /// second.
     func isValid(for held: HeldMedia, now: Int64) -> Bool {
         second == now && representation == held.representation && information == held.information
     }
@@ -133,9 +136,9 @@ struct CacheHitHead {
 
 /// Writes the answers of a ``CacheHitResponder`` on the connection's event loop.
 ///
-/// The request is not passed on, and no task is woken for it. The order is kept: while another request of the
-/// connection is being answered, or the client does not take what was written, the next request is passed on. The
-/// handler belongs to its channel's event loop.
+/// The handler does not pass such a request on, and wakes no task for it. It keeps the order of answers: while another
+/// request of the connection is being answered, or the client does not accept what was written, it passes the next
+/// request on. The handler belongs to its channel's event loop.
 final class CacheHitHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -147,15 +150,15 @@ final class CacheHitHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var verified: VerifiedTarget?
     /// The head of the last answer, kept for the next one.
     private var shared: CacheHitHead?
-    /// The decision on the request that was passed on last, until ``ServiceResponder`` takes it.
+    /// The decision on the request last passed on, until ``ServiceResponder`` takes it.
     private var admission: RequestAdmission?
     /// The head of a request whose end has not arrived.
     private var head: HTTPRequest?
-    /// How many requests were passed on and are not answered.
+    /// How many requests were passed on and are not yet answered.
     private var passedOn = 0
-    /// How many answers of this handler the system has not taken completely.
+    /// How many of this handler's answers the system has not yet accepted completely.
     private var unsent = 0
-    /// Whether the connection must end after the answers that are being sent.
+    /// Whether to end the connection after the answers that are being sent.
     private var mustClose = false
 
     init(_ responder: CacheHitResponder) { self.responder = responder }
@@ -191,7 +194,7 @@ final class CacheHitHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     /// Takes the admission of a request that the channel's handler passed on; nil if it made none for this request.
     static func takeAdmission(of request: HTTPRequest, on channel: any Channel) -> RequestAdmission? {
-        // On another thread, or without a handler, the request is decided on again.
+        // On another thread, or without a handler, the caller decides again.
         guard channel.eventLoop.inEventLoop, let me = try? channel.pipeline.syncOperations.handler(type: Self.self),
             let admission = me.admission.take(), admission.request == request
         else { return nil }
@@ -217,7 +220,7 @@ final class CacheHitHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        // Only an end counts, because an informational head has none.
+        // Only the end counts, because an informational head has none.
         if case .end = unwrapOutboundIn(data) {
             passedOn -= 1
             if passedOn == 0 { admission = nil }
@@ -226,7 +229,7 @@ final class CacheHitHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        // The sender of this event closes a quiet connection, and does not know what is being sent.
+        // The sender of this event closes an idle connection, and does not know that answers are being sent.
         if event is ChannelShouldQuiesceEvent, unsent > 0 {
             mustClose = true
         } else {

@@ -21,7 +21,7 @@ struct ControlListener: Service {
     let folder: String
     let configuration: ServiceConfiguration
     let logger: Logger
-    /// Called when it listens, or when it never will.
+    /// Called when the socket listens, or when it is certain that it never will.
     let onSettled: @Sendable () -> Void
 
     func run() async throws {
@@ -47,9 +47,9 @@ struct ControlListener: Service {
     }
 }
 
-/// Answers requests on the control socket: the API and the metrics, without a token, but no playback links.
+/// Answers requests on the control socket: the API and the metrics, without a token, but not playback links.
 ///
-/// Only the vault's own user and root are answered.
+/// It answers only the vault's own user and root.
 struct ControlResponder: HTTPResponder {
     let api: APIResponder
 
@@ -97,7 +97,7 @@ enum PeerIdentity {
         return mayControl(user, serviceOf: geteuid())
     }
 
-    /// Returns whether a user may control the service of another one: only their own, and root any.
+    /// Returns whether a user may control another user's service: root may control any, others only their own.
     static func mayControl(_ user: uid_t, serviceOf owner: uid_t) -> Bool { user == 0 || user == owner }
 
     #if os(Linux)
@@ -118,7 +118,7 @@ enum PeerIdentity {
         ).get()
         return peer?.user
         #else
-        // The option that getpeereid reads; the connection's descriptor is not available here.
+        // The option that getpeereid reads; the connection's descriptor is not accessible here.
         let peer: xucred? = try? await socket.unsafeGetSocketOption(
             level: NIOBSDSocket.OptionLevel(rawValue: SOL_LOCAL), name: NIOBSDSocket.Option(rawValue: LOCAL_PEERCRED)
         ).get()

@@ -1,14 +1,14 @@
 import VaultModel
 
-/// The files of the pages, as the service sends them to a browser. They are in the program, and the same for everyone.
+/// The page files as the service sends them to a browser. They are built into the program, and the same for everyone.
 ///
-/// Their folder is named by a hash of them all, so that a browser keeps them for as long as they are those of the
-/// running service: only the page at `/`, which names the folder, is asked for each time.
+/// The name of their folder contains a hash of all files, so a browser can cache them until an update of the service.
+/// It revalidates only the page at `/`, which names the folder.
 struct PageFiles: Sendable {
-    /// The path of the folder of all files but the first page.
+    /// The path of the folder that holds all files except the first page.
     let folder: String
     private let answers: [String: Answer]
-    /// The same, compressed.
+    /// The same answers, compressed.
     private let compressed: [String: Answer]
 
     static let shared = PageFiles(contents)
@@ -45,7 +45,7 @@ struct PageFiles: Sendable {
     ]
 
     private static let first = "index.html"
-    /// What stands for ``folder`` in the files.
+    /// The placeholder for ``folder`` in the files.
     private static let placeholder = "/pages/"
 
     init(_ contents: [(name: String, content: [UInt8])]) {
@@ -62,7 +62,7 @@ struct PageFiles: Sendable {
     /// Returns the answer to a request for a page.
     ///
     /// - Parameters:
-    ///   - target: the raw target, whose query does not matter.
+    ///   - target: the raw target; its query is ignored.
     ///   - origin: scheme, host and port of the service, as the request names them.
     ///   - tag: the value of `If-None-Match`.
     ///   - codings: the value of `Accept-Encoding`.
@@ -78,7 +78,8 @@ struct PageFiles: Sendable {
         return known
     }
 
-    /// The answer on plain HTTP that other machines can reach: what a browser gets there, anyone on the way can change.
+    /// The answer on plain HTTP that other machines can reach: anyone on the way could change what a browser gets
+    /// there.
     static let needTLS = Answer(
         status: 403, type: "text/plain; charset=utf-8",
         body: """
@@ -93,7 +94,8 @@ struct PageFiles: Sendable {
     private static func answer(_ name: String, _ content: [UInt8], in folder: String) -> Answer {
         let isFirst = name == first
         var body = content
-        // The scripts name each other relative to themselves; these two are not in the folder, or not relative to it.
+        // Scripts name each other by relative paths; the page is outside the folder, and the manifest also names paths
+        // outside it.
         if isFirst || name.hasSuffix(".webmanifest") {
             body = Array(String(decoding: content, as: UTF8.self).replacing(placeholder, with: folder).utf8)
         }
@@ -103,7 +105,7 @@ struct PageFiles: Sendable {
             name: "Cache-Control", value: isFirst ? "no-cache" : "public, max-age=31536000, immutable")
         answer.fields.append(name: "ETag", value: "\"\(folder.split(separator: "/").last ?? "")\"")
         answer.fields.append(name: "Vary", value: "Accept-Encoding")
-        // The worker lies in the folder, and serves the page at the root.
+        // The worker is in the folder, but serves the page at the root.
         if name == "worker.js" { answer.fields.append(name: "Service-Worker-Allowed", value: "/") }
         return answer
     }
@@ -125,16 +127,15 @@ struct PageFiles: Sendable {
         return smaller
     }
 
-    /// Returns what the pages may load: their own files, the API and the media of the service, and nothing else (CSP
-    /// Level 3).
+    /// Returns the policy that limits the pages to their own files, the API and the media of the service (CSP Level 3).
     ///
-    /// What runs comes from the folder of the pages alone: an origin's file has the service's address, too.
+    /// Scripts may come only from the pages' folder, because files of origins share the service's address.
     private func policy(at origin: String) -> String {
-        // A policy cannot name an IPv6 address; there, the gate of media alone refuses what would run.
+        // A policy cannot name an IPv6 address; there, only ``RequestGate`` keeps media from running.
         let isNameable = origin.dropFirst(8).utf8.allSatisfy { byte in
             (0x61...0x7A).contains(byte) || (0x2D...0x3A).contains(byte)
         }
-        // A proxy may ask with the address of this service, which is not that of the browser then.
+        // A proxy may send requests with the service's own address, which is not the address that the browser uses.
         let isOfBrowser = !["://localhost", "://127."].contains { origin.contains($0) }
         let own = isNameable && isOfBrowser ? origin + folder : "'self'"
         return [
@@ -154,7 +155,7 @@ struct PageFiles: Sendable {
         }
     }
 
-    /// Returns the name of the folder: FNV-1a of 64 bits, which tells one version from another and protects nothing.
+    /// Returns the folder name, a 64-bit FNV-1a hash, which distinguishes versions and protects nothing.
     private static func version(of contents: [(name: String, content: [UInt8])]) -> String {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for (name, content) in contents {

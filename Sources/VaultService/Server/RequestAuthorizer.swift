@@ -2,13 +2,13 @@ import Hummingbird
 import MediaVault
 import VaultModel
 
-/// Decides whether what a request presents allows it: a token, a ticket, or the two halves of a session's secret.
+/// Decides whether a request's credential allows it: a token, a ticket, or the two halves of a session's secret.
 struct RequestAuthorizer: Sendable {
     let vault: Vault
     let tickets: Tickets
     let gate: RequestGate
 
-    /// Decides on a request, and notes in the context what allows it.
+    /// Decides on a request, and records in the context what allows it.
     ///
     /// - Returns: the refusal; nil if the request is allowed.
     func authorize(
@@ -18,7 +18,7 @@ struct RequestAuthorizer: Sendable {
         context.cookie = cookie
         let scope = scope(of: admission.route, request.method.rawValue)
         guard let scope else {
-            // Nothing but a page signs in, and no other site's page may sign its own visitor in.
+            // Only a page signs in, and another site's page must not sign its own visitor in.
             return gate.isFromOwnPage(admission.request) ? nil : ErrorAnswer.crossSitePage
         }
         let credential = RequestCredential(
@@ -55,9 +55,9 @@ struct RequestAuthorizer: Sendable {
         return note(access, in: &context)
     }
 
-    /// Notes what allows a request, and the viewer whose it is.
+    /// Records what allows a request, and the viewer who made it.
     ///
-    /// - Returns: the refusal if the vault has no such viewer any more.
+    /// - Returns: the refusal if the vault no longer has the viewer.
     private func note(_ access: TokenAccess, in context: inout ServiceContext) -> Answer? {
         if let viewer = access.viewer, vault.viewers.viewer(viewer) == nil {
             return ErrorAnswer.unauthorized(isGiven: true)
@@ -68,7 +68,7 @@ struct RequestAuthorizer: Sendable {
 
     /// Returns the least scope that a request needs; nil if it needs no credential.
     private func scope(of route: Route, _ method: String) -> AccessScope? {
-        // Who presents nothing learns nothing, not even which paths and methods there are.
+        // Without a credential, a client learns nothing, not even which paths and methods exist.
         guard case .api(let route) = route else { return .metrics }
         return route.methods.contains(method) ? route.scope(for: method) : .metrics
     }

@@ -63,10 +63,10 @@ struct ServiceResponder: HTTPResponder {
         guard Methods.areKnown(request.method.rawValue) else { return short(ErrorAnswer.unknownMethod) }
         switch admission.route {
         case .unknown:
-            // CONNECT names no resource, and OPTIONS may name the server as a whole.
+            // CONNECT names no resource, and OPTIONS may name the whole server.
             let isOfServer = [.connect, .trace, .options].contains(request.method)
             guard !isOfServer else { return short(ErrorAnswer.methodNotAllowed()) }
-            // Who has no token learns nothing, not even which paths there are.
+            // Without a token, a client learns nothing, not even which paths exist.
             var context = context
             guard authorizer.authorize(request, admission, &context) == nil else { return short(ErrorAnswer.notFound) }
             return short(ErrorAnswer.notFound(target: request.head.path ?? ""))
@@ -81,7 +81,7 @@ struct ServiceResponder: HTTPResponder {
         case .page:
             guard isHead || request.method == .get else { return short(ErrorAnswer.methodNotAllowed()) }
             guard gate.servesPages else { return short(PageFiles.needTLS) }
-            // They are prepared for the first browser: most services start without one.
+            // The files are prepared for the first browser: most services start without one.
             let page = PageFiles.shared.answer(
                 to: request.head.path ?? "", at: gate.origin(of: admission.request),
                 knowing: request.headers[.ifNoneMatch], accepting: request.headers[.acceptEncoding])

@@ -23,7 +23,7 @@ struct SocketFile: Hashable, Sendable {
 
     /// Gives a socket another name in its folder, at which only its owner can connect.
     ///
-    /// The operator may let other users connect.
+    /// The operator may later let other users connect.
     ///
     /// - Throws: `IOError`, for example with `EEXIST` if the name is taken.
     init(moving draft: String, to path: String) throws {
@@ -41,7 +41,7 @@ struct SocketFile: Hashable, Sendable {
 
     /// Removes a socket that a killed program left at a path.
     ///
-    /// - Throws: `IOError` with `EADDRINUSE` if a program listens there, and with the system's error if that cannot be
+    /// - Throws: `IOError` with `EADDRINUSE` if a program listens there, or with the system's error if that cannot be
     ///   determined; `SocketAddressError` if the path is too long for a socket.
     static func removeStale(at path: String) throws {
         let file = Self(path: path)
@@ -67,7 +67,7 @@ struct SocketFile: Hashable, Sendable {
     }
 }
 
-/// Listens on a socket file while the service runs, with the behaviour and limits of the port.
+/// Listens on a socket file while the service runs, with the same behaviour and limits as the port.
 ///
 /// Only the owner of the file can connect.
 struct SocketListener<Responder: HTTPResponder>: Service where Responder.Context == ServiceContext {
@@ -77,12 +77,12 @@ struct SocketListener<Responder: HTTPResponder>: Service where Responder.Context
     var held: CacheHitResponder?
     let configuration: ServiceConfiguration
     let logger: Logger
-    /// Shows how many connections are open.
+    /// Counts the open connections.
     let meter: Meter
-    /// Called once it listens.
+    /// Called once the socket listens.
     let onListening: @Sendable () -> Void
 
-    /// The most connections, enough for the players and commands of a few users.
+    /// Maximum connections, enough for the players and commands of a few users.
     private static var maxConnections: Int { 128 }
 
     /// - Throws: the system's error if it cannot listen, for example because another program does.
@@ -104,7 +104,7 @@ struct SocketListener<Responder: HTTPResponder>: Service where Responder.Context
         try await Listeners(all: [application, connections, name]).run()
     }
 
-    /// Returns the reason why it could not listen, in a few words.
+    /// Returns the reason why the socket cannot listen, in a few words.
     static func reason(_ error: any Error) -> String {
         (error as? IOError).map { ListenFailure.reason($0.errnoCode) } ?? "the path is too long for a socket"
     }
@@ -112,18 +112,18 @@ struct SocketListener<Responder: HTTPResponder>: Service where Responder.Context
 
 /// Gives a listening socket its public name while the service runs.
 ///
-/// When it ends, the HTTP library removes any socket at the path that it has bound. It therefore binds a private path,
-/// so that a socket that another program has meanwhile put at the public name is left alone.
+/// When the HTTP library ends, it removes any socket at the path that it bound. It therefore binds a private path,
+/// which keeps it from removing a socket that another program has put at the public name.
 struct SocketName: Service {
     let path: String
     /// The private path where the socket is bound.
     let draft: String
-    /// Ends when the socket listens.
+    /// Ends once the socket listens.
     let bound: AsyncStream<Never>
-    /// Called once clients can connect by the public name.
+    /// Called once clients can connect at the public name.
     let onListening: @Sendable () -> Void
 
-    /// - Throws: `IOError` if it cannot take the name.
+    /// - Throws: `IOError` if the socket cannot take the name.
     func run() async throws {
         for await _ in bound {}
         // The listener may have failed.
@@ -141,7 +141,7 @@ struct SocketName: Service {
     }
 }
 
-/// Serves on a socket file what the service serves on its port.
+/// Serves on a socket file the same content as on the service's port.
 ///
 /// Only users who may open the file can connect.
 struct MediaSocket: Service {
@@ -149,7 +149,7 @@ struct MediaSocket: Service {
     let responder: ServiceResponder
     let configuration: ServiceConfiguration
     let logger: Logger
-    /// Called once it listens, or ends without a failure.
+    /// Called once the socket listens, or ends without a failure.
     let onSettled: @Sendable () -> Void
 
     func run() async throws {

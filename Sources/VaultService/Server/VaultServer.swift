@@ -21,8 +21,8 @@ package final class VaultServer: Sendable {
     ///
     /// - Parameter onListening: called once, as soon as clients can connect, with the address and the port that the
     ///   system assigned.
-    /// - Throws: ``VaultError`` with code ``VaultError/Code/invalidArgument`` if other machines could connect and that
-    ///   is not allowed, a host name or page origin is invalid, or the TLS files cannot be used.
+    /// - Throws: ``VaultError`` with code ``VaultError/Code/invalidArgument`` if other machines could connect and the
+    ///   configuration does not allow that, a host name or page origin is invalid, or the TLS files cannot be used.
     package init(
         vault: Vault, configuration: ServiceConfiguration, logger: Logger,
         onListening: @escaping @Sendable (ListenAddress) async -> Void = { _ in }
@@ -68,7 +68,7 @@ package final class VaultServer: Sendable {
                 // The caller may use the other listeners as soon as it is notified.
                 for await _ in controlSettled {}
                 for await _ in socketSettled {}
-                // Another listener has failed, which ends this one.
+                // Another listener failed, which ends this one.
                 guard !Task.isCancelled else { return }
                 await onListening(ListenAddress(host: address.host, port: port))
             },
@@ -100,9 +100,10 @@ package final class VaultServer: Sendable {
 
     /// Serves until ``shutDown()``, SIGTERM or SIGINT.
     ///
-    /// It then accepts no more connections, gives running answers the time that the configuration allows, and returns.
+    /// The service then accepts no more connections, gives running answers the time that the configuration allows, and
+    /// returns.
     ///
-    /// - Throws: ``ListenFailure`` if it cannot listen.
+    /// - Throws: ``ListenFailure`` if the service cannot listen.
     package func run() async throws {
         do {
             try await log.loggingCounts {
@@ -121,7 +122,7 @@ package final class VaultServer: Sendable {
         }
     }
 
-    /// Reads the TLS files again, as SIGHUP asks for. All settings of the vault take effect without it. Blocks.
+    /// Reloads the TLS files, as SIGHUP requests. The vault's settings all take effect without it. Blocks.
     package func reload() {
         if let identity {
             identity.reload()
@@ -136,7 +137,7 @@ package final class VaultServer: Sendable {
     }
 }
 
-/// Listeners that begin and end together.
+/// Listeners that start and end together.
 ///
 /// A service group would end them one after the other.
 struct Listeners: Service {
@@ -153,7 +154,7 @@ struct Listeners: Service {
 
 /// The error that the service could not listen on its address.
 package struct ListenFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The address on which the service should listen.
+    /// The address on which the service was to listen.
     package let address: ListenAddress
     /// The reason, in a few words.
     package let reason: String

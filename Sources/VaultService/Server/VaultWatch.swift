@@ -9,12 +9,12 @@ struct VaultWatch: Sendable {
     let metrics: ServiceMetrics
     let isMeantToRead: Bool
 
-    /// Runs `body`, and logs what happens to the vault meanwhile.
+    /// Runs `body`, and logs the vault's events while it runs.
     func logging<Result>(_ body: () async throws -> Result) async throws -> Result {
         // Subscribes here, not when a task first runs, so that no event is missed.
         let (events, warnings) = (vault.storeEvents(), vault.memoryWarnings())
         let notifier = Notifier(vault, logger: logger)
-        // A vault that is only read for no other reason is so because the disk was full.
+        // Unless the operator chose to only read the vault, it is only read because the disk was full or read-only.
         if !vault.isOwner, !isMeantToRead { notifier.note(.startedFull) }
         let notifying = Task { await notifier.run() }
         let storing = Task {
@@ -30,7 +30,7 @@ struct VaultWatch: Sendable {
         } catch {
             result = .failure(error)
         }
-        // What was evicted in the last minute may not be reported yet.
+        // Evictions of the last minute may not have been reported yet.
         vault.endStoreEvents()
         await storing.value
         warning.cancel()
