@@ -8,21 +8,22 @@
 #include <string.h>
 #include <time.h>
 
-// The dates of a certificate that OpenSSL refuses for them. libcurl tells them of accepted certificates only.
+// The validity dates of a certificate that OpenSSL rejects because of them. libcurl reports the dates of accepted
+// certificates only.
 //
 // OpenSSL's functions are looked up by name, so that nothing links it; its types stay opaque.
 
-/// A certificate that was refused for its dates, in seconds since 1970.
+/// A certificate that was rejected because of its dates. Times are in seconds since 1970.
 struct ccurl_outdated {
-    /// Whether there was one.
+    /// Whether a certificate was rejected and both its dates could be read.
     bool is_known;
-    /// How many certificates stand between it and the peer, whose own has 0.
+    /// How many certificates separate it from the peer's own, which has depth 0.
     int depth;
     int64_t not_before;
     int64_t not_after;
 };
 
-/// Returns one of OpenSSL's functions, or NULL.
+/// Returns the OpenSSL function of that name, or NULL.
 static inline void *_Nullable ccurl_openssl(const char *_Nonnull name) { return dlsym(RTLD_DEFAULT, name); }
 
 static inline bool ccurl_read_time(const void *_Nullable time, int64_t *_Nonnull seconds) {
@@ -33,7 +34,7 @@ static inline bool ccurl_read_time(const void *_Nullable time, int64_t *_Nonnull
     return true;
 }
 
-/// Keeps the dates of a certificate that is not accepted, and changes no verdict.
+/// Keeps the dates of a certificate that is rejected because of them, and leaves the verdict unchanged.
 static inline int ccurl_keep_dates(int accepted, void *_Nonnull check) {
     if (accepted) return accepted;
     int (*error)(const void *) = (int (*)(const void *))ccurl_openssl("X509_STORE_CTX_get_error");
@@ -69,7 +70,7 @@ static inline CURLcode ccurl_watch_context(CURL *_Nullable handle, void *_Nonnul
     return CURLE_OK;
 }
 
-/// Has the dates of a refused certificate kept in `outdated`, which outlives the connection. The peer is verified.
+/// Stores the dates of a rejected certificate in `outdated`, which must outlive the connection. The peer is verified.
 ///
 /// Returns false if libcurl does not use OpenSSL.
 static inline bool ccurl_keep_outdated(CURL *_Nonnull handle, struct ccurl_outdated *_Nonnull outdated) {

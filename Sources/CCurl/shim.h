@@ -19,7 +19,7 @@ static inline CURLcode ccurl_set_string(CURL *_Nonnull handle, CURLoption option
     return curl_easy_setopt(handle, option, value);
 }
 
-/// Sets an option that takes a list of strings; libcurl keeps the pointer as long as the handle lives.
+/// Sets an option that takes a list of strings; libcurl keeps the pointer for the handle's lifetime.
 static inline CURLcode ccurl_set_list(CURL *_Nonnull handle, CURLoption option, struct curl_slist *_Nullable value) {
     return curl_easy_setopt(handle, option, value);
 }
@@ -55,7 +55,7 @@ static inline CURLcode ccurl_get_list(
     return curl_easy_getinfo(handle, info, value);
 }
 
-/// The callback for a socket that libcurl has created and not yet connected.
+/// The callback for a socket that libcurl has created but not yet connected.
 typedef int (*ccurl_socket_observer)(void *_Nullable context, curl_socket_t socket, curlsocktype purpose);
 
 /// Sets the option that takes such an observer: `CURLOPT_SOCKOPTFUNCTION`.

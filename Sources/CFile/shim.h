@@ -29,15 +29,15 @@ static inline ssize_t cfile_read_cached(int descriptor, void *buffer, size_t cou
         (unsigned long)((unsigned long long)offset >> 32), RWF_NOWAIT);
 }
 
-/// Makes the kernel begin to write `count` bytes at `offset` to the disk, without waiting.
+/// Makes the kernel start writing `count` bytes at `offset` to the disk, without waiting.
 ///
 /// This is a hint: its result is ignored (sync_file_range(2)).
 static inline void cfile_start_writeback(int descriptor, long long offset, long long count) {
-    // The value of the flag, which never changes: the C library declares its name only with extensions enabled.
+    // The value of the flag, which never changes; the C library declares its name only with extensions enabled.
     (void)syscall(SYS_sync_file_range, descriptor, offset, count, 2UL);
 }
 
-/// Makes everything durable that was written to the file system of an open file. Returns 0, or -1 and `errno`.
+/// Makes everything written to the file system of an open file durable. Returns 0, or -1 with errno set.
 static inline int cfile_sync_file_system(int descriptor) { return (int)syscall(SYS_syncfs, descriptor); }
 #endif
 

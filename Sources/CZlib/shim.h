@@ -3,15 +3,15 @@
 
 #include <zlib.h>
 
-/// Compresses bytes into the format of gzip (RFC 1952), as small as zlib makes them.
+/// Compresses bytes into gzip format (RFC 1952), as small as zlib can make them.
 ///
 /// `deflateInit2` is a macro, which Swift cannot call.
 ///
-/// Returns the number of bytes written, or 0 if they do not fit, or memory is short.
+/// Returns the number of bytes written, or 0 if they do not fit or memory is short.
 static inline unsigned long czlib_gzip(
     const unsigned char *_Nonnull bytes, unsigned int count, unsigned char *_Nonnull output, unsigned int capacity) {
     z_stream stream = {0};
-    // 15 is the largest window, and 16 asks for the format of gzip.
+    // 15 selects the largest window, and 16 the gzip format.
     if (deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) return 0;
     stream.next_in = (unsigned char *)bytes;
     stream.avail_in = count;
@@ -23,11 +23,12 @@ static inline unsigned long czlib_gzip(
     return result == Z_STREAM_END ? written : 0;
 }
 
-/// Expands what is in the format of gzip (RFC 1952), also in several members one after the other.
+/// Expands gzip data (RFC 1952), which may consist of several consecutive members.
 ///
 /// `inflateInit2` is a macro, which Swift cannot call.
 ///
-/// Returns the number of bytes written, -1 if the input is damaged or cut short, or -2 if there is too little room.
+/// Returns the number of bytes written, -1 if the input is damaged or cut short, or -2 if the output buffer is too
+/// small.
 static inline long czlib_gunzip(
     const unsigned char *_Nonnull bytes, unsigned int count, unsigned char *_Nonnull output, unsigned int capacity) {
     z_stream stream = {0};

@@ -121,7 +121,8 @@ package enum SegmentHeader {
 
 /// Seals the blocks of one segment in order, each index once.
 ///
-/// Sealing an index twice would give its key away. The sealer has one owner, and can be neither copied nor rewound.
+/// Sealing an index twice would reuse its nonce, which exposes plaintext and permits forgery. The sealer has one owner,
+/// and can be neither copied nor rewound.
 package struct SegmentSealer: ~Copyable {
     package let key: SegmentKey
 

@@ -7,7 +7,7 @@
 
 /// Returns the arguments of this process as `main` gets them, the program's name first; a null pointer is the last.
 ///
-/// Swift reads them from /proc, and has none where that is not mounted.
+/// Swift reads them from /proc, and finds none if /proc is not mounted.
 char **cprocess_arguments(void);
 
 /// Returns the variables of this process, each as `NAME=value`; a null pointer is the last.
@@ -26,21 +26,21 @@ static inline int cprocess_forbid_dumps(void) {
 #ifdef __GLIBC__
 #include <malloc.h>
 
-/// Makes the allocator keep `kept` freed bytes of each arena, and return blocks larger than `bound` to the system at
-/// once.
+/// Makes the allocator keep up to `kept` freed bytes in each arena, and return freed blocks larger than `bound` to the
+/// system at once.
 ///
 /// Returns 1, or 0 if the allocator refuses.
 static inline int cprocess_set_malloc_thresholds(int kept, int bound) {
     return mallopt(M_TRIM_THRESHOLD, kept) && mallopt(M_MMAP_THRESHOLD, bound);
 }
 
-/// Makes the allocator have at most `most` arenas, each of which reserves addresses. Returns 1, or 0 if it refuses.
+/// Limits the allocator to `most` arenas, each of which reserves address space. Returns 1, or 0 if it refuses.
 static inline int cprocess_set_malloc_arenas(int most) { return mallopt(M_ARENA_MAX, most); }
 
 /// Returns all freed memory to the system. This may take some milliseconds.
 static inline void cprocess_release_free_memory(void) { malloc_trim(0); }
 
-/// Makes the allocator overwrite what is freed from now on. Returns 1, or 0 if it refuses.
+/// Makes the allocator overwrite memory that is freed after this call. Returns 1, or 0 if it refuses.
 static inline int cprocess_overwrite_freed_memory(void) { return mallopt(M_PERTURB, 0xA5); }
 #endif
 

@@ -9,11 +9,11 @@ package final class Keyring: Sendable {
     package let unlockedSlot: Int64
 
     private let opened: Locked<KeyringKeys>
-    /// The sealed root keys of slots that are known to open.
+    /// The sealed root keys of the slots that are known to open.
     ///
-    /// These are the slot that opened the keyring, and the slots that were sealed here for a secret.
+    /// These are the slot that opened the keyring, and the slots that this process sealed for a secret.
     private let proved: Locked<Set<[UInt8]>>
-    /// Reads the file again, if another process may write it.
+    /// Rereads the keyring file; nil unless ``follow(reading:)`` was called.
     private let followed = Locked<(@Sendable () throws -> [UInt8])?>(nil)
     /// Held while the file is written.
     private let writing = Locked(())
@@ -70,15 +70,15 @@ package final class Keyring: Sendable {
 
     // MARK: Changing
 
-    /// Changes the keyring: first the file, then, once that is durable, the keys in memory. Blocks.
+    /// Changes the keyring file and, once it is durable, the keys in memory. Blocks.
     ///
-    /// If this throws, nothing has changed, except that a file that could not be made durable may be the old or the new
+    /// If this throws, nothing has changed; but if the file could not be made durable, it may be the old or the new
     /// one.
     ///
     /// - Parameters:
     ///   - read: returns the file's bytes.
     ///   - write: makes the file's new bytes durable.
-    ///   - edit: makes the change. The revision is raised here.
+    ///   - edit: makes the change; `change` itself raises the revision.
     /// - Throws: ``VaultError`` if the file is another keyring's, or an older one; any error of `read`, `write` and
     ///   `edit`.
     package func change<Result>(
@@ -110,9 +110,10 @@ package final class Keyring: Sendable {
 
     /// Releases every key.
     ///
-    /// From then on the keyring opens, names and changes nothing, and tokens created with it are valid nowhere.
+    /// A closed keyring opens, names and changes nothing, and tokens created with it are valid nowhere.
     ///
-    /// - Throws: ``VaultError`` with code `storage` if the system provides no randomness or memory; then it stays open.
+    /// - Throws: ``VaultError`` with code `storage` if the system provides no randomness or memory; the keyring then
+    ///   stays open.
     package func close() throws {
         // A read or write in progress would put the keys back.
         followed.withLock { $0 = nil }
@@ -121,13 +122,15 @@ package final class Keyring: Sendable {
 
     // MARK: Following
 
-    /// Starts to follow the file that the vault's owner, another process, writes: it is read when a key is missing
-    /// here.
+    /// Starts following the keyring file, which the vault's owner, another process, may rewrite.
+    ///
+    /// The file is reread when a key is missing here.
     package func follow(reading read: @escaping @Sendable () throws -> [UInt8]) { followed.withLock { $0 = read } }
 
-    /// Takes over a newer file of another process. A new root key requires unlocking the keyring again.
+    /// Adopts a newer file that another process wrote. If its root key is new, the keyring must be unlocked again
+    /// instead.
     private func catchUp() {
-        // Held throughout, so that nothing is taken over after closing.
+        // The lock is held throughout, so that nothing is adopted after closing.
         followed.withLock { read in
             let root = keys.rootKey
             guard let read, let document = try? KeyringReader.document(in: read(), authenticatedBy: root.secret),
@@ -153,16 +156,16 @@ package final class Keyring: Sendable {
 
     // MARK: Records of the index
 
-    /// Returns the key of the records that a generation seals; nil if the keyring lacks the generation.
+    /// Returns the key that seals records under a generation; nil if the keyring lacks the generation.
     ///
-    /// - Parameter isFollowing: whether the file that is followed is read if the keyring lacks the generation.
+    /// - Parameter isFollowing: whether to reread the followed file if the keyring lacks the generation.
     package func recordKey(generation: Int, isFollowing: Bool = true) throws -> SharedKey? {
         if isFollowing, keys.generations[generation] == nil { catchUp() }
         return try keys.generations[generation].map { SharedKey(try KeyDerivation.key(from: $0.secret, .records)) }
     }
 
-    /// Returns the key of records in the form of format versions up to 5; nil if the keyring lacks the locator, or does
-    /// not open such records any more.
+    /// Returns the key of records of format versions up to 5; nil if the keyring lacks the locator or no longer opens
+    /// such records.
     package func formerRecordKey(locator: Int) throws -> SharedKey? {
         if keys.locators[locator] == nil { catchUp() }
         let keys = keys
@@ -170,10 +173,10 @@ package final class Keyring: Sendable {
         return try keys.locators[locator].map { SharedKey(try KeyDerivation.key(from: $0.secret, .index)) }
     }
 
-    /// Whether records in the form of format versions up to 5 are opened: not once a generation was retired.
+    /// Whether the keyring opens records of format versions up to 5; false once a generation has been retired.
     package var opensFormerRecords: Bool { keys.opensFormerRecords }
 
-    /// Whether the keyring has a key for records: not once it was closed.
+    /// Whether the keyring has a key for records; false once it is closed.
     package var hasRecordKeys: Bool { opened.withLock { !$0.generations.isEmpty } }
 
     // MARK: Resource keys
@@ -227,9 +230,9 @@ package final class Keyring: Sendable {
     }
 }
 
-// Links that show nothing of what they lead to.
+// Links that do not reveal their targets.
 extension Keyring {
-    /// Returns the key that seals links, until all links are revoked.
+    /// Returns the key that seals links; revoking all links replaces it.
     package func linkKey() throws -> SharedKey {
         let (token, epoch) = opened.withLock { ($0.tokenKey, $0.tokenEpoch) }
         let message = LittleEndian.bytes(UInt64(clamping: epoch))
@@ -248,7 +251,7 @@ extension Keyring {
     }
 }
 
-/// The keys of an unlocked keyring, with what it states about them.
+/// The keys of an unlocked keyring, and what the keyring states about them.
 struct KeyringKeys: Sendable {
     let revision: Int64
     /// The generation that new resources use.
@@ -267,12 +270,12 @@ struct KeyringKeys: Sendable {
     let folded: [ClosedRange<Int>]
     /// The records of all other generations, in ascending order.
     let records: [GenerationRecord]
-    /// Whether records of the index in the form of format versions up to 5 are opened, whose key no retirement destroys.
+    /// Whether records of format versions up to 5 are opened; retiring a generation does not destroy their key.
     let opensFormerRecords: Bool
 
-    /// What remains of a keyring's keys after closing: none that opens or names anything.
+    /// Creates the keys of a closed keyring, which open and name nothing.
     ///
-    /// Anything that is still signed is signed with a random key that belongs to no vault.
+    /// Anything signed later is signed with a random key that belongs to no vault.
     init(closing keys: KeyringKeys) throws {
         let unusedKey = SharedKey(try SecureRandom.key("closed keyring"))
         self = keys
@@ -312,7 +315,7 @@ struct KeyringKeys: Sendable {
 /// What a keyring states about a generation, besides its key.
 package struct GenerationRecord: Hashable, Sendable {
     package let number: Int
-    /// Whether its key has been destroyed.
+    /// The time of its creation, in seconds since 1970.
     package let created: Int64
     /// Whether its key is destroyed.
     package let isRetired: Bool

@@ -6,7 +6,7 @@ package import VaultModel
 package struct KeyringDocument: Sendable {
     package static let format = "mediavault-keyring/1"
 
-    /// The most slots in a keyring: each passphrase slot that is tried costs time and memory.
+    /// Maximum slots in a keyring, since trying a passphrase slot costs time and memory.
     package static let maxSlots = 16
     /// The size limit in bytes for a file that is written.
     package static let maxBytes = 1 << 20
@@ -15,9 +15,9 @@ package struct KeyringDocument: Sendable {
     /// Older versions kept an entry for every retired generation, so their files may exceed ``maxBytes``. The next
     /// write folds the entries.
     package static let maxBytesRead = 4 << 20
-    /// The most generations that are not retired.
+    /// Maximum generations that are not retired.
     ///
-    /// With that many, a file is within its size limit even if everything else in it is at its maximum.
+    /// A file with that many stays within its size limit even if everything else in it is at its maximum.
     package static let maxActiveGenerations = 4096
 
     /// One way to unlock: the root key, sealed under the slot's unlock key.
@@ -61,8 +61,10 @@ package struct KeyringDocument: Sendable {
     /// The generations that were retired long ago, in ascending order; see ``fold()``.
     package var retired: [RetiredRange] = []
     package var current: Int64
-    /// Whether every record of the index is sealed under a generation, since one was retired: then a record in the form
-    /// of format versions up to 5 is not opened, because whoever holds a retired keyring could have written it.
+    /// Whether every record of the index is sealed under a generation, as after the first retirement.
+    ///
+    /// Records of format versions up to 5 are then not opened, because the holder of a retired keyring could have
+    /// written them.
     package var sealsRecordsByGeneration = false
     var rest = JSONObject()
 
@@ -83,7 +85,7 @@ package struct KeyringDocument: Sendable {
         return Array(role.rawValue.utf8) + [0] + vaultID.bytes + LittleEndian.bytes(number)
     }
 
-    /// Returns the checksum over everything but itself and the authenticator; it tells damage from a wrong key.
+    /// Returns the checksum over everything but itself and the authenticator; it distinguishes damage from a wrong key.
     static func checksum(of object: JSONObject) -> String {
         var object = object
         object["checksum"] = nil
@@ -101,7 +103,7 @@ package struct KeyringDocument: Sendable {
 }
 
 extension KeyringDocument {
-    /// Reads the object of a keyring file whose checksum was right. Checks limits, but not keys.
+    /// Reads the JSON object of a keyring file whose checksum was right. Checks limits, but not keys.
     init(reading object: JSONObject) throws(JSONObject.MemberFailure) {
         guard let id = VaultID(hex: try object.string("vaultID")) else { throw .init(name: "vaultID") }
         vaultID = id
@@ -136,7 +138,7 @@ extension KeyringDocument {
         guard slots.count <= Self.maxSlots, Set(slots.map(\.number)).count == slots.count else {
             throw .init(name: "slots")
         }
-        // Nothing is authenticated yet, and each passphrase slot may be tried.
+        // The file is not authenticated yet, and every passphrase slot in it may be tried.
         guard slots.compactMap(\.passphrase).reduce(0, { $0 + $1.work }) <= Argon2id.Cost.maxWork else {
             throw .init(name: "memLimit")
         }
@@ -154,7 +156,7 @@ extension KeyringDocument {
     ///
     /// The bytes are canonical JSON with checksum and authenticator, and one line end.
     ///
-    /// - Throws: ``VaultError`` with code `storage` if they could not be read back; then they must not be written.
+    /// - Throws: ``VaultError`` with code `storage` if the bytes could not be read back; they must then not be written.
     func written(rootKey: borrowing SecretKey) throws -> (bytes: [UInt8], document: KeyringDocument) {
         var folded = self
         folded.fold()
@@ -276,7 +278,7 @@ extension JSONObject {
 }
 
 extension KeyringDocument.Slot {
-    /// The longest label, in bytes of UTF-8.
+    /// Maximum length of a label, in bytes of UTF-8.
     static let maxLabelBytes = 128
 
     /// Creates a slot that a secret opens: the root key, sealed under that secret's unlock key.
@@ -313,7 +315,7 @@ extension KeyringDocument.Slot {
         return try SealedValue.openKey(rootKey, key: unlockKey, associatedData: data) != nil
     }
 
-    /// Checks that the label is short and legible.
+    /// Checks that the label is short and has no control characters.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument` if it is not.
     func checkLabel() throws {
@@ -333,7 +335,7 @@ extension KeyringDocument {
     package struct RetiredRange: Sendable {
         package var first: Int64
         package var last: Int64
-        /// The largest number of backup files that hold the key of one of them.
+        /// The largest number of backup files that hold the key of any of them.
         package var backups: Int64
         var rest = JSONObject()
 
@@ -341,12 +343,12 @@ extension KeyringDocument {
         package var numbers: ClosedRange<Int> { Int(first)...Int(last) }
     }
 
-    /// The most retired generations that have an entry of their own.
+    /// Maximum retired generations that have an entry of their own.
     static let maxRetiredEntries = 128
 
     /// Folds the oldest retired generations into ranges if more than ``maxRetiredEntries`` have an entry.
     ///
-    /// The highest number keeps its entry, because a version that does not know ranges counts on from there.
+    /// The highest number keeps its entry, because a version that does not know ranges continues numbering from there.
     mutating func fold() {
         let entries = generations.filter { $0.key == nil }.sorted { $0.number < $1.number }.dropLast(
             Self.maxRetiredEntries)

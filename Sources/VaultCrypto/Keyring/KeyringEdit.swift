@@ -1,19 +1,19 @@
 package import VaultModel
 
-/// A keyring during a change of its file. Each key operation has its changes in an extension of its own.
+/// A keyring while its file is being changed. Each key operation has an extension of its own.
 package struct KeyringEdit {
     /// The contents of the new file; keys in it are sealed.
     package var document: KeyringDocument
-    /// The key that seals them.
+    /// The key that seals those keys.
     package var rootKey: SharedKey
 
-    /// Revokes every token created so far, here and for everyone who unlocks the new file.
+    /// Revokes all existing tokens, in this process and in every process that unlocks the new file.
     package mutating func revokeTokens() { document.tokenEpoch += 1 }
 
-    /// Returns the bytes of the file, and the keys that opening it yields: both come from reading the bytes back.
+    /// Returns the bytes of the new file, and the keys that opening those bytes yields.
     ///
-    /// - Throws: ``VaultError`` with code `storage` if they could not be read, `tamperedKeyring` if a key in them does
-    ///   not open. Then they must not be written.
+    /// - Throws: ``VaultError`` with code `storage` if the bytes could not be read back, `tamperedKeyring` if a key in
+    ///   them does not open. Such bytes must not be written.
     func finished() throws -> (bytes: [UInt8], keys: KeyringKeys) {
         let (bytes, document) = try document.written(rootKey: rootKey.secret)
         return (bytes, try KeyringKeys(opening: document, rootKey: rootKey))
@@ -88,8 +88,8 @@ extension KeyringEdit {
 
     /// Removes a slot.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if there is no such slot, or it is the last: then nothing
-    ///   would open the keyring.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if there is no such slot, or it is the last, without which
+    ///   nothing would open the keyring.
     package mutating func removeSlot(_ number: Int64) throws {
         let index = try index(ofSlot: number)
         guard document.slots.count > 1 else {
@@ -102,7 +102,7 @@ extension KeyringEdit {
     /// The number for a new slot: one above the highest.
     var freeSlotNumber: Int64 { (document.slots.map(\.number).max() ?? 0) + 1 }
 
-    /// Returns the slot that has a number.
+    /// Returns the slot with a given number.
     func slot(_ number: Int64) throws -> KeyringDocument.Slot { document.slots[try index(ofSlot: number)] }
 
     private func index(ofSlot number: Int64) throws -> Int {
@@ -115,18 +115,19 @@ extension KeyringEdit {
 }
 
 extension KeyringEdit {
-    /// Replaces the root key, the token key and the key for receipts, and adds a generation.
+    /// Replaces the root key, the token key and the receipt key, and adds a generation.
     ///
-    /// Everything else is sealed again: the old root key then opens nothing in the document, and signs nothing.
+    /// Everything else is sealed again, so that the old root key opens nothing in the document and authenticates
+    /// nothing.
     ///
     /// - Parameters:
     ///   - secrets: the secrets of the slots to keep. A passphrase takes most of a second for each passphrase slot.
     ///   - dropsOthers: whether to remove the slots that none of them opens.
     ///   - now: seconds since 1970.
-    ///   - taken: numbers that generations had before, even if a restored keyring does not know them.
+    ///   - taken: generation numbers that were used before, even if a restored keyring does not know them.
     /// - Returns: the number of the new generation.
-    /// - Throws: ``VaultError`` with code `wrongKey` if a secret opens no slot, `invalidArgument` if a slot would be
-    ///   lost that may not be removed.
+    /// - Throws: ``VaultError`` with code `wrongKey` if a secret opens no slot, `invalidArgument` if a slot that may
+    ///   not be removed would be lost.
     package mutating func renewRoot(
         openedBy secrets: [SharedSecret], droppingOthers dropsOthers: Bool, now: Int64, avoiding taken: Set<Int> = []
     ) throws -> Int {
@@ -151,7 +152,7 @@ extension KeyringEdit {
         return try addGeneration(now: now, avoiding: taken)
     }
 
-    /// Returns the slots to keep, with the new root key in them.
+    /// Returns the slots to keep, each with the new root key sealed in it.
     private func reseal(_ slots: OpenedSlots, _ root: borrowing SecretKey) throws -> [KeyringDocument.Slot] {
         var staying: [KeyringDocument.Slot] = []
         for (slot, unlockKey) in slots.staying {
@@ -190,7 +191,7 @@ extension KeyringEdit {
         return Int(number)
     }
 
-    /// Removes the key of a generation from the document. A retired generation stays as it is.
+    /// Removes the key of a generation from the document. Leaves a retired generation unchanged.
     ///
     /// - Throws: ``VaultError`` with code `inUse` for the current generation, `invalidArgument` if there is no
     ///   generation with this number.
@@ -252,9 +253,9 @@ extension KeyringEdit {
 }
 
 extension KeyringEdit {
-    /// Turns a backup into the keyring that its vault accepts.
+    /// Turns a backup into a keyring that its vault accepts.
     ///
-    /// Each revision since the backup may have revoked playback links once, so the token epoch grows by as many.
+    /// Each revision since the backup may have revoked playback links once, so the token epoch grows by their number.
     ///
     /// - Parameters:
     ///   - lastRevision: the highest revision that the vault has seen.

@@ -1,10 +1,10 @@
 internal import VaultModel
 
-/// A change of a keyring that the owner of the vault is to carry out.
+/// A keyring change that the vault's owner is asked to carry out.
 ///
-/// A process that has unlocked the keyring creates it. Nothing in it is secret: a slot holds the root key sealed under
-/// an unlock key that the creator keeps. The proof shows that the creator had the root key; the owner refuses an order
-/// without one. An order is valid for one revision.
+/// A process that has unlocked the keyring creates the order. Nothing in it is secret: a slot holds the root key sealed
+/// under an unlock key that the creator keeps. The proof shows that the creator had the root key; the owner refuses an
+/// order without it. An order is valid for one revision.
 package struct KeyringOrder: Codable, Hashable, Sendable {
     /// The kind of change.
     package enum Act: String, Codable, Sendable {
@@ -12,7 +12,7 @@ package struct KeyringOrder: Codable, Hashable, Sendable {
         case add
         /// Replaces the slot that has the same number.
         case replace
-        /// Removes the slot that has a number.
+        /// Removes the slot with a given number.
         case remove
         /// Counts one more backup for the active generations.
         case backup
@@ -36,7 +36,7 @@ package struct KeyringOrder: Codable, Hashable, Sendable {
     package let act: Act
     /// The number of the slot to remove.
     let number: Int64?
-    /// The slot to add, or to put in another's place.
+    /// The slot to add, or the one to put in another's place.
     package let slot: Slot?
     /// Base64 of `KDF(V, "mv.order", order without proof)`.
     private(set) var proof: String
@@ -92,8 +92,8 @@ extension KeyringOrder.Slot {
 }
 
 extension KeyringDocument {
-    /// Returns the number of a slot that a key of 32 bytes opens; nil if there is none, and for a passphrase, which
-    /// takes too long to try.
+    /// Returns the number of a slot that a 32-byte key opens; nil if there is none, and for a passphrase, which takes
+    /// too long to try.
     fileprivate func slot(openedByKey secret: borrowing UnlockSecret) throws -> Int64? {
         for slot in slots where slot.passphrase == nil {
             guard let unlockKey = try secret.unlockKey(for: slot) else { continue }
@@ -104,9 +104,9 @@ extension KeyringDocument {
     }
 }
 
-/// Creating orders for the owner of the vault, from the unlocked keyring file. Nothing changes here.
+/// Creating orders for the vault's owner from the unlocked keyring file. None of this changes the keyring.
 extension Keyring {
-    /// Refuses a key of 32 bytes that opens a slot of the keyring already; passphrases are not tried.
+    /// Throws if a 32-byte key already opens a slot of the keyring; passphrases are not tried.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument`; as ``KeyringReader`` if the file is not this keyring's.
     package func requireUnused(_ secret: borrowing UnlockSecret, in file: [UInt8]) throws {
@@ -117,7 +117,7 @@ extension Keyring {
     /// Creates an order to add a slot that a secret opens.
     ///
     /// - Parameters:
-    ///   - file: the keyring file as it is now.
+    ///   - file: the current keyring file.
     ///   - method: how the secret is supplied; `.passphrase` if and only if it is a passphrase.
     ///   - cost: the cost of a passphrase; nil for the default.
     /// - Throws: ``VaultError`` with code `invalidArgument` if such a slot is impossible; as ``KeyringReader`` if the
@@ -151,9 +151,9 @@ extension Keyring {
 
     /// Creates an order to remove a slot.
     ///
-    /// - Parameter isForced: removes it even if no remaining slot is known to open.
-    /// - Throws: ``VaultError`` with code `invalidArgument` if there is no such slot, or no other; `inUse` if it is the
-    ///   only one that is known to open.
+    /// - Parameter isForced: whether to remove it even if no remaining slot is known to open.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the slot does not exist or is the last; `inUse` if it is
+    ///   the only one that is known to open.
     package func orderRemoval(of number: Int64, in file: [UInt8], isForced: Bool = false) throws -> KeyringOrder {
         let edit = try editing(file)
         let order = try edit.checked(
@@ -209,7 +209,7 @@ extension KeyringEdit {
             cost: cost)
     }
 
-    /// Returns the order after a trial here, so that an impossible one is refused before it is sent.
+    /// Returns the order after trying it on a copy, so that an impossible one is refused before it is sent.
     fileprivate func checked(_ order: KeyringOrder) throws -> KeyringOrder {
         var trial = self
         try trial.carryOut(order)

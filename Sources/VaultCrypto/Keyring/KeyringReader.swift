@@ -5,8 +5,8 @@ package enum KeyringReader {
     /// Unlocks a keyring.
     ///
     /// Order: JSON and format → checksum (*damaged*) → limits (*damaged*) → slots (*wrong key*) → authenticator
-    /// (*tampered*). The index checks whether the keyring is this vault's, and new enough. A passphrase takes most of a
-    /// second for each passphrase slot, so the calling thread must be one that may block.
+    /// (*tampered*). The index later checks that the keyring is this vault's and new enough. A passphrase takes most of
+    /// a second for each passphrase slot, so call this on a thread that may block.
     ///
     /// - Throws: ``VaultError`` with code `damagedKeyring`, `wrongKey` or `tamperedKeyring`.
     package static func unlock(_ file: [UInt8], with secret: borrowing UnlockSecret) throws -> Keyring {
@@ -29,7 +29,7 @@ package enum KeyringReader {
         return try Keyring(document: document, rootKey: opened.key, unlockedBy: opened.slot)
     }
 
-    /// Reads a keyring file without a key: it may have been changed.
+    /// Reads a keyring file without a key, so its contents are not authenticated.
     ///
     /// - Throws: ``VaultError`` with code `damagedKeyring`.
     package static func unauthenticated(_ file: [UInt8]) throws -> KeyringDocument { try read(file).document }
@@ -81,7 +81,7 @@ package enum KeyringReader {
     }
 }
 
-/// Creation of the keyring of a new vault.
+/// Creates the keyring of a new vault.
 package enum NewKeyring {
     /// Creates a keyring with one slot, one locator and generation 1.
     ///

@@ -1,8 +1,8 @@
 internal import VaultModel
 
-/// The slots of a keyring, divided by whether the secrets at hand open them.
+/// The slots of a keyring, divided by whether the available secrets open them.
 ///
-/// A new root key can be sealed only for those that open.
+/// A new root key can be sealed only for the slots that open.
 struct OpenedSlots {
     /// The slots that open, in the keyring's order, each with its unlock key.
     let staying: [(slot: KeyringDocument.Slot, unlockKey: SharedKey)]
@@ -37,7 +37,7 @@ struct OpenedSlots {
         self.leftOut = leftOut
     }
 
-    /// Checks that no slot is lost against the caller's will.
+    /// Checks that no slot is lost without the caller's consent.
     ///
     /// - Parameters:
     ///   - dropsOthers: whether to remove the slots that no secret opens.
@@ -56,17 +56,17 @@ struct OpenedSlots {
 }
 
 extension Keyring {
-    /// Checks whether the root key could be renewed after an order is carried out. Nothing changes.
+    /// Checks whether the root key could be renewed after an order is carried out. Changes nothing.
     ///
-    /// The renewal is that of ``KeyringEdit/renewRoot(openedBy:droppingOthers:now:avoiding:)``.
+    /// The renewal itself is ``KeyringEdit/renewRoot(openedBy:droppingOthers:now:avoiding:)``.
     ///
     /// - Parameters:
-    ///   - file: the keyring file as it is now.
+    ///   - file: the current keyring file.
     ///   - secrets: the secrets of the slots to keep. A passphrase takes most of a second for each passphrase slot.
     ///   - dropsOthers: whether to remove the slots that none of them opens.
     ///   - hasOtherKeys: whether the owner has further 32-byte keys, which are not available here.
-    /// - Throws: ``VaultError`` with code `wrongKey` if a secret opens no slot, `invalidArgument` if a slot would be
-    ///   lost that may not be removed; as ``KeyringReader`` if the file is not this keyring's.
+    /// - Throws: ``VaultError`` with code `wrongKey` if a secret opens no slot, `invalidArgument` if a slot that may
+    ///   not be removed would be lost; as ``KeyringReader`` if the file is not this keyring's.
     package func checkRootRenewal(
         after order: KeyringOrder, in file: [UInt8], openedBy secrets: [SharedSecret], droppingOthers dropsOthers: Bool,
         ownerHasOtherKeys hasOtherKeys: Bool
@@ -96,16 +96,16 @@ extension Keyring {
             active: Set(keys.generations.keys))
     }
 
-    /// Returns the bytes of the keyring file that a backup becomes.
+    /// Returns the bytes of the keyring file that a backup is restored to.
     ///
     /// - Parameters:
     ///   - file: the backup, from which this keyring was opened.
     ///   - lastRevision: the highest revision that the vault has seen.
     ///   - retired: generations whose keys are not restored.
     ///   - current: the generation that new resources use; not a retired one.
-    ///   - newer: the keyring file that is replaced, if it can be read: the numbers of its receipts continue.
-    ///   - closesFormerRecords: whether the keyring opens no records in the form of format versions up to 5 any more,
-    ///     because their key would open those that a retirement was to destroy.
+    ///   - newer: the keyring file to replace, if it can be read; receipt numbering continues from it.
+    ///   - closesFormerRecords: whether the keyring stops opening records of format versions up to 5, because their key
+    ///     would open records that a retirement was meant to destroy.
     /// - Throws: as ``KeyringReader``.
     package func restored(
         _ file: [UInt8], after lastRevision: Int64, without retired: Set<Int>, current: Int, replacing newer: [UInt8]?,
@@ -114,7 +114,7 @@ extension Keyring {
         var edit = try editing(file)
         if closesFormerRecords { edit.document.sealsRecordsByGeneration = true }
         edit.restore(after: lastRevision, without: retired, current: current)
-        // A file that this root key did not write is not trusted.
+        // A file that was not written under this root key is not trusted.
         if let newer = newer.flatMap({ try? document(of: $0) }) {
             edit.document.receiptSequence = max(edit.document.receiptSequence, newer.receiptSequence)
             if newer.sealsRecordsByGeneration { edit.document.sealsRecordsByGeneration = true }
@@ -127,7 +127,7 @@ extension Keyring {
     /// If the secret opens none of them, the slot that opened the backup is added.
     ///
     /// - Parameters:
-    ///   - newer: the file that is replaced.
+    ///   - newer: the file to replace.
     ///   - secret: the secret that opened the backup.
     /// - Throws: ``VaultError`` with code `inUse` if there are too many slots; as ``KeyringReader`` if a file is not
     ///   this keyring's.
@@ -153,7 +153,7 @@ extension Keyring {
     /// Returns the revision of a file if it is this keyring's; nil if it is not, or cannot be authenticated.
     package func revision(of file: [UInt8]) -> Int64? { (try? document(of: file))?.revision }
 
-    /// Returns the bytes of a keyring file after an order, at the same revision.
+    /// Returns the bytes of a keyring file with an order carried out, at the same revision.
     ///
     /// - Throws: as ``KeyringEdit/carryOut(_:)``, and as ``KeyringReader`` if the file is not this keyring's.
     package func carryingOut(_ order: KeyringOrder, in file: [UInt8]) throws -> [UInt8] {

@@ -84,7 +84,7 @@ package enum Argon2id {
         package let memLimit: Int64
 
         package static let saltByteCount = 16
-        /// The bounds of a stored cost, so that a changed file cannot demand a day or all memory.
+        /// The bounds of a stored cost, so that a tampered file cannot demand a day's work or all memory.
         package static let opsBounds: ClosedRange<Int64> = 1...64
         package static let memBounds: ClosedRange<Int64> = (8 << 20)...(4 << 30)
 
@@ -94,10 +94,10 @@ package enum Argon2id {
             self.memLimit = memLimit
         }
 
-        /// The most that all passphrase slots of a keyring may cost together, in passes times bytes.
+        /// Maximum cost of all passphrase slots of a keyring together, in passes times bytes.
         ///
-        /// That is as much as sixteen sensitive ones, a minute or two. A changed file must not be able to demand an
-        /// hour.
+        /// That equals sixteen slots of "sensitive" cost, a minute or two; a tampered file must not be able to demand
+        /// an hour.
         static let maxWork: Int64 = 16 * 4 << 30
 
         /// Passes times bytes.
@@ -125,16 +125,16 @@ package enum Argon2id {
             Cost(salt: try SecureRandom.bytes(saltByteCount, "salt"), opsLimit: 3, memLimit: 256 << 20)
         }
 
-        /// Returns a fresh salt with libsodium's "sensitive" cost: 4 passes over 1 GiB, some seconds.
+        /// Returns a fresh salt with libsodium's "sensitive" cost: 4 passes over 1 GiB, a few seconds.
         package static func sensitive() throws -> Cost {
             Cost(salt: try SecureRandom.bytes(saltByteCount, "salt"), opsLimit: 4, memLimit: 1 << 30)
         }
     }
 
-    /// Several times what Argon2id's 1 KiB blocks and its final hash use.
+    /// The stack to wipe, in bytes: several times what Argon2id's 1 KiB blocks and its final hash use.
     private static let stackByteCount = 16 << 10
 
-    /// Derives a key; blocks for as long as the cost says.
+    /// Derives a key. Blocks for as long as the cost demands.
     ///
     /// - Throws: ``VaultError`` with code `storage` if there is not enough memory.
     package static func key(from passphrase: borrowing SecretBytes, _ cost: Cost) throws -> SecretKey {

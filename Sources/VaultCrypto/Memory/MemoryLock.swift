@@ -16,12 +16,12 @@ package final class MemoryLock: Sendable {
 
     private let state = Locked(State())
 
-    /// The first refusal of the system; nil if it has locked everything.
+    /// The system's first refusal; nil if it has locked everything.
     package var refusal: MemoryLockFailure? { state.withLock { $0.refusal } }
 
     /// Returns a stream that yields the refusal once, then ends.
     ///
-    /// The stream yields at once if there was a refusal already, and otherwise as soon as there is one.
+    /// The stream yields at once if the system has already refused, otherwise at the first refusal.
     package func refusals() -> AsyncStream<MemoryLockFailure> {
         let (stream, continuation) = AsyncStream.makeStream(of: MemoryLockFailure.self)
         let (known, listener) = state.withLock { state in
@@ -93,7 +93,7 @@ package enum SwapStatus {
             limits: groups(of: read("/proc/self/cgroup")).map { read("/sys/fs/cgroup\($0)/memory.swap.max") })
     }
 
-    /// Decides from the contents of the system's files.
+    /// Decides from the contents of the system's files whether memory may be written to a swap device.
     ///
     /// - Parameters:
     ///   - swaps: `/proc/swaps`, a line of headings and one line for each device.

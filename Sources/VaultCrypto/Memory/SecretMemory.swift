@@ -5,8 +5,8 @@ internal import VaultModel
 ///
 /// One `sodium_malloc` for each key would exhaust the process's mappings and its lock limit; a region holds 256 keys. A
 /// region has an inaccessible page on either side, stays out of core files, and lives as long as the process. A slot is
-/// wiped when its key is released. Regions stay writable: to protect one between two uses would cost more than the use
-/// itself.
+/// wiped when its key is released. Regions stay writable, because protecting one between two uses would cost more than
+/// the use itself.
 package final class KeyArena: Sendable {
     /// The arena for all keys of the process.
     package static let shared = KeyArena()
@@ -169,7 +169,7 @@ enum Sodium {
     private static let isReady: Bool = sodium_init() >= 0
 }
 
-/// Wiping of what computations leave in memory.
+/// Wipes what computations leave in memory.
 package enum SecureWipe {
     /// Wipes bytes that held a secret or media; no optimiser drops this (`sodium_memzero`).
     package static func wipe(_ buffer: UnsafeMutableRawBufferPointer) {
@@ -188,7 +188,7 @@ package enum SecureWipe {
     /// libsodium leaves derived keys and spilled registers there.
     static func wipeStack(_ byteCount: Int = stackByteCount) { sodium_stackzero(byteCount) }
 
-    /// More than its hash and its cipher use. Its signatures use more, and wipe what they derive from a seed.
+    /// More than libsodium's hash and cipher use. Its signatures use more, but wipe what they derive from a seed.
     private static let stackByteCount = 4096
 }
 

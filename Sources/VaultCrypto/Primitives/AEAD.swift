@@ -2,7 +2,7 @@ import CSodium
 
 /// ChaCha20-Poly1305 in its IETF form (RFC 8439), through libsodium.
 ///
-/// The caller must use each nonce once under a key; ``SealedValue`` and ``SegmentSealer`` see to that.
+/// The caller must use each nonce only once under a key; ``SealedValue`` and ``SegmentSealer`` ensure that.
 package enum AEAD {
     package typealias Nonce = InlineArray<12, UInt8>
 

@@ -9,7 +9,7 @@ package struct Purpose: Sendable {
     package static let commitment = Purpose("mv.commit")
     package static let resource = Purpose("mv.resource")
     package static let principal = Purpose("mv.principal")
-    /// The records of the index in the form of format versions up to 5.
+    /// The index records of format versions up to 5.
     package static let index = Purpose("mv.index")
     package static let records = Purpose("mv.records")
     package static let fresh = Purpose("mv.fresh")
@@ -19,7 +19,7 @@ package struct Purpose: Sendable {
     package static let device = Purpose("mv.device")
     package static let audit = Purpose("mv.audit")
     package static let auditLine = Purpose("mv.audit.line")
-    /// Tells feeds apart whose URLs differ in their queries alone; without a key.
+    /// Distinguishes feeds whose URLs differ only in their queries; used without a key.
     package static let feedQuery = Purpose("mv.feed.query")
     package static let keyring = Purpose("mv.keyring")
     package static let keyringMAC = Purpose("mv.keyring.mac")

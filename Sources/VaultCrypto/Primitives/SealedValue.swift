@@ -58,9 +58,10 @@ package enum SealedValue {
         return isGenuine ? .some(secret) : nil
     }
 
-    /// Seals bytes under a nonce that the caller derives from them, so that the same bytes are sealed alike.
+    /// Seals bytes under a nonce that the caller derives from them, so that sealing the same bytes gives the same
+    /// result.
     ///
-    /// - Parameter nonce: 12 bytes, never the same for other bytes under the same key.
+    /// - Parameter nonce: 12 bytes, never reused for other bytes under the same key.
     package static func seal(
         _ plaintext: [UInt8], key: borrowing SecretKey, associatedData: [UInt8] = [], nonce: [UInt8]
     ) -> [UInt8] {

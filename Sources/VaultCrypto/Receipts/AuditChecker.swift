@@ -18,7 +18,7 @@ package struct AuditChecker: Sendable {
         }
     }
 
-    /// The most faults that are reported: a log of nothing but faults may have millions.
+    /// Maximum faults in a report, since a log may have millions.
     private static let maxFaults = 1000
 
     private var report = AuditReport()
@@ -30,7 +30,7 @@ package struct AuditChecker: Sendable {
     /// The genuine lines for this vault, in order.
     private var signed: [SignedLine] = []
 
-    /// A line that waits for the last one: only from the end is it known which key had to sign it.
+    /// A line whose check waits for the end of the log, because only then is it known which key had to sign the line.
     private struct SignedLine {
         let number: Int
         let key: [UInt8]
@@ -39,9 +39,9 @@ package struct AuditChecker: Sendable {
         let fault: AuditFault.Kind?
     }
 
-    /// Starts before the first line.
+    /// Creates a checker that awaits the first line.
     ///
-    /// - Parameter anchor: nil if the keyring no longer exists; then a log that was cut at its end looks sound.
+    /// - Parameter anchor: nil if the keyring no longer exists; a log that was cut at its end then looks sound.
     package init(anchor: Anchor?) {
         self.anchor = anchor
         report.isAnchored = anchor != nil
@@ -102,8 +102,8 @@ package struct AuditChecker: Sendable {
 
     /// Returns the faults of genuine lines, now that the key for each position is known.
     ///
-    /// After a handover the successor may sign until the key for the position signs alone again: a log looks like that
-    /// if a backup from before a new root key was restored.
+    /// After a handover, the successor may sign until the key for the position signs again: a log looks like that if a
+    /// backup from before a new root key was restored.
     private func signedFaults() -> [AuditFault] {
         var faults: [AuditFault] = []
         var successor: [UInt8]?
@@ -123,15 +123,15 @@ package struct AuditChecker: Sendable {
 
     /// Returns the key for the position of each genuine line.
     ///
-    /// A new root key changes it, by a line that both keys sign. The keys are found from the end: a holder of only a
-    /// former key cannot add anything after the line that ended it, nor before that line, whose signature covers what
-    /// precedes it.
+    /// A new root key changes it, by a line that both keys sign. The keys are traced from the end: the holder of only a
+    /// former key can add nothing after the line that ended that key, and nothing before it, because that line's
+    /// signature covers everything that precedes it.
     private func keys() -> [[UInt8]] {
         guard var key = anchor?.publicKey ?? lastKey() else { return [] }
         var keys: [[UInt8]] = []
         for line in signed.reversed() {
             keys.append(key)
-            // A key operation that failed leaves such a line, too: then the former key signs what follows.
+            // A failed key operation also leaves such a line; the former key then signs what follows.
             if line.key == key, let former = line.former { key = former }
         }
         return keys.reversed()
@@ -152,7 +152,7 @@ package struct AuditChecker: Sendable {
 
 // Writing and checking the audit log.
 extension Keyring {
-    /// Returns what the log must agree with.
+    /// Returns the keyring facts that the log must agree with.
     package func auditAnchor() throws -> AuditChecker.Anchor {
         let keys = keys
         return AuditChecker.Anchor(
@@ -167,8 +167,7 @@ extension Keyring {
     ///
     /// - Parameters:
     ///   - previous: the hash of the previous line.
-    ///   - edit: the change of the keyring that the receipt belongs to; if it has another key for receipts, both keys
-    ///     sign.
+    ///   - edit: the keyring change that the receipt belongs to; if it replaces the receipt key, both keys sign.
     /// - Returns: the line of the log, without a line end.
     package func sign(_ receipt: Receipt, previous: [UInt8], with edit: KeyringEdit? = nil) throws -> [UInt8] {
         let own = keys.receiptSeed

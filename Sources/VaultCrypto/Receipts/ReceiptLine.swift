@@ -27,8 +27,8 @@ package struct ReceiptLine: Sendable {
     /// - Parameters:
     ///   - previous: the hash of the previous line.
     ///   - seed: the seed of the key that signs from this line on.
-    ///   - former: the seed of the key that signed until now, if another; then both sign, so that each vouches for the
-    ///     other.
+    ///   - former: the seed of the previous signing key, if it differs; both keys then sign, so that each vouches for
+    ///     the other.
     /// - Returns: the line, without a line end.
     static func bytes(
         _ receipt: Receipt, vaultID: VaultID, previous: [UInt8], seed: borrowing SecretKey, former: SharedKey? = nil
@@ -84,12 +84,12 @@ package struct ReceiptLine: Sendable {
         return ReceiptSignature.isGenuine(signature, of: canonical(signed), publicKey: key) ? key : nil
     }
 
-    /// Whether the key of an anchor has signed the line, for the anchor's vault.
+    /// Whether an anchor's key signed the line for the anchor's vault.
     package func isSigned(as anchor: AuditChecker.Anchor) -> Bool {
         isSigned(with: anchor.publicKey, for: anchor.vaultID)
     }
 
-    /// Whether a key has signed the line for a vault, as the new or as the former key.
+    /// Whether a key signed the line for a vault, as the new or as the former key.
     package func isSigned(with key: [UInt8], for vault: VaultID) -> Bool {
         isGenuine && (publicKey == key || former == key) && vaultID == vault
     }

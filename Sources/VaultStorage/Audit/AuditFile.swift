@@ -10,9 +10,9 @@ struct AuditFile: Sendable {
         let last: [UInt8]?
     }
 
-    /// More than the longest line that is written: of a longer line, only this many bytes at its end are returned.
+    /// More than any line that is written; of a longer line, only this many bytes at its end are returned.
     private static let maxLineBytes = 8192
-    /// The number of bytes that are read at a time.
+    /// Bytes read at a time.
     private static let piece: Int64 = 64 << 10
     /// The size limit in bytes for a log that is read.
     private static let maxBytes: Int64 = 256 << 20
@@ -24,7 +24,7 @@ struct AuditFile: Sendable {
 
     private var path: String { folder + "/audit.log" }
 
-    /// Calls `body` for each complete line from the first on, reading the file in pieces.
+    /// Calls `body` for each complete line in order, reading the file in pieces.
     func forEachLine(_ body: ([UInt8]) -> Void) throws(FileFailure) {
         guard let (file, size) = try opened() else { return }
         var (place, line): (Int64, [UInt8]) = (0, [])
@@ -42,9 +42,9 @@ struct AuditFile: Sendable {
         }
     }
 
-    /// Calls `body` for each complete line from the last on.
+    /// Calls `body` for each complete line in reverse order.
     ///
-    /// - Parameter body: gets a line and the offset of the next one, and returns whether to continue.
+    /// - Parameter body: receives a line and the offset of the next one, and returns whether to continue.
     func forEachLineFromEnd(_ body: (_ line: [UInt8], _ end: Int64) -> Bool) throws(FileFailure) {
         guard let (file, size) = try opened() else { return }
         var place = size
@@ -64,7 +64,7 @@ struct AuditFile: Sendable {
         if let lineEnd { _ = body(line, lineEnd) }
     }
 
-    /// Returns the end of the log: bytes after the last complete line were never acknowledged.
+    /// Returns the end of the last complete line; bytes after it were never acknowledged.
     func end() throws(FileFailure) -> End {
         var found = End(offset: 0, last: nil)
         try forEachLineFromEnd { line, end in
@@ -97,13 +97,14 @@ struct AuditFile: Sendable {
         try file.truncate(to: end.offset)
         try file.write(line, at: end.offset)
         try file.synchronize()
-        // Only after the line is durable: of a longer write, the end may reach the disk before the middle.
+        // The line end follows once the line is durable: the end of a single write could reach the disk before its
+        // middle.
         try file.write([0x0A], at: end.offset + Int64(line.count))
         try file.synchronize()
         if isNew { try fileSystem.synchronizeDirectory(folder) }
     }
 
-    /// Removes what was written after an end.
+    /// Removes everything written after an end.
     func cut(to end: End) throws(FileFailure) {
         let file = try fileSystem.open(path, writable: true)
         try file.truncate(to: end.offset)

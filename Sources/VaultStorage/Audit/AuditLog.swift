@@ -5,7 +5,7 @@ package import VaultModel
 ///
 /// The log leads and the keyring follows: a receipt is durable before the keyring counts it, and an operation that
 /// changes the keyring does so in the same write that counts its receipt. A crash in between therefore leaves one
-/// receipt more than there were operations, never one less. Every call may block.
+/// receipt too many, never one too few. Every call may block.
 package final class AuditLog: Sendable {
     /// The place of the keyring that counts the receipts.
     package let place: KeyringPlace
@@ -15,7 +15,7 @@ package final class AuditLog: Sendable {
     let writing = Locked(())
     private let listeners = Locked(NumberedSet<@Sendable (Receipt) -> Void>())
 
-    /// The parts of a receipt that the log does not know by itself.
+    /// The parts of a receipt that the caller supplies.
     private struct Content {
         let act: Receipt.Act
         var outcome = Receipt.Outcome.done
@@ -25,7 +25,7 @@ package final class AuditLog: Sendable {
         var resources: Int64?
     }
 
-    /// The log of an opened vault.
+    /// Creates the log of an opened vault.
     package init(of store: VaultStore, at place: KeyringPlace) {
         self.store = store
         self.place = place
@@ -56,7 +56,7 @@ package final class AuditLog: Sendable {
         _ = try note(Content(act: act, outcome: outcome, subject: subject))
     }
 
-    /// Calls a closure for each receipt from now on, once it is durable, on the thread of the operation.
+    /// Calls a closure for each later receipt, once it is durable, on the thread of the operation.
     ///
     /// - Returns: the number for ``stopListening(_:)``.
     package func listen(_ tell: @escaping @Sendable (Receipt) -> Void) -> Int { listeners.withLock { $0.add(tell) } }
@@ -69,7 +69,7 @@ package final class AuditLog: Sendable {
 
     private func note(_ content: Content) throws -> Receipt {
         let receipt = try writing.withLock { _ in
-            // The index does not require a keyring that counts this receipt: a backup from just before must remain
+            // The index does not require a keyring that counts this receipt: a backup made just before must remain
             // usable.
             try write(content, or: "done, but the receipt cannot be written to audit.log", isRemembered: false) {
                 _ in
@@ -79,10 +79,10 @@ package final class AuditLog: Sendable {
         return receipt
     }
 
-    /// Destroys the keyring's file, with a last receipt.
+    /// Destroys the keyring file, with a final receipt.
     ///
-    /// The receipt is signed while there is still a key, and no keyring counts it. The copies of the file must be gone
-    /// already.
+    /// The receipt is signed while a key still exists, and no keyring counts it. The copies of the file must already be
+    /// gone.
     ///
     /// - Parameter resources: the number of resources that the vault had.
     /// - Throws: ``VaultError`` if log or keyring cannot be written.
@@ -103,7 +103,7 @@ package final class AuditLog: Sendable {
             do {
                 try place.destroy()
             } catch {
-                // Unless the file is gone nevertheless.
+                // Drop the receipt, unless the file was destroyed despite the error.
                 if place.isThere || !wasThere { try? file.cut(to: end) }
                 throw error
             }
@@ -116,7 +116,7 @@ package final class AuditLog: Sendable {
     ///
     /// - Parameter generation: the generation concerned; nil for the one that is current afterwards.
     /// - Throws: as ``VaultStore/changeKeyring(at:isRemembered:leading:_:)``; ``VaultError`` if the log cannot be
-    ///   written, or the index takes no write, which is checked first: then nothing has changed.
+    ///   written, or the index cannot, which is checked first. Nothing has changed then.
     package func change<Result: Sendable>(
         _ act: Receipt.Act, outcome: Receipt.Outcome = .done, generation: Int? = nil,
         _ edit: (inout KeyringEdit) throws -> Result
@@ -129,7 +129,7 @@ package final class AuditLog: Sendable {
                     Content(act: act, outcome: outcome, generation: generation), at: end,
                     or: "the receipt cannot be written to audit.log, so nothing was done", isRemembered: true, edit)
             } catch {
-                // A line for an operation that was not done would be false. In doubt it stays.
+                // A line for an operation that was not done would be false. If in doubt, the line stays.
                 if isUncounted(end) { try? file.cut(to: end) }
                 throw error
             }
@@ -179,7 +179,7 @@ package final class AuditLog: Sendable {
             receipt, previous: end.last.map { ReceiptLine.hash(of: $0) } ?? ReceiptLine.firstPrevious, with: edit)
     }
 
-    /// Whether the keyring's file certainly counts nothing after an end of the log.
+    /// Whether the keyring file certainly counts no receipt after an end of the log.
     private func isUncounted(_ end: AuditFile.End) -> Bool {
         guard let now = try? file.end(), now.offset > end.offset,
             let document = try? store.keyring.document(of: place.read()),
@@ -188,15 +188,15 @@ package final class AuditLog: Sendable {
         return document.receiptSequence < last
     }
 
-    /// Returns the number of the last receipt that the keyring's own key has signed, or a successor of that key.
+    /// Returns the number of the last receipt that was signed by the keyring's own key or a successor of that key.
     ///
-    /// There is a successor if the keyring is a backup from before a new root key. Returns 0 if there is no such
-    /// receipt. Receipts of other keys are ignored: they must not influence how the keyring counts.
+    /// A successor exists if the keyring is a backup from before a new root key. Returns 0 if there is no such receipt.
+    /// Receipts of other keys are ignored: they must not influence how the keyring counts.
     static func sequence(before end: AuditFile.End, in file: AuditFile, by keyring: Keyring) throws -> Int64 {
         guard let last = end.last else { return 0 }
         let anchor = try keyring.auditAnchor()
         if let line = ReceiptLine(last), line.isSigned(as: anchor) { return line.receipt.sequence }
-        // The newest number by key: that of the signer, and that of a key that handed over to it.
+        // The newest receipt number by key: for each signer, and for each key that handed over to it.
         var newest: [[UInt8]: Int64] = [:]
         try translating("audit.log cannot be read") { () throws(FileFailure) in
             try file.forEachLineFromEnd { bytes, _ in
@@ -225,7 +225,7 @@ package final class AuditLog: Sendable {
     /// Replaces the keyring with a backup, with a receipt. Only the holder of the vault's lock may call this.
     ///
     /// - Parameters:
-    ///   - file: the keyring file to restore, except that it does not count the receipt yet.
+    ///   - file: the keyring file to restore, which does not count the receipt yet.
     ///   - keyring: the keyring that the file unlocks to.
     /// - Throws: ``VaultError`` if log or keyring cannot be written.
     package static func restore(
@@ -249,9 +249,9 @@ package final class AuditLog: Sendable {
         }
     }
 
-    /// Reads and checks a log. Without a file the log counts as empty.
+    /// Reads and checks a log. A missing file counts as an empty log.
     ///
-    /// - Parameter keyring: the keyring that the log must agree with; nil if there is none any more.
+    /// - Parameter keyring: the keyring that the log must agree with; nil if it no longer exists.
     package static func report(
         on folder: String, keyring: Keyring?, fileSystem: any FileSystem = PosixFileSystem()
     ) throws -> AuditReport {
@@ -263,9 +263,9 @@ package final class AuditLog: Sendable {
     }
 }
 
-// Receipts that are due: the index records them until they are written, because an owner may be killed in between.
+// Due receipts: the index records them until they are written, because the owner may be killed in between.
 extension AuditLog {
-    /// Returns the number of the last receipt. One that becomes due now will have a higher number.
+    /// Returns the number of the last receipt. A receipt that becomes due after this call has a higher number.
     ///
     /// - Throws: ``VaultError`` if the log cannot be read.
     package func lastSequence() throws -> Int64 {
@@ -273,11 +273,11 @@ extension AuditLog {
         return max(try Self.sequence(before: end, in: file, by: store.keyring), store.keyring.receiptSequence)
     }
 
-    /// Returns the receipts after a number that this vault's own key has signed.
+    /// Returns the receipts after a given number that the vault's own key signed.
     ///
-    /// The keyring counts them from now on, if their writer was killed before it did that.
+    /// If their writer was killed before the keyring counted them, the keyring counts them now.
     ///
-    /// - Parameter sequence: nil if none was recorded: then the result is empty.
+    /// - Parameter sequence: nil if none was recorded; the result is then empty.
     /// - Throws: ``VaultError`` if the log cannot be read, or the keyring cannot be written.
     package func receipts(after sequence: Int64?) throws -> [Receipt] {
         guard let sequence else { return [] }

@@ -8,7 +8,7 @@ package import Darwin
 
 /// An open file descriptor with one owner, closed when the owner releases it.
 ///
-/// That of swift-system can be copied, and is closed by hand.
+/// The type of that name in swift-system can be copied, and must be closed explicitly.
 package struct FileDescriptor: ~Copyable, Sendable {
     package let number: Int32
 
@@ -21,7 +21,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
 
     /// Requires that this is a regular file.
     ///
-    /// A pipe or a device in the place of one could hang its reader, or have no end.
+    /// A pipe or a device in its place could block the reader, or never end.
     borrowing func requireRegular() throws(FileFailure) {
         var status = stat()
         guard unsafe fstat(number, &status) == 0 else { throw .last("fstat") }
@@ -69,7 +69,8 @@ package struct FileDescriptor: ~Copyable, Sendable {
 
 /// The failure of a file operation.
 ///
-/// It names no file: the names of the vault's own files mean nothing to people, and the caller knows all others.
+/// It does not name the file: the names of the vault's own files mean nothing to people, and the caller knows all
+/// others.
 package struct FileFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Kind: Hashable, Sendable {
         case notFound
@@ -130,8 +131,8 @@ package struct FileFailure: Error, Hashable, Sendable, CustomStringConvertible {
 /// The right to change a vault: `flock(LOCK_EX)` on its `lock` file and on its folder.
 ///
 /// Both locks are held until this value is released. The owner writes its process id into the file, so that a second
-/// process can name it. The file can be removed and another created under its name; then the lock on the folder
-/// decides. Some file systems cannot lock a folder; there only the file counts.
+/// process can name it. If the file is removed and another is created under its name, the lock on the folder decides.
+/// Some file systems cannot lock a folder; there only the file counts.
 package struct VaultLock: ~Copyable, Sendable {
     private let descriptor: FileDescriptor
     private let folder: FileDescriptor
@@ -198,11 +199,11 @@ package struct VaultLock: ~Copyable, Sendable {
     }
 }
 
-/// Files that SQLite opens by name, without our file system.
+/// Checks on files that SQLite opens by name, without our file system.
 enum RegularFile {
-    /// Returns whether a path leads to a regular file itself.
+    /// Returns whether a path is a regular file rather than a link to one.
     ///
-    /// - Throws: ``VaultError`` with code `storage` if the system does not tell.
+    /// - Throws: ``VaultError`` with code `storage` if the system cannot examine the path.
     static func exists(_ path: String) throws -> Bool {
         var status = stat()
         if unsafe lstat(path, &status) == 0 { return status.st_mode & S_IFMT == S_IFREG }
@@ -211,7 +212,7 @@ enum RegularFile {
         return false
     }
 
-    /// Requires that a path leads to a regular file itself, if it leads anywhere.
+    /// Requires that a path, if it exists, is a regular file rather than a link to one.
     ///
     /// SQLite follows links, and blocks on a pipe. The file is not opened here: closing it would release SQLite's
     /// locks.

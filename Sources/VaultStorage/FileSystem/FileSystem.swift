@@ -1,24 +1,24 @@
 /// The operations that the store needs of a file system.
 ///
-/// There are few, so that a simulated file system can lose what was not synced. Every call may block. Paths are
+/// They are few, so that a simulated file system can lose what was not synced. Every call may block. Paths are
 /// absolute; files are created with mode 0600 and folders with mode 0700.
 package protocol FileSystem: Sendable {
     /// Creates a folder, unless it exists.
     func createDirectory(_ path: String) throws(FileFailure)
     /// Creates a file that must not exist yet, open for reading and writing.
     func create(_ path: String) throws(FileFailure) -> any StoredFile
-    /// Opens an existing file. A symbolic link is refused, and so is what is no regular file.
+    /// Opens an existing file. Refuses a symbolic link, and anything else that is not a regular file.
     func open(_ path: String, writable: Bool) throws(FileFailure) -> any StoredFile
     func exists(_ path: String) -> Bool
     /// Whether a path is a symbolic link.
     func isLink(_ path: String) -> Bool
     /// Moves a file, replacing any file at the new path.
     func rename(_ path: String, to newPath: String) throws(FileFailure)
-    /// Moves a file to a path that must be free.
+    /// Moves a file to a path that must not exist yet.
     func move(_ path: String, toUnused newPath: String) throws(FileFailure)
     /// Returns the names in a folder, in no particular order.
     func names(in folder: String) throws(FileFailure) -> [String]
-    /// Makes a file readable and writable by its owner only. A symbolic link is refused.
+    /// Makes a file readable and writable by its owner only. Refuses a symbolic link.
     func makePrivate(_ path: String) throws(FileFailure)
     /// Removes a file, if it exists.
     func remove(_ path: String) throws(FileFailure)
@@ -30,9 +30,10 @@ package protocol FileSystem: Sendable {
     func size(of path: String) throws(FileFailure) -> Int64
     /// Returns the free bytes of the file system that holds a path.
     func freeBytes(at path: String) throws(FileFailure) -> Int64
-    /// Returns all bytes of the file system that holds a path; nil if it does not report them.
+    /// Returns the size in bytes of the file system that holds a path; nil if it does not report its size.
     func totalBytes(at path: String) throws(FileFailure) -> Int64?
-    /// Whether a folder is another user's, or others may write to it. Root counts as every folder's owner.
+    /// Returns whether a folder belongs to another user, or others may write to it. Root counts as every folder's
+    /// owner.
     func isShared(_ folder: String) throws(FileFailure) -> Bool
 }
 
@@ -72,7 +73,7 @@ package protocol StoredFile: AnyObject, Sendable {
     /// Makes the content durable. After a failure the file must not be trusted, and this must not be called again.
     func synchronize() throws(FileFailure)
     func truncate(to size: Int64) throws(FileFailure)
-    /// Reserves disk space for `size` bytes, and makes the file as long.
+    /// Reserves disk space for `size` bytes, and makes the file that long.
     func allocate(_ size: Int64) throws(FileFailure)
     func size() throws(FileFailure) -> Int64
     /// Whether the file still has a name in any folder.
@@ -80,7 +81,7 @@ package protocol StoredFile: AnyObject, Sendable {
 }
 
 extension StoredFile {
-    /// The default for a file of which it is unknown what is in memory.
+    /// The default for a file whose cached parts are unknown.
     package func readFromMemory(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int? { nil }
 
     /// The default for a system that reserves space only by writing.

@@ -21,7 +21,7 @@ package struct PosixFileSystem: FileSystem {
     }
 
     package func open(_ path: String, writable: Bool) throws(FileFailure) -> any StoredFile {
-        // Without blocking: a pipe in the place of a file must not hang us.
+        // Nonblocking, so that a pipe in place of the file cannot hang us.
         let descriptor = try FileDescriptor(opening: path, (writable ? O_RDWR : O_RDONLY) | O_NONBLOCK)
         try descriptor.requireRegular()
         return PosixFile(descriptor)
@@ -87,7 +87,7 @@ package struct PosixFileSystem: FileSystem {
 
     #if canImport(Glibc)
     package func synchronizeFiles(_ names: [String], in folder: String) throws(FileFailure) {
-        // Four times as fast as a sync of each of 500 files, even if it writes more than these.
+        // Four times as fast as syncing each of 500 files, even if it writes other files, too.
         let descriptor = try FileDescriptor(opening: folder, O_RDONLY | O_DIRECTORY)
         guard cfile_sync_file_system(descriptor.number) == 0 else { throw .last("syncfs") }
     }
@@ -127,7 +127,7 @@ package struct PosixFileSystem: FileSystem {
         return status.st_mode & 0o022 != 0 || ![status.st_uid, 0].contains(geteuid())
     }
 
-    // Outside the method, in which `rename` would mean the method.
+    // Outside the method `rename`, inside which the name would mean the method.
     private static func systemRename(_ path: String, _ newPath: String) -> Int32 {
         #if canImport(Glibc)
         unsafe Glibc.rename(path, newPath)

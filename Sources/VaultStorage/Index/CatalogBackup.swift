@@ -2,9 +2,9 @@ import Foundation
 import GRDB
 import VaultModel
 
-/// `catalog.backup`: the rows of the index without which no segment could be opened again, and every sealed record.
+/// `catalog.backup`: the index rows without which no segment could be opened, and every sealed record.
 ///
-/// It never gets worse: what the index does not open stays in it.
+/// A new backup is never worse than the old one: it keeps what the index no longer opens.
 package final class CatalogBackup: Sendable {
     private let index: VaultIndex
     private let files: CatalogFiles
@@ -14,15 +14,16 @@ package final class CatalogBackup: Sendable {
     private let writing = Locked(())
 
     private struct State {
-        /// Changes that the file does not have yet.
+        /// Changes that the file does not contain yet.
         var changes = 0
-        /// When the file was last written, or could not be. Not a time of the wall clock, which may be set back.
+        /// When a write of the file last succeeded or failed. Not wall-clock time, which may be set back.
         var last = ContinuousClock.now
-        /// How often it could not be, since it was.
+        /// Failed writes since the last one that succeeded.
         var failures = 0
     }
 
-    /// After so many failures, a copy that cannot be read is passed over: a backup without it is better than none.
+    /// After this many failures, a copy that cannot be read is skipped: a backup without its content is better than
+    /// none.
     private static let mostFailures = 5
 
     init(_ index: VaultIndex, vault folder: String, fileSystem: any FileSystem) {
@@ -36,10 +37,10 @@ package final class CatalogBackup: Sendable {
 
     func noteChanges(_ count: Int = 1) { state.withLock { $0.changes += count } }
 
-    /// Forgets the changes: nothing is left that the file could back up.
+    /// Discards the pending changes, because nothing is left to back up.
     func discardChanges() { state.withLock { $0.changes = 0 } }
 
-    /// Writes a new backup if the file is 10 minutes or 1 000 changes behind; after a failure, a minute later.
+    /// Writes a new backup if the file is 10 minutes or 1 000 changes behind; retries a minute after a failure.
     func writeIfDue(now: ContinuousClock.Instant) throws {
         let isDue = state.withLock { state in
             guard state.changes > 0 else { return false }
@@ -51,7 +52,7 @@ package final class CatalogBackup: Sendable {
 
     /// Writes a new backup beside the index.
     ///
-    /// - Parameter forgetting: whether the backup before is replaced, too, so that nothing that was erased is in either.
+    /// - Parameter forgetting: whether to replace the previous backup, too, so that nothing erased remains in either.
     func write(forgetting: Bool = false, now: ContinuousClock.Instant = .now) throws {
         // One at a time: two would remove each other's half-written file.
         try writing.withLock { _ in
@@ -69,7 +70,7 @@ package final class CatalogBackup: Sendable {
         }
     }
 
-    /// Writes the file under a temporary name, syncs and renames it; then the folder is synced.
+    /// Writes the file under a temporary name, syncs it, renames it, and syncs the folder.
     private func replaceFile(forgetting: Bool, passingOverUnread passesOverUnread: Bool) throws {
         let temporary = files.newest + CatalogFiles.unfinished
         do {
@@ -79,7 +80,7 @@ package final class CatalogBackup: Sendable {
             let (erased, unread) = try copyRows(to: temporary, passingOverUnread: passesOverUnread)
             try fileSystem.open(temporary, writable: true).synchronize()
             try files.put(temporary, forgetting: forgetting, unread: unread, fileSystem)
-            // Without space for this, the next backup is told once more.
+            // If there is no space for this, the next backup reads the same erasures again.
             if erased > 0 { try? index.writeWithoutSync { db in try ErasedRow.remove(upTo: erased, db) } }
         } catch {
             // An incomplete backup would only take space.
@@ -89,11 +90,11 @@ package final class CatalogBackup: Sendable {
         }
     }
 
-    /// Copies the rows as they are at one moment, and keeps what the present backup alone still opens.
+    /// Copies the rows as they are at one moment, and keeps what only the existing backup still opens.
     ///
-    /// The copy has a connection of its own, so that no reader or writer of the index waits for it.
+    /// The copy has its own connection, so that no reader or writer of the index waits for it.
     ///
-    /// - Returns: the number of the last row of `erased` that the copy has seen, and the copies that were passed over.
+    /// - Returns: the number of the last row of `erased` that the copy has seen, and the copies that were skipped.
     private func copyRows(
         to path: String, passingOverUnread passesOverUnread: Bool
     ) throws -> (erased: Int64, unread: Set<String>) {
@@ -136,12 +137,13 @@ package final class CatalogBackup: Sendable {
         }
     }
 
-    /// Copies the rows of the index that the backup has.
+    /// Copies the index rows that belong in a backup.
     ///
-    /// What cannot be right in a row is left empty, and does not open: without the row, it would count as deleted.
+    /// An impossible value in a row is left empty, so that the row does not open; without the row, it would count as
+    /// deleted.
     private static func copyTables(now: Int64, _ db: Database) throws {
-        // What nothing can name would only keep other rows from coming back. SQLite takes for granted that no column is
-        // null that must not be, so the types are asked for.
+        // A row that nothing can name would only keep other rows from being restored. SQLite assumes that a NOT NULL
+        // column is never null, so the conditions check types instead.
         let rows = [
             "generation": """
             SELECT \(GenerationRow.corrected) FROM vaultIndex.generation WHERE \(GenerationRow.isPossible)
@@ -173,7 +175,7 @@ package final class CatalogBackup: Sendable {
         }
     }
 
-    /// Copies what a query finds. A damaged index may have a row twice.
+    /// Copies the rows that a query finds. A damaged index may have a row twice.
     private static func copy(into table: String, _ rows: String, _ db: Database) throws {
         try db.execute(sql: "INSERT OR IGNORE INTO main.\(table) \(rows)")
     }

@@ -2,27 +2,27 @@ import Foundation
 import GRDB
 import VaultModel
 
-/// The two copies of a vault's catalog: `catalog.backup`, and `catalog.backup.1`, which was that before.
+/// The two copies of a vault's catalog: `catalog.backup`, and `catalog.backup.1`, the previous one.
 ///
-/// They are written in turn, so that neither a bad write nor a full disk destroys both. An erasure replaces both: nothing
-/// that was erased comes back from either.
+/// They are written in turn, so that neither a bad write nor a full disk destroys both. An erasure replaces both, so
+/// that nothing erased comes back from either.
 struct CatalogFiles: Sendable {
     let folder: String
 
     init(in folder: String) { self.folder = folder }
 
-    /// The copy that was written last.
+    /// The path of the newest copy.
     var newest: String { folder + "/catalog.backup" }
-    /// The copy before.
+    /// The path of the previous copy.
     var former: String { newest + ".1" }
-    /// In the order in which they are read.
+    /// Both paths, in the order in which they are read.
     var all: [String] { [newest, former] }
-    /// The end of the name of a copy that is being written.
+    /// The suffix of a copy that is still being written.
     static let unfinished = ".new"
-    /// Files that are left if a process was killed while it wrote.
+    /// Files left behind by a process that was killed while it wrote.
     var temporary: [String] { all.map { $0 + Self.unfinished } }
 
-    /// Returns whether there is a copy.
+    /// Returns whether a copy exists.
     func exist(_ fileSystem: any FileSystem = PosixFileSystem()) -> Bool { all.contains { fileSystem.exists($0) } }
 
     /// The error for a vault without a copy.
@@ -32,16 +32,15 @@ struct CatalogFiles: Sendable {
             "there is no catalog.backup at \(folder): without it no segment opens and nothing can be rebuilt")
     }
 
-    /// Runs work on the copy that was written last and can be read.
+    /// Runs `body` on the newest copy that can be read.
     ///
-    /// - Parameter body: receives the path of a copy and its rows; one that it finds damaged is passed over.
-    /// - Throws: what the work throws for the last copy that there is; ``VaultError`` with code `noVault` if there is
-    ///   none.
+    /// - Parameter body: receives the path of a copy and its rows; a copy that it finds damaged is skipped.
+    /// - Throws: the error of `body` for the last copy tried; ``VaultError`` with code `noVault` if there is no copy.
     func reading<Result>(_ body: (_ path: String, Database) throws -> Result) throws -> Result {
         try trying { path in try IndexDatabase.reading(path, .ofCatalog) { db in try body(path, db) } }
     }
 
-    /// Tries the copies in turn, until one is not damaged.
+    /// Tries the copies in turn until one can be read.
     func trying<Result>(_ body: (_ path: String) throws -> Result) throws -> Result {
         var failure: any Error = absence
         for path in all where FileManager.default.fileExists(atPath: path) {
@@ -54,10 +53,10 @@ struct CatalogFiles: Sendable {
         throw failure
     }
 
-    /// Runs work on one copy; nil if it is no regular file, no catalog, or damaged as a whole.
+    /// Runs `body` on one copy; nil if it is not a regular file, is not a catalog, or is damaged as a whole.
     ///
-    /// - Throws: ``VaultError`` with code `storage` if it cannot be read now, such as without a free descriptor: then
-    ///   nobody knows what it has.
+    /// - Throws: ``VaultError`` with code `storage` if it cannot be read at present, such as for lack of a descriptor;
+    ///   its contents are then unknown.
     func reading<Result>(only path: String, _ body: (Database) throws -> Result) throws -> Result? {
         guard try RegularFile.exists(path) else { return nil }
         do {
@@ -72,18 +71,18 @@ struct CatalogFiles: Sendable {
         }
     }
 
-    /// Requires that each copy can be read, or is damaged for good.
+    /// Requires that each copy is either readable or permanently damaged.
     ///
     /// - Throws: ``VaultError`` with code `storage`.
     func requireReadable() throws { for path in all { _ = try reading(only: path) { _ in } } }
 
     /// What a copy is worth.
     private enum Worth {
-        /// Nothing: it has a page that cannot be read, or no title, as that of a new vault.
+        /// Nothing: it has an unreadable page, or no titles, like the catalog of a new vault.
         case nothing
-        /// Its titles.
+        /// It has titles.
         case titles
-        /// It cannot be read now.
+        /// It cannot be read at present.
         case unknown
     }
 
@@ -99,7 +98,7 @@ struct CatalogFiles: Sendable {
         }
     }
 
-    /// Returns whether both copies are the same byte for byte, as after an erasure: then neither has what the other lacks.
+    /// Returns whether both copies are identical, as after an erasure, so that neither has what the other lacks.
     func areSame(_ fileSystem: any FileSystem = PosixFileSystem()) -> Bool {
         guard let first = try? fileSystem.open(newest, writable: false), let size = try? first.size(),
             let second = try? fileSystem.open(former, writable: false), (try? second.size()) == size
@@ -112,18 +111,20 @@ struct CatalogFiles: Sendable {
 
     // MARK: Writing
 
-    /// Puts a new copy, which is durable under its temporary name, in place. The newest becomes the one before, unless it
-    /// has a page that cannot be read, or no title: then the one before, if there is none, becomes a copy of the new one.
+    /// Puts a new copy, already durable under its temporary name, in place.
+    ///
+    /// The newest copy becomes the previous one, unless it has an unreadable page or no titles. In that case, if the
+    /// previous copy is missing or is no better, it is replaced with a copy of the new one.
     ///
     /// - Parameters:
-    ///   - forgetting: whether the one before becomes a copy of the new one in any case, so that nothing is left in it
-    ///     that was erased.
-    ///   - unread: copies that could not be read when the new one was written. What they have may be nowhere else, so
-    ///     they stay; of two, the one before.
+    ///   - forgetting: whether to replace the previous copy with the new one in any case, so that nothing erased
+    ///     remains.
+    ///   - unread: copies that could not be read when the new one was written. Their contents may be nowhere else, so
+    ///     they are kept; if there are two, only the previous one.
     func put(_ temporary: String, forgetting: Bool, unread: Set<String> = [], _ fileSystem: any FileSystem) throws {
         let worth: Worth = forgetting ? .nothing : unread.contains(newest) ? .unknown : worth(of: newest)
         let isKept = worth != .nothing && !unread.contains(former)
-        // Whatever is in the place of the one before: a new copy is worth more.
+        // A failure is ignored, whatever is in the place of the previous copy: a new copy is worth more.
         if isKept { try? fileSystem.rename(newest, to: former) }
         try fileSystem.rename(temporary, to: newest)
         try fileSystem.synchronizeDirectory(folder)
@@ -133,7 +134,8 @@ struct CatalogFiles: Sendable {
 
     private static let pageBytes: Int64 = 1 << 20
 
-    /// Replaces the copy before with one of the newest. Without space for it, the copy before is removed.
+    /// Replaces the previous copy with a copy of the newest. If that fails, as on a full disk, the previous copy is
+    /// removed.
     private func renewFormer(_ fileSystem: any FileSystem) throws {
         let temporary = former + Self.unfinished
         do {

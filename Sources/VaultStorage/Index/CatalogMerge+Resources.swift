@@ -3,9 +3,9 @@ import GRDB
 import VaultCrypto
 import VaultModel
 
-// Resources: their keys, metadata and representations come back together, and what opens here stays.
+// Resources: their keys, metadata and representations are restored together, and whatever opens here is kept.
 extension CatalogMerge {
-    /// Takes over each resource whose keys, metadata or information differ, if the catalog alone opens it.
+    /// Restores each resource whose keys, metadata or information differ, if only the catalog opens it.
     func takeResources() throws -> Int {
         guard hasSameLocator else { return 0 }
         let known = try rows("SELECT * FROM main.generation", orAllOf: "SELECT * FROM main.generation WHERE FALSE")
@@ -18,7 +18,7 @@ extension CatalogMerge {
             else { return 0 }
             let representations = try representations(of: former)
             guard try !areOthers(representations, than: id) else { return 0 }
-            // Metadata that open may be newer than the catalog's; without their representation they are of no use.
+            // Metadata that opens may be newer than the catalog's, but is of no use without its representation.
             for keepsMetadata in [true, false] {
                 let count = try take { try copy(former, representations, keepsMetadata: keepsMetadata) }
                 if count > 0 { return count }
@@ -27,9 +27,9 @@ extension CatalogMerge {
         }
     }
 
-    /// Returns the resources that have a row in the catalog that is another one here, or none.
+    /// Returns the resources whose rows here are missing or differ from those in the catalog.
     private func differingResources() throws -> [ResourceID] {
-        // One query for each table: a page that cannot be read in one hides nothing of the others.
+        // One query per table, so that an unreadable page in one hides nothing in the others.
         let queries = [
             """
             SELECT id FROM former.resource AS was
@@ -61,8 +61,9 @@ extension CatalogMerge {
         return try ids.union(resourcesWithLostKeys()).sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
     }
 
-    /// Returns the resources of which the catalog opens a key that does not open here. One that was only wrapped again, as
-    /// all are after a rotation, does.
+    /// Returns the resources with a key that opens in the catalog but not here.
+    ///
+    /// A key that was only rewrapped, as all are after a rotation, opens here.
     private func resourcesWithLostKeys() throws -> [ResourceID] {
         let differing = """
             SELECT was.resource AS resource, was.number AS number, was.generation AS generation,
@@ -82,18 +83,18 @@ extension CatalogMerge {
 
     private func isLostKey(_ row: Row) throws -> Bool {
         guard let was = try? ResourceKeyRow(row) else { return false }
-        // A wrapped key is bound to its resource and number: what opens here is the resource's own.
+        // A wrapped key is bound to its resource and number, so one that opens here is the resource's own.
         if let generation = try? row.column("newGeneration", in: PlainColumn.numbers),
             let wrapped = (try? row.column("newWrapped") as Data)?.array,
             try index.keyring.unwrap(wrapped, resource: was.resource, number: was.number, generation: generation) != nil
         {
             return false
         }
-        // What does not open in the catalog is no loss.
+        // A key that does not open in the catalog either is no loss.
         return try was.key(index.keyring) != nil
     }
 
-    /// Returns whether each title that a resource is a part of was erased: then it would have gone with them.
+    /// Returns whether every title that a resource is a part of was erased, so that the resource went with them.
     private func wentWithTitles(_ former: OpenedResource) throws -> Bool {
         guard let locator = try VaultRow.locator(db), !former.metadata.partOf.isEmpty else { return false }
         return try former.metadata.partOf.allSatisfy { key in
@@ -102,7 +103,7 @@ extension CatalogMerge {
         }
     }
 
-    /// Returns the representations of a resource that open in the catalog. A row that does not may be another's.
+    /// Returns the representations of a resource that open in the catalog. A row that does not open may be another's.
     private func representations(of former: OpenedResource) throws -> [RepresentationID] {
         try Data.fetchAll(
             catalog,
@@ -111,7 +112,7 @@ extension CatalogMerge {
         ).compactMap { RepresentationID($0) }.filter { try index.opens($0, of: former, catalog) }
     }
 
-    /// Returns whether another resource has one of the representations by now, and opens it.
+    /// Returns whether another resource now has one of the representations, and opens it.
     private func areOthers(_ representations: [RepresentationID], than id: ResourceID) throws -> Bool {
         try representations.contains { representation in
             guard let owner = try RepresentationRow.fetch(representation, db)?.resource, owner != id,
@@ -121,11 +122,12 @@ extension CatalogMerge {
         }
     }
 
-    /// Copies the rows of a resource that do not open here. Those that segments belong to stay, because they hold bytes.
+    /// Copies the rows of a resource that do not open here. Rows that segments belong to stay, because the segments
+    /// hold bytes.
     ///
     /// - Parameters:
-    ///   - representations: those that open in the catalog.
-    ///   - keepsMetadata: whether metadata that open here stay.
+    ///   - representations: the ones that open in the catalog.
+    ///   - keepsMetadata: whether to keep metadata that opens here.
     private func copy(_ former: OpenedResource, _ representations: [RepresentationID], keepsMetadata: Bool) throws {
         let id = former.id
         try deleteUnopenedKeys(of: id)
@@ -150,7 +152,7 @@ extension CatalogMerge {
         }
         guard let mended = try index.opened(id, db) else { throw NothingGained() }
         for representation in representations {
-            // One that opens here may be newer, and one of another key, which this resource had before, opens nowhere.
+            // One that opens here may be newer, and one under a key that this resource had before opens nowhere.
             guard try !index.opens(representation, of: mended, db),
                 try index.opens(representation, of: mended, catalog)
             else { continue }
@@ -164,8 +166,8 @@ extension CatalogMerge {
         guard try index.opensServed(of: mended, db) else { throw NothingGained() }
     }
 
-    /// Deletes the keys of a resource that do not open. Those that do stay: a reseal may have sealed segments under them
-    /// since.
+    /// Deletes the keys of a resource that do not open. The others stay, because a reseal may have sealed segments
+    /// under them since.
     private func deleteUnopenedKeys(of id: ResourceID) throws {
         let rows = try Row.fetchAll(
             db, sql: "SELECT \(ResourceKeyRow.columns) FROM main.resourceKey WHERE resource = ?", arguments: [id.data])

@@ -3,47 +3,50 @@ import GRDB
 import VaultCrypto
 import VaultModel
 
-/// Takes over from a catalog what a database does not open, or lacks although nobody erased it, if that catalog opens it.
+/// Restores from a catalog what a database does not open, or lacks although it was not erased, if the catalog opens it.
 ///
-/// It works in both directions: a new backup keeps what the former one alone still has, and an index gets back what only
-/// its backup has. Each resource and each record stands alone: one that cannot be copied leaves the others.
+/// It works in both directions: a new backup keeps what only the former one still has, and an index recovers what only
+/// its backup has. Each resource and each record is restored separately: one that cannot be copied does not affect the
+/// others.
 struct CatalogMerge {
     let index: VaultIndex
-    /// The database that is mended. The catalog is attached to it, too.
+    /// The database to repair. The catalog is attached to it, too.
     let db: Database
-    /// The catalog on a connection of its own.
+    /// The catalog on its own connection.
     let catalog: Database
     private let keys: RecordKeys
     private let catalogKeys: RecordKeys
-    /// Whether each deletion since the catalog was written is known, so that what the database lacks was lost.
+    /// Whether every deletion since the catalog was written is known, so that anything else the database lacks was
+    /// lost.
     let knowsErasures: Bool
-    /// Whether resources have the same ids in both.
+    /// Whether resources have the same ids in both databases.
     let hasSameLocator: Bool
-    /// Whether it may give back what lets somebody in: a former copy may give more than was left to them since.
+    /// Whether to restore records that grant access: an old copy may grant more than its holders still have.
     private let givesRights: Bool
 
-    /// The kinds of records that let somebody in.
+    /// The kinds of records that grant access.
     static let rights = [SealedTable.shares, .viewers, .grants].map(\.name)
     /// The name under which the catalog is attached.
     private static let schema = "former"
 
-    /// Takes over what is lost. Call it outside a transaction.
+    /// Restores what was lost. Call this outside a transaction.
     ///
     /// - Parameters:
-    ///   - folder: that of the vault, whose catalogs are asked, the newest first. Without one that can be read, nothing
-    ///     is lost.
-    ///   - db: the database that is mended.
-    ///   - erased: an SQL query for what was deleted on purpose: the columns of `erased`.
-    ///   - passesOverUnread: whether a catalog that cannot be read now is passed over. Nobody may take what it may have for
-    ///     lost then.
-    /// - Throws: ``VaultError`` with code `storage` if one cannot be read now, and is not passed over.
+    ///   - folder: the vault folder, whose catalogs are searched, the newest first. If none can be read, nothing is
+    ///     restored.
+    ///   - db: the database to repair.
+    ///   - erased: an SQL query for what was deleted on purpose, with the columns of `erased`.
+    ///   - passesOverUnread: whether to skip a catalog that cannot be read at present. What it may contain must then
+    ///     not be treated as lost.
+    /// - Throws: ``VaultError`` with code `storage` if a catalog cannot be read at present and is not skipped.
     static func run(
         fromBackupIn folder: String, into db: Database, erased: String,
         passingOverUnread passesOverUnread: Bool = false, _ index: VaultIndex
     ) throws -> Restored {
         let files = CatalogFiles(in: folder)
         var taken = Restored()
-        // Returns what came back; nil from a catalog that is damaged as a whole: it has nothing that could be lost.
+        // Returns what was restored; nil if the catalog is missing or damaged as a whole, so that it has nothing to
+        // restore.
         func take(from path: String, givingRights givesRights: Bool) throws -> Restored? {
             do {
                 let more = try files.reading(only: path) { catalog in
@@ -61,14 +64,15 @@ struct CatalogMerge {
         }
         let newest = try take(from: files.newest, givingRights: true)
         if files.areSame() { return taken }
-        // The copy before may have a row that is damaged in the newest, too. Who may come in it says in its stead alone.
+        // The previous copy may have an intact row where the newest one, too, has a damaged one. It restores access
+        // only if the newest is missing or damaged as a whole.
         let former = try take(from: files.former, givingRights: newest == nil)
-        // What belongs to a resource that came back from there may be in the newest alone.
+        // Rows of a resource that was restored from the previous copy may be only in the newest.
         if let former, former.resources > 0 { _ = try take(from: files.newest, givingRights: true) }
         return taken
     }
 
-    /// Takes over from another index of the vault what is lacking. Call it outside a transaction.
+    /// Restores what this database lacks from another index of the vault. Call this outside a transaction.
     static func run(fromIndex path: String, into db: Database, _ index: VaultIndex) throws {
         try IndexDatabase.reading(path, .ofIndex) { rows in
             _ = try attached(path, .ofIndex, to: db, erased: "SELECT '', x'' WHERE FALSE") {
@@ -118,17 +122,17 @@ struct CatalogMerge {
         (self.index, self.db, self.catalog, self.givesRights) = (index, db, catalog, givesRights)
         keys = try RecordKeys(index.keyring, db)
         catalogKeys = try RecordKeys(index.keyring, of: Self.schema, db)
-        // Earlier versions noted no deletions, and those before the newest catalog are noted no more.
         hasSameLocator = try VaultRow.locator(db) == VaultRow.locator(of: Self.schema, db)
+        // Versions before 6 did not record deletions, and those before the newest catalog are no longer recorded.
         knowsErasures = try isNewest && Int.fetchOne(catalog, sql: "PRAGMA user_version") ?? 0 >= 6
     }
 
     /// Returns the rows that a query finds.
     ///
     /// - Parameters:
-    ///   - candidates: a query for rows of the database that is mended, which are added if the other one meets a page that
-    ///     cannot be read: it finds nothing behind that, and they are looked up one by one.
-    ///   - isWanted: which of the rows that the first query finds are returned.
+    ///   - candidates: a query for rows of the database to repair, which are added if the first query meets an
+    ///     unreadable page: it finds nothing beyond that page, so these rows are looked up one by one.
+    ///   - isWanted: whether to return a row that the first query finds.
     func rows(
         _ sql: String, orAllOf candidates: String, where isWanted: (Row) throws -> Bool = { _ in true }
     ) throws -> [Row] {
@@ -146,8 +150,9 @@ struct CatalogMerge {
         return rows
     }
 
-    /// Takes over what was found in one transaction; if a page of it cannot be read, each in a transaction of its own:
-    /// SQLite commits nothing in one that has met such a page.
+    /// Restores everything found in one transaction; if it meets an unreadable page, restores each item in its own.
+    ///
+    /// SQLite commits nothing in a transaction that has met such a page.
     ///
     /// - Returns: the number of changes.
     func takeEach<Found>(_ found: [Found], _ take: (Found) throws -> Int) throws -> Int {
@@ -178,7 +183,7 @@ struct CatalogMerge {
 
     // MARK: Rows
 
-    /// Takes over each file of a pack whose row does not open, if the catalog's opens under the pack's key.
+    /// Restores each file of a pack whose row does not open, if the catalog's row opens under the pack's key.
     private func takeParts() throws -> Int {
         guard hasSameLocator, try PackedPartRow.hasTable(of: Self.schema, db), try PackedPartRow.hasTable(db) else {
             return 0
@@ -205,7 +210,7 @@ struct CatalogMerge {
         }
     }
 
-    /// Takes over each cover that the metadata of its resource name and the database does not open.
+    /// Restores each cover that the metadata of its resource names but the database does not open.
     private func takeCovers() throws -> Int {
         guard try CoverRow.hasTable(of: Self.schema, db), try CoverRow.hasTable(db) else { return 0 }
         let found = try rows(
@@ -227,7 +232,7 @@ struct CatalogMerge {
 
     // MARK: Records
 
-    /// Takes over each record of a kind that does not open, if the catalog's opens.
+    /// Restores each record of a kind that does not open, if the catalog's does.
     private func takeRecords(of table: SealedTable) throws -> Int {
         guard try isComparable(table) else { return 0 }
         let found = try rows(
@@ -246,8 +251,8 @@ struct CatalogMerge {
         }
     }
 
-    /// Lets the settings count the row of the network that is there, because one of the two has come back: each is valid
-    /// with the other alone.
+    /// Binds the settings to the current network row, because one of the two was restored and each is valid only with
+    /// the other.
     private func bindNetwork() throws {
         let id = index.keyring.vaultID.bytes
         guard case .members(let row) = try SealedTable.network.content(of: id, keys, db),
@@ -259,14 +264,14 @@ struct CatalogMerge {
             SealedTable.settings.seal(settings.object, of: id, keys), of: id, db)
     }
 
-    /// Returns members as they are taken over: older settings must not make the next reseal one that resources have
-    /// seen.
+    /// Returns the members to restore, adjusted so that old settings do not make the next reseal reuse a number that
+    /// resources have seen.
     private func current(_ members: JSONObject, of table: SealedTable) throws -> JSONObject {
         guard table.name == SealedTable.settings.name, var settings = VaultSettings(members) else { return members }
         let last = try Int64.fetchOne(
             db, sql: "SELECT max(number) FROM main.resourceKey WHERE \(PlainColumn.isResourceKey)")
         settings.lastResealRun = max(settings.lastResealRun, last ?? 0)
-        // A reseal that was under way then may have ended since, so it begins again, with a receipt of its own.
+        // A reseal that was in progress then may have ended since, so it starts again, with its own receipt.
         if let order = settings.resealOrder {
             settings.lastResealRun += 1
             settings.resealOrder = ResealOrder(
@@ -280,9 +285,9 @@ struct CatalogMerge {
         try table.exists(in: Self.schema, db) && table.exists(db) && (hasSameLocator || !table.isOfResource)
     }
 
-    /// Returns whether a record does not open in the database, and nobody deleted it.
+    /// Returns whether a record does not open in the database, and was not deleted.
     ///
-    /// One of a generation that the keyring merely lacks is not lost: another keyring opens it.
+    /// A record of a generation that the keyring merely lacks is not lost: another keyring opens it.
     private func isLost(_ id: Data, _ table: SealedTable) throws -> Bool {
         switch try table.content(of: id.array, keys, db) {
         case .members: false
@@ -291,7 +296,7 @@ struct CatalogMerge {
         }
     }
 
-    /// Makes a change by itself; one that fails leaves everything as it was.
+    /// Makes one change in a savepoint; a change that fails has no effect.
     ///
     /// - Returns: the number of changes: one or none.
     func take(_ change: () throws -> Void) throws -> Int {
@@ -302,25 +307,25 @@ struct CatalogMerge {
             }
             return 1
         } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
-            // Its generation is gone, or what it belongs to.
+            // The row's generation is gone, or the row that it belongs to.
             return 0
         } catch is NothingGained {
             return 0
         }
     }
 
-    /// Thrown by a change that is to be undone: what it was to bring back does not open all the same.
+    /// Thrown by a change to undo it, because what it was to restore still does not open.
     struct NothingGained: Error {}
 }
 
-/// What came back from a catalog.
+/// What was restored from a catalog.
 package struct Restored: Hashable, Sendable {
     package var resources = 0
     /// Rows of files in packs, and of covers.
     package var rows = 0
     package var records = 0
 
-    /// The copies that could not be read and were passed over.
+    /// The copies that could not be read and were skipped.
     var unread: Set<String> = []
 
     package init() {}

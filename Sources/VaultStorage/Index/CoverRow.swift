@@ -3,26 +3,26 @@ import GRDB
 import VaultCrypto
 import VaultModel
 
-/// The rows of `cover`: pictures that were given for titles, each sealed under its title's own key.
+/// The rows of `cover`: pictures that were set for titles, each sealed under its title's own key.
 ///
-/// The sealed metadata of the title name the picture by its tag, so that neither another picture nor an earlier one can
+/// The title's sealed metadata names the picture by its tag, so that neither another picture nor an earlier one can
 /// take its place.
 enum CoverRow {
-    /// The sealed pictures of all titles together, in bytes: `catalog.backup` copies all of them.
+    /// Maximum bytes of the sealed pictures of all titles together, since `catalog.backup` copies all of them.
     static let maxTotal: Int64 = 256 << 20
-    /// The same with a picture of a feed: half of it, so that feeds leave room for what people give.
+    /// The same limit for a picture of a feed: half, so that feeds leave room for the pictures that people set.
     static let maxTotalWithFeeds = maxTotal / 2
-    /// A picture is sealed with zeros after it up to a multiple of so many bytes, so that lengths reveal little.
+    /// Zeros pad a picture to a multiple of this many bytes before it is sealed, so that lengths reveal little.
     private static let step = 16 << 10
-    /// The bytes of the length before a picture.
+    /// The size of the length before a picture, in bytes.
     private static let lengthBytes = 4
-    /// The most rows of one title that are read: writers leave one.
+    /// Maximum rows of one title that are read; writers leave one.
     private static let maxRows = 4
 
     /// The largest sealed picture, in bytes.
     static let maxBytes = padded(ResourceMetadata.maxCoverBytes + lengthBytes) + SealedValue.overhead
 
-    /// The SQL condition for a row that can be right.
+    /// The SQL condition for a possible row.
     static let isPossible =
         "(\(PlainColumn.isID("resource")) AND \(PlainColumn.isSealed("picture", upTo: maxBytes)))"
 
@@ -33,7 +33,7 @@ enum CoverRow {
 
     /// Opens the picture with a tag; nil if there is none, or it does not open.
     ///
-    /// - Parameter id: the id of the title when the picture was sealed, if it has another now.
+    /// - Parameter id: the title's id when the picture was sealed, if it has changed since.
     static func fetch(
         _ tag: CoverTag, of resource: ResourceID, sealedAs id: ResourceID? = nil, under key: borrowing SecretKey,
         _ db: Database
@@ -48,7 +48,7 @@ enum CoverRow {
         return nil
     }
 
-    /// Seals and writes the picture of a title in place of the one before.
+    /// Seals and writes the picture of a title, replacing the previous one.
     static func write(
         _ picture: [UInt8], _ tag: CoverTag, of resource: ResourceID, under key: borrowing SecretKey, _ db: Database
     ) throws {
@@ -61,9 +61,9 @@ enum CoverRow {
         try db.execute(sql: "INSERT INTO cover VALUES (?, ?)", arguments: [resource.data, sealed.data])
     }
 
-    /// Requires that the pictures of all titles are not too large together.
+    /// Requires that the pictures of all titles together are within a limit.
     ///
-    /// - Parameter limit: their most bytes.
+    /// - Parameter limit: the limit in bytes.
     /// - Throws: ``VaultError`` with code `invalidArgument`.
     static func checkTotal(upTo limit: Int64, _ db: Database) throws {
         guard try Int64.fetchOne(db, sql: "SELECT total(length(picture)) FROM cover") ?? 0 > limit else { return }

@@ -3,10 +3,11 @@ import VaultModel
 
 /// Writes that wait for the connection at the same time, and become durable with one sync.
 ///
-/// The first that gets the connection runs those that wait, each in a savepoint of its own, in one transaction. None
-/// returns before that is durable. If the database gives the transaction up, each runs again in one of its own.
+/// The first to get the connection runs all waiting writes in one transaction, each in its own savepoint. No write
+/// returns before the transaction is durable. If the database abandons it, each write runs again in a transaction of
+/// its own.
 final class GroupedWrites: Sendable {
-    /// One write, and what became of it; that is set once, on the connection.
+    /// One write and its outcome, which is set once, on the connection.
     private final class Write: Sendable {
         let body: @Sendable (Database) throws -> Void
         let outcome = Locked<Result<Void, any Error>?>(nil)
@@ -14,17 +15,17 @@ final class GroupedWrites: Sendable {
         init(_ body: @escaping @Sendable (Database) throws -> Void) { self.body = body }
     }
 
-    /// What a write returns.
+    /// The value that a write returns.
     private final class Value<Content: Sendable>: Sendable {
         let content = Locked<Content?>(nil)
     }
 
     private let waiting = Locked<[Write]>([])
 
-    /// The most writes of one transaction.
+    /// Maximum writes in one transaction.
     private static let most = 64
 
-    /// Runs a write as soon as the connection is free, with others that wait.
+    /// Runs a write, along with other waiting writes, as soon as the connection is free.
     ///
     /// - Parameter queue: the only connection that these writes use.
     func write<Result: Sendable>(
@@ -37,7 +38,7 @@ final class GroupedWrites: Sendable {
         }
         waiting.withLock { $0.append(write) }
         queue.writeWithoutTransaction { db in
-            // Until another has run it, it waits among the first.
+            // Run the first waiting writes until this one has run, here or on another thread.
             while write.outcome.withLock({ $0 == nil }) { Self.run(take(), db) }
         }
         try write.outcome.withLock { $0 }?.get()
@@ -45,7 +46,7 @@ final class GroupedWrites: Sendable {
         return result
     }
 
-    /// The number of writes that wait.
+    /// The number of waiting writes.
     var count: Int { waiting.withLock(\.count) }
 
     private func take() -> [Write] {
@@ -67,17 +68,17 @@ final class GroupedWrites: Sendable {
                 return .commit
             }
         } catch  where isWriting && writes.count > 1 {
-            // Nothing was written, and one of them may be to blame alone.
+            // Nothing was written, and a single write may be to blame, so each runs alone.
             for write in writes { run([write], db) }
             return
         } catch {
-            // A sync that failed is not tried again: the next one might succeed without the pages.
+            // A failed sync is not retried: the next one might succeed without the pages.
             outcomes = writes.map { _ in .failure(error) }
         }
         for (write, outcome) in zip(writes, outcomes) { write.outcome.withLock { $0 = outcome } }
     }
 
-    /// Runs one write of a transaction; one that refuses leaves the others as they are.
+    /// Runs one write of a transaction; if it refuses, the others are unaffected.
     ///
     /// - Throws: an error of the database, which may have ended the transaction.
     private static func run(_ write: Write, _ db: Database) throws -> Result<Void, any Error> {

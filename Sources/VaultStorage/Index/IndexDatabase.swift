@@ -15,22 +15,22 @@ final class IndexDatabase: Sendable {
     private let keyring: Keyring
     let grouped = GroupedWrites()
     private let isOpen = Atomic(true)
-    /// Whether the index has yet to take over changes of the keyring, because the disk had no space for them.
+    /// Whether the index has yet to record changes of the keyring, because the disk had no space for them.
     private let isBehind = Atomic(false)
 
     /// How long a statement waits for another connection, in seconds.
     private static let busyTimeout = 5.0
 
-    /// The file of the database.
+    /// The path of the database file.
     var path: String { queue.path }
 
-    /// The ends of the names of files beside an index, from which a new one is made.
+    /// The suffixes of files beside an index, from which a new one is made.
     enum Unfinished: String, CaseIterable {
-        /// It is being filled.
+        /// The new index is being filled.
         case filling = ".new"
-        /// It is complete and durable, and takes the place of the old one.
+        /// The new index is complete and durable, and replaces the old one.
         case complete = ".complete.new"
-        /// What could be read of the old one.
+        /// It holds what could be read of the old index.
         case salvage = ".salvage.new"
     }
 
@@ -41,7 +41,7 @@ final class IndexDatabase: Sendable {
         self.keyring = keyring
         (queue, locator) = try IndexError.translating {
             let queue = try DatabaseQueue(path: path, configuration: Self.configuration(readOnly: readOnly))
-            // In no transaction: SQLite ends none that has met a page that cannot be read.
+            // Outside a transaction: SQLite does not end one that has met an unreadable page.
             return (queue, try queue.inDatabase { db in try Self.check(db, keyring) })
         }
         guard !readOnly else { return }
@@ -68,7 +68,7 @@ final class IndexDatabase: Sendable {
 
     /// Runs work on the rows of an index or a catalog that this process does not write.
     ///
-    /// - Parameter boundsValues: whether a value that is larger than any that is written is refused.
+    /// - Parameter boundsValues: whether to refuse a value that is larger than any writer writes.
     static func reading<Result>(
         _ path: String, _ contents: IndexSchema.Contents, boundsValues: Bool = true,
         _ body: (Database) throws -> Result
@@ -77,7 +77,7 @@ final class IndexDatabase: Sendable {
             for suffix in ["", "-wal", "-shm", "-journal"] { try RegularFile.require(path + suffix) }
             let database = try DatabaseQueue(path: path, configuration: configuration(readOnly: true))
             defer { try? database.close() }
-            // In no transaction: SQLite ends none that has met a page that cannot be read.
+            // Outside a transaction: SQLite does not end one that has met an unreadable page.
             return try database.inDatabase { db in
                 try SchemaCheck.require(contents.required, optional: contents.optional, db)
                 if boundsValues { try ValueSizes.require(contents, db) }
@@ -86,7 +86,7 @@ final class IndexDatabase: Sendable {
         }
     }
 
-    /// Creates the tables of an index, and marks the database as one when `fill` has added the first rows.
+    /// Creates the tables of an index, and marks the database as an index once `fill` has added the first rows.
     static func createSchema(_ db: Database, filling fill: () throws -> Void) throws {
         try db.execute(sql: "PRAGMA application_id = \(IndexSchema.applicationID)")
         for statement in IndexSchema.all { try db.execute(sql: statement) }
@@ -102,7 +102,7 @@ final class IndexDatabase: Sendable {
         configuration.label = "mediavault.index"
         configuration.prepareDatabase { db in
             try SchemaCheck.hardenConnection(db)
-            // A reader of the vault lists all of it, and ends: 16 MiB hold the index of 10 000 titles.
+            // A reader of the vault lists all of it and exits: 16 MiB hold the index of 10 000 titles.
             if readOnly { try db.execute(sql: "PRAGMA cache_size = -16384") }
         }
         return configuration
@@ -123,7 +123,7 @@ final class IndexDatabase: Sendable {
         }
     }
 
-    /// Checks that a database is this vault's index: first its kind, then its schema, then the sizes of its values, then its rows.
+    /// Checks that a database is this vault's index: its kind, its schema, the sizes of its values, then its rows.
     ///
     /// - Returns: the locator of the vault.
     private static func check(_ db: Database, _ keyring: Keyring) throws -> Int {
@@ -172,11 +172,11 @@ final class IndexDatabase: Sendable {
         return try IndexError.translating { try queue.write(body) }
     }
 
-    /// Writes what other threads write at the same time in one transaction, with one sync.
+    /// Writes in one transaction, with one sync, together with other threads that write at the same time.
     ///
-    /// It fails by itself if `body` throws, and with all of them if the transaction cannot begin or become durable.
+    /// If `body` throws, only this write fails; if the transaction cannot begin or become durable, all of them fail.
     ///
-    /// - Parameter body: may run on another thread, and a second time after the first was undone.
+    /// - Parameter body: may run on another thread, and again after a first run was undone.
     func writeTogether<Result: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Result
     ) throws -> Result {
@@ -187,8 +187,8 @@ final class IndexDatabase: Sendable {
 
     /// Writes rows that nothing depends on yet, without waiting for the disk.
     ///
-    /// Such rows name no bytes, or hold keys that were wrapped a second time. They become durable with the next
-    /// ``write(_:)``. A power loss before that undoes them, and nothing else.
+    /// Such rows name no bytes, or hold rewrapped keys. They become durable with the next ``write(_:)``. A power loss
+    /// before that undoes them, and nothing else.
     func writeWithoutSync<Result>(_ body: (Database) throws -> Result) throws -> Result {
         try checkOpen()
         try catchUp()
@@ -200,7 +200,7 @@ final class IndexDatabase: Sendable {
         }
     }
 
-    /// Runs work that is no transaction, such as pragmas, checkpoints and attached databases.
+    /// Runs work outside a transaction, such as pragmas, checkpoints and attached databases.
     func withoutTransaction<Result>(_ body: (Database) throws -> Result) throws -> Result {
         try checkOpen()
         return try IndexError.translating { try queue.writeWithoutTransaction(body) }
@@ -225,7 +225,7 @@ final class IndexDatabase: Sendable {
 
     // MARK: The keyring's changes
 
-    /// Takes over the keyring's changes, and adds what an older vault lacks, if the disk had no space for it before.
+    /// Records the keyring's changes, and adds what an older vault lacks, if the disk had no space for them before.
     func catchUp() throws {
         guard isBehind.exchange(false, ordering: .relaxed) else { return }
         do {
@@ -236,10 +236,9 @@ final class IndexDatabase: Sendable {
         }
     }
 
-    /// Takes over the generations and the revision that the keyring got after this index was last written.
+    /// Records the generations and the revision that the keyring got after this index was last written.
     ///
-    /// If this index has seen a generation and has no row for it, it removed the generation; only the keyring has yet
-    /// to drop the key.
+    /// A generation that this index has seen but has no row for was removed; only the keyring has yet to drop its key.
     private func catchUpWithKeyring() throws {
         try write { db in
             try Self.upgrade(db)
@@ -255,9 +254,9 @@ final class IndexDatabase: Sendable {
         }
     }
 
-    /// Adds the tables that an older vault lacks, and records that its records are to be sealed again.
+    /// Adds the tables that an older vault lacks, and records that its records must be sealed again.
     ///
-    /// This comes before every other write: an older version would take what is written from now on for damage.
+    /// This precedes every other write: an older version would mistake later writes for damage.
     private static func upgrade(_ db: Database) throws {
         guard try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0 < IndexSchema.versions.upperBound else { return }
         let couldOweErasures = try PendingErasure.hasTable(db)
@@ -301,7 +300,7 @@ final class IndexDatabase: Sendable {
         try retryingWhileBusy(patience) { db in try Self.emptyLog(db) }
     }
 
-    /// Lets the next write begin again at the start of the log, unless a reader needs it. This takes no space.
+    /// Lets the next write start at the beginning of the log, unless a reader needs it. This takes no space.
     func reuseLog() throws {
         try withoutTransaction { db in _ = try db.checkpoint(.passive) }
     }
@@ -316,7 +315,7 @@ final class IndexDatabase: Sendable {
         }
     }
 
-    /// Runs work on the connection, and tries again while another program blocks it.
+    /// Runs work on the connection, and retries while another program blocks it.
     private func retryingWhileBusy<Value>(_ patience: Duration, _ body: (Database) throws -> Value) throws -> Value {
         let end = ContinuousClock.now + patience
         while true {

@@ -5,9 +5,8 @@ import VaultModel
 /// The index's tables, as the vault format defines them.
 enum IndexSchema {
     static let applicationID = 0x4D56_4C54
-    /// Vaults of version 1 have no packs, those of version 2 no grants and no download queue, those of version 3 no row
-    /// for the network and no subscriptions, and those of version 4 no covers and no viewers. Up to version 5, records were
-    /// not sealed under generations.
+    /// The supported format versions. Version 2 added packs, version 3 grants and the download queue, version 4 the
+    /// network row and subscriptions, and version 5 covers and viewers. Version 6 seals records under generations.
     static let versions = 1...6
 
     /// The tables whose rows `catalog.backup` keeps, in an order that satisfies the foreign keys.
@@ -148,7 +147,7 @@ enum IndexSchema {
         vault, generation, resource, resourceKey, resourceKeyByGeneration, representation, representationByResource,
     ]
 
-    /// What a backup of an older vault lacks.
+    /// Tables and indices that a backup of an older vault lacks.
     static let laterCatalog = [
         packedPart, packedPartByPack, accessGrant, download, network, subscription, cover, coverByResource, viewer,
         share, position,
@@ -197,7 +196,7 @@ enum IndexError {
         }
     }
 
-    /// Runs work on rows; nil if one is damaged. A disk that fails, or no memory, makes none damaged.
+    /// Runs work on rows; nil if one is damaged. A disk failure or a lack of memory does not count as damage.
     static func nilIfDamaged<Result>(_ body: () throws -> Result?) throws -> Result? {
         do {
             return try translating(body)
@@ -213,7 +212,9 @@ enum IndexError {
             "a row of the index is damaged; remove the resource, or rebuild the index", hint: .rebuildIndex)
     }
 
-    /// The error for an index that a destroyed generation sealed; nil for one of a version without such generations.
+    /// Returns the error for an index whose records a destroyed generation sealed.
+    ///
+    /// - Parameter generation: nil for an index of a format version that sealed no records under generations.
     static func olderCopy(_ generation: Int?) -> VaultError {
         VaultError(
             .foreignKeyring,
@@ -262,9 +263,9 @@ enum IndexError {
 /// No tag protects these columns. A number is checked against its bounds when it is read, and a row with an impossible
 /// value counts as damaged.
 enum PlainColumn {
-    /// Numbers of keys and generations: from 1 to the maximum of the u32 that associated data have for them.
+    /// Numbers of keys and generations: from 1 to the maximum of the u32 that holds them in associated data.
     static let numbers = 1...Int(UInt32.max)
-    /// Revisions of a keyring: those that the keyring file can hold.
+    /// The revisions that a keyring file can hold.
     static let revisions = 0...ContentInformation.maxBytes
     /// Hours, in seconds since 1970, up to the end of the year 9999.
     static let hours: ClosedRange<Int64> = 0...253_402_297_200
@@ -279,8 +280,10 @@ enum PlainColumn {
 
     // The same checks in SQL, for sums and selections.
 
-    /// Returns an SQL condition: whether a column holds an integer within a range. No index serves it, because nearly all
-    /// rows meet it: SQLite would read all of them for each page of a few.
+    /// Returns an SQL condition: whether a column holds an integer within a range.
+    ///
+    /// The unary `+` keeps SQLite from using an index: nearly all rows meet the condition, so SQLite would read all of
+    /// them for each page of a few.
     static func isWithin<Bound>(_ range: ClosedRange<Bound>, _ column: String) -> String {
         "(typeof(\(column)) = 'integer' AND +\(column) BETWEEN \(range.lowerBound) AND \(range.upperBound))"
     }
@@ -306,24 +309,26 @@ enum PlainColumn {
 
     // Sealed values, which may be of any size in a damaged row.
 
-    /// Returns the SQL expression that selects a sealed value under its column's name, and null in place of one that is
-    /// larger than what any writer writes: SQLite does not read it then.
+    /// Returns the SQL expression that selects a sealed value under its column's name.
+    ///
+    /// It yields null for a value that is larger than any writer writes, which SQLite then does not read.
     static func bounded(_ column: String, _ maxBytes: Int) -> String {
         "CASE WHEN \(isSealed(column, upTo: maxBytes)) THEN \(column) END AS \(column)"
     }
 
-    /// Returns the SQL condition for the same sealed value in two rows; SQLite reads neither if their lengths differ.
+    /// Returns the SQL condition that two rows hold the same sealed value; SQLite reads neither if their lengths
+    /// differ.
     static func isSame(_ column: String, _ first: String = "now", _ second: String = "was") -> String {
         "CASE WHEN typeof(\(first).\(column)) = 'blob' AND length(\(first).\(column)) = length(\(second).\(column)) "
             + "THEN \(first).\(column) = \(second).\(column) ELSE FALSE END"
     }
 
-    /// Returns the SQL condition for an id that can be right.
+    /// Returns the SQL condition for a possible id.
     static func isID(_ column: String, byteCount: Int = ResourceKind.byteCount) -> String {
         "(typeof(\(column)) = 'blob' AND length(\(column)) = \(byteCount))"
     }
 
-    /// Returns the SQL condition for a sealed value that can be right.
+    /// Returns the SQL condition for a possible sealed value.
     static func isSealed(_ column: String, upTo maxBytes: Int) -> String {
         "(typeof(\(column)) = 'blob' AND length(\(column)) <= \(maxBytes))"
     }

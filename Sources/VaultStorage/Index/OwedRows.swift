@@ -3,7 +3,7 @@ import GRDB
 
 /// The row of `owed` for an erasure: the transaction that deletes something also records that it is still to be erased.
 ///
-/// Carrying an erasure out does not cover what was deleted after it was read.
+/// Carrying out an erasure does not cover deletions made after the row was read.
 struct PendingErasure: Hashable, Sendable {
     private let number: Int64
 
@@ -41,7 +41,7 @@ struct PendingErasure: Hashable, Sendable {
     }
 }
 
-/// The row of `owed` for records in the form of format versions up to 5: they are to be sealed under a generation.
+/// The row of `owed` for records of format versions up to 5, which must be sealed under a generation.
 enum PendingMigration {
     /// Records that the index has such records, or may have.
     static func record(_ db: Database) throws {
@@ -54,20 +54,20 @@ enum PendingMigration {
         return try Bool.fetchOne(db, sql: "SELECT 1 FROM owed WHERE what = 'records'") ?? false
     }
 
-    /// Records that the index has none.
+    /// Records that the index has no such records.
     static func remove(_ db: Database) throws { try db.execute(sql: "DELETE FROM owed WHERE what = 'records'") }
 }
 
 /// A row of `erased`: something that was deleted on purpose since `catalog.backup` was last written.
 ///
-/// What a backup has and the index does not have was lost, unless it has such a row.
+/// Anything that a backup has and the index lacks was lost, unless it has such a row.
 enum ErasedRow {
-    /// The name under which a resource with all that hangs on it is noted.
+    /// The kind under which a resource is recorded, along with everything that depends on it.
     static let resource = "resource"
-    /// The name under which a file of a pack is noted, by its id and that of the pack.
+    /// The kind under which a file of a pack is recorded, by its own id followed by the pack's.
     static let packedPart = "packedPart"
 
-    /// The id under which all of a kind are noted, also those that only the backup has.
+    /// The id that stands for all of a kind, including those that only the backup has.
     static let all = Data()
 
     static func insert(_ record: String, _ id: Data, _ db: Database) throws {
@@ -80,7 +80,7 @@ enum ErasedRow {
         try Int64.fetchOne(db, sql: "SELECT max(rowid) FROM \(schema).erased") ?? 0
     }
 
-    /// Removes the rows that a backup was written without, up to the last that it has seen.
+    /// Removes the rows that a backup has taken into account, up to the last that it has seen.
     static func remove(upTo last: Int64, _ db: Database) throws {
         try db.execute(sql: "DELETE FROM main.erased WHERE rowid <= ?", arguments: [last])
     }

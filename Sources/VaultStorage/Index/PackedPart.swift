@@ -3,22 +3,22 @@ import GRDB
 import VaultCrypto
 package import VaultModel
 
-/// A small file that lies in a pack: all that is needed to answer for it.
+/// A small file in a pack, with everything needed to serve it.
 package struct PackedPart: Sendable {
     /// The id that it would have as a resource of its own.
     package let id: ResourceID
     package var metadata: ResourceMetadata
     /// The name of this version of the file.
     let version: RepresentationID
-    /// Its validators, type and length; the length is known.
+    /// Its validators, type and length; the length is always known.
     package var info: RepresentationInfo
-    /// The bytes of the pack that are the file.
+    /// The range of the pack that holds the file.
     package let range: ByteRange
 
-    /// The largest file that is packed: larger ones fill segments of their own.
+    /// Maximum size of a packed file; larger files have their own segments.
     package static let maxBytes = SegmentDescription.maxBytes
 
-    /// Creates a part whose bytes begin at an offset of a pack; nil if it cannot lie there.
+    /// Creates a part whose bytes begin at an offset of a pack; nil if it cannot be there.
     package init?(_ id: ResourceID, _ metadata: ResourceMetadata, _ info: RepresentationInfo, at offset: Int64) {
         guard let version = metadata.serving, let length = info.information.length,
             (1...Self.maxBytes).contains(length), (0...ContentInformation.maxBytes - length).contains(offset)
@@ -64,13 +64,13 @@ struct PackedPartRow: Sendable {
     /// The largest sealed entry, in bytes: no writer writes a larger one.
     static let maxBytes = ResourceRow.maxBytes
 
-    /// The SQL condition for a row whose ids can be right.
+    /// The SQL condition for a row with possible ids.
     static let hasIDs = "(\(PlainColumn.isID("id")) AND \(PlainColumn.isID("pack")))"
 
-    /// The SQL condition for a row that can be right.
+    /// The SQL condition for a possible row.
     static let isPossible = "(\(hasIDs) AND \(PlainColumn.isSealed("entry", upTo: maxBytes)))"
 
-    /// The columns, with an entry that is too large or none as empty: it does not open.
+    /// The columns, with an empty entry in place of a missing or oversized one, so that it does not open.
     static let corrected = """
         id, pack, CASE WHEN \(PlainColumn.isSealed("entry", upTo: maxBytes)) THEN entry ELSE x'' END AS entry
         """
@@ -88,7 +88,7 @@ struct PackedPartRow: Sendable {
     ///
     /// - Parameters:
     ///   - key: the metadata key of the pack.
-    ///   - pack: the id under which it was sealed, if the pack has another one by now.
+    ///   - pack: the pack's id when the entry was sealed, if it has changed since.
     func open(under key: borrowing SecretKey, sealedIn pack: ResourceID? = nil) -> PackedPart? {
         let data = Self.entryData(pack ?? self.pack, id)
         return SealedDocument.open(entry, key: key, associatedData: data).flatMap { PackedPart(id, $0) }
@@ -125,10 +125,10 @@ struct PackedPartRow: Sendable {
             .compactMap { PackedPartRow($0) }
     }
 
-    /// The SQL condition for a row whose pack is no resource.
+    /// The SQL condition for a row whose pack does not exist.
     static let isStray = "NOT EXISTS (SELECT 1 FROM resource WHERE resource.id = packedPart.pack)"
 
-    /// Returns the number of rows whose pack is no resource.
+    /// Returns the number of rows whose pack does not exist.
     static func countStray(_ db: Database) throws -> Int {
         guard try hasTable(db) else { return 0 }
         return try Int.fetchOne(db, sql: "SELECT count(*) FROM packedPart WHERE \(isStray)") ?? 0
@@ -141,7 +141,7 @@ struct PackedPartRow: Sendable {
         return try Int.fetchOne(statement, arguments: [pack.data]) ?? 0
     }
 
-    /// Adds the row, in place of an older one of the same file in the same pack.
+    /// Adds the row, replacing an older one of the same file in the same pack.
     func insert(_ db: Database) throws {
         let statement = try db.cachedStatement(sql: "INSERT OR REPLACE INTO packedPart VALUES (?, ?, ?)")
         try statement.execute(arguments: [id.data, pack.data, entry.data])

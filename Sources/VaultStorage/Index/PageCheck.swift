@@ -2,18 +2,19 @@ import Foundation
 import GRDB
 import VaultModel
 
-/// Looks whether each page of a database can be read.
+/// Checks that every page of a database can be read.
 enum PageCheck {
-    /// The number of missing values at which a database is refused: behind more, damage to the file could hide.
+    /// The number of missing values at which a database is refused, because damage to the file could hide behind more.
     private static let maxFaults = 100_000
 
-    /// Requires that each page can be read. Rows with impossible values are no reason to refuse the others.
+    /// Requires that each page can be read. Rows with impossible values are not a reason to refuse the others.
     ///
-    /// - Throws: ``VaultError`` with code `integrity` if one is damaged, `storage` if the disk does not give it now.
+    /// - Throws: ``VaultError`` with code `integrity` if a page is damaged, `storage` if the disk cannot deliver it at
+    ///   present.
     static func require(_ db: Database) throws {
         try db.execute(sql: "PRAGMA ignore_check_constraints = ON")
         let faults = try String.fetchAll(db, sql: "PRAGMA quick_check(\(maxFaults))")
-        // SQLite tells of a page that the disk does not give as of a damaged one.
+        // SQLite reports a page that the disk fails to deliver in the same way as a damaged one.
         guard !faults.contains(where: isOfDisk) else {
             throw VaultError(.storage, "a page of the file cannot be read now")
         }
@@ -22,7 +23,7 @@ enum PageCheck {
         }
     }
 
-    /// Whether a fault is an error of reading, by the low byte of its code: SQLITE_IOERR or SQLITE_NOMEM.
+    /// Whether a fault is a read error, by the low byte of its code: SQLITE_IOERR or SQLITE_NOMEM.
     private static func isOfDisk(_ fault: String) -> Bool {
         if fault.contains("failed to get page") { return true }
         guard let place = fault.range(of: "error code=") else { return false }

@@ -3,7 +3,7 @@ import GRDB
 import GRDBSQLite
 import VaultModel
 
-/// The index's file as SQLite has it open.
+/// The index file, through SQLite's own open file.
 ///
 /// Closing a descriptor of our own would release SQLite's locks on the file.
 @safe struct IndexFile {
@@ -71,12 +71,12 @@ import VaultModel
 ///
 /// SQLite leaves copies of rows there when it moves them to another page; `secure_delete` wipes only deleted rows.
 enum PageWipe {
-    /// The page count from which a page outside any tree could begin like a page of a tree.
+    /// The page count from which a page outside any tree could start like a page of a tree.
     static let mostPages: Int64 = 0x0200_0000
 
     /// Returns the ranges of a page that belong to no cell.
     ///
-    /// There are none if the page is not part of a tree or its header is impossible. An impossible free block ends the
+    /// Returns none if the page is not part of a tree or its header is impossible. An impossible free block ends the
     /// search.
     ///
     /// - Parameters:

@@ -2,13 +2,13 @@ package import VaultModel
 
 /// An entry of the download queue, sealed in `download.record`.
 package struct QueuedDownload: Sendable {
-    /// What is to become of an entry.
+    /// The state of an entry.
     package enum State: String, Sendable {
-        /// It runs when it is its turn.
+        /// It runs when its turn comes.
         case waiting
         /// It waits until it is resumed.
         case paused
-        /// It failed for good, and waits until it is retried or cancelled.
+        /// It failed permanently, and waits until it is retried or cancelled.
         case failed
     }
 
@@ -16,7 +16,7 @@ package struct QueuedDownload: Sendable {
     package struct Failure: Hashable, Sendable {
         package let code: String
         package let message: String
-        /// The origin's status, if it refused.
+        /// The origin's status, if the origin refused.
         package let status: Int64?
 
         package init(code: String, message: String, status: Int64?) {
@@ -27,16 +27,16 @@ package struct QueuedDownload: Sendable {
     }
 
     package let id: DownloadID
-    /// What is fetched, and how.
+    /// What to fetch, and how.
     package var order: DownloadOrder
     /// The id of its title, by which people name it.
     package var title: TitleID
     /// When it was queued, in seconds since 1970.
     package let added: Int64
-    /// Its place: the lowest runs first.
+    /// Its place in the queue: the lowest runs first.
     package var position: Int64
     package var state = State.waiting
-    /// How often it failed for now since it last made progress, or a person last retried it.
+    /// The number of temporary failures since it last made progress, or a person last retried it.
     package var attempts: Int64 = 0
     /// The time of the next attempt, in seconds since 1970; nil if it may run at once.
     package var notBefore: Int64?
@@ -44,11 +44,11 @@ package struct QueuedDownload: Sendable {
     /// The members that this version does not know.
     private var unknown = JSONObject()
 
-    /// The most entries of a queue.
+    /// Maximum entries in a queue.
     package static let most = 100_000
-    /// The numbers that a position may be.
+    /// The possible positions.
     package static let positions = 0...JSONValue.largestInteger
-    /// The position of the first entry of an empty queue: there is room before and behind it.
+    /// The position of the first entry of an empty queue, which leaves room before and after it.
     package static let middle: Int64 = 1 << 52
     private static let attemptNumbers: ClosedRange<Int64> = 0...(1 << 31)
 
@@ -106,15 +106,15 @@ package struct QueuedDownload: Sendable {
     }
 }
 
-/// What an entry of the download queue fetches, and how.
+/// What an entry of the download queue is to fetch, and how.
 package struct DownloadOrder: Hashable, Sendable {
     /// The URL as it is requested, without user info.
     package var url: String
     /// The caller's own name for the resource.
     package var contentID: String?
-    /// The request fields, and the only origin that gets them.
+    /// The request fields, and the only origin that they are sent to.
     package var fields: OriginFields?
-    /// Whether a manifest or a redirect named the URL, not the operator.
+    /// Whether a manifest or a redirect named the URL, rather than the operator.
     package var isDerived = false
     /// Whether the title was named by its id, so that it is fetched as it is stored.
     package var isByID = false
@@ -125,9 +125,9 @@ package struct DownloadOrder: Hashable, Sendable {
     package var video: String?
     package var audio: String?
     package var subtitles: String?
-    /// The name that the title gets.
+    /// The name to give to the title.
     package var name: String?
-    /// Whether what is not media is refused.
+    /// Whether to refuse anything but media.
     package var requiresMedia = false
     /// The picture that a feed names for the title; nil if it names none.
     package var picture: ListedPicture?
@@ -154,7 +154,7 @@ package struct DownloadOrder: Hashable, Sendable {
             isByID = object["byID"] == .bool(true)
             requiresMedia = object["mediaOnly"] == .bool(true)
             if object["fields"] != nil || object["fieldsOrigin"] != nil {
-                // Without its fields another resource would be fetched.
+                // Without its fields, another resource would be fetched.
                 guard let fields = OriginFields(object) else { return nil }
                 self.fields = fields
             }
@@ -184,13 +184,13 @@ package struct DownloadOrder: Hashable, Sendable {
     }
 }
 
-/// A picture that a feed names for a title, and how it is requested.
+/// A picture that a feed names for a title, and how to request it.
 package struct ListedPicture: Hashable, Sendable {
     /// The URL, without user info.
     package let url: String
-    /// The request fields, and the only origin that gets them.
+    /// The request fields, and the only origin that they are sent to.
     package let fields: OriginFields?
-    /// Whether it is requested at public addresses only.
+    /// Whether to request it only from public addresses.
     package let isDerived: Bool
 
     package init(url: String, fields: OriginFields?, isDerived: Bool) {
@@ -226,7 +226,7 @@ extension OriginFields {
         self.init(origin: origin, fields: fields)
     }
 
-    /// Writes the members, or removes them.
+    /// Writes the members, or removes them if there is nothing to write.
     static func write(_ given: OriginFields?, to members: inout JSONObject) {
         members["fieldsOrigin"] = given.map { .string($0.origin) }
         members["fields"] = given.map { given in

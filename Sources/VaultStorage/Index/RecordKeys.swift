@@ -2,17 +2,17 @@ import GRDB
 import VaultCrypto
 import VaultModel
 
-/// The form of a sealed record. Its length tells it.
+/// The form of a sealed record, which its length reveals.
 enum RecordForm: Hashable, Sendable {
     /// Sealed under the record key of a generation, which the first four bytes name.
     case generation(Int)
     /// Sealed under the index key of the vault's locator, as format versions up to 5 did.
     case former
 
-    /// The bytes of the generation's number.
+    /// The size of the generation's number, in bytes.
     static let prefixBytes = 4
 
-    /// Creates the form; nil if no record has it.
+    /// Creates the form; nil if the length fits no form.
     init?(_ sealed: [UInt8]) {
         switch (sealed.count - SealedValue.overhead) % SealedDocument.step {
         case 0: self = .former
@@ -28,28 +28,29 @@ enum RecordForm: Hashable, Sendable {
     }
 }
 
-/// Seals and opens the records of an index, within one piece of work on it.
+/// Seals and opens the records of an index during one operation on it.
 ///
-/// Each is sealed under the key of a generation, so that it can be destroyed as the resource keys can: by rewrapping and
-/// retirement.
+/// Each record is sealed under the key of a generation, so that it can be destroyed like a resource key: by rewrapping
+/// and retirement.
 final class RecordKeys {
     private let keyring: Keyring
     /// The locator under whose index key format versions up to 5 sealed records; nil if the vault's row names none.
     private let locator: Int?
     private var keys: [RecordForm: SharedKey] = [:]
-    /// Whether a key was missing: the file of the keyring is not read again for each record that names another one.
+    /// Whether a key was missing; if so, the keyring file is not reread for each further record that names a missing
+    /// one.
     private var lacksKey = false
 
     init(_ keyring: Keyring, locator: Int?) { (self.keyring, self.locator) = (keyring, locator) }
 
-    /// The keys for the records of a database.
+    /// Creates the keys for the records of a database.
     convenience init(_ keyring: Keyring, of schema: String = "main", _ db: Database) throws {
         self.init(keyring, locator: try VaultRow.locator(of: schema, db))
     }
 
     /// Seals a record under the current generation.
     ///
-    /// - Parameter data: what it is bound to.
+    /// - Parameter data: the associated data that the record is bound to.
     /// - Throws: ``VaultError`` with code `foreignKeyring` if the keyring has no key.
     func seal(_ members: JSONObject, for data: [UInt8]) throws -> [UInt8] {
         let generation = keyring.currentGeneration
@@ -92,8 +93,8 @@ final class RecordKeys {
 extension VaultIndex {
     /// Returns the keys for the records of a database.
     ///
-    /// - Throws: ``VaultError`` with code `foreignKeyring` if the keyring has none: what does not open is then not
-    ///   damaged.
+    /// - Throws: ``VaultError`` with code `foreignKeyring` if the keyring has none; a record that does not open is then
+    ///   not damaged.
     func recordKeys(_ db: Database) throws -> RecordKeys {
         guard keyring.hasRecordKeys else { throw RecordKeys.locked }
         return try RecordKeys(keyring, db)

@@ -11,7 +11,7 @@ extension SealedTable {
             + "AND length(\(column)) % \(step) = \((SealedValue.overhead + RecordForm.prefixBytes) % step))"
     }
 
-    /// The SQL expression for the bytes that name it.
+    /// The SQL expression for the bytes that name the generation.
     private var prefix: String { "substr(\(column), 1, \(RecordForm.prefixBytes))" }
 
     /// The SQL condition for a record that a generation seals.
@@ -19,8 +19,8 @@ extension SealedTable {
         "(\(namesGeneration) AND \(prefix) = x'\(Hex.encode(RecordKeys.prefix(of: generation)))')"
     }
 
-    /// Returns the number of records that each generation seals, also of those that do not open, and of generations that
-    /// no keyring has.
+    /// Returns the number of records that each generation seals, including records that do not open and generations
+    /// that no keyring has.
     func recordCounts(_ db: Database) throws -> [Int: Int] {
         guard try exists(db) else { return [:] }
         let rows = try Row.fetchCursor(
@@ -35,25 +35,26 @@ extension SealedTable {
         return counts
     }
 
-    /// Returns the number of records of each generation whose key the keyring lacks, although it exists or existed: it
-    /// was retired, or the index knows it. What they sealed is not damaged: another keyring opens it.
+    /// Returns the number of records of each generation that is retired, or that the index knows but the keyring lacks.
+    ///
+    /// Such records are not damaged: another keyring opens them.
     func lackedRecordCounts(_ keyring: Keyring, _ db: Database) throws -> [Int: Int] {
         let lacked = try Self.lackedGenerations(keyring, db)
         return try recordCounts(db).filter { keyring.isRetired($0.key) || lacked.contains($0.key) }
     }
 
-    /// Returns the generations that the index knows, and the keyring lacks.
+    /// Returns the generations that the index knows but the keyring lacks.
     private static func lackedGenerations(_ keyring: Keyring, _ db: Database) throws -> Set<Int> {
         Set(try GenerationRow.fetchAll(db).map(\.number)).subtracting(keyring.activeGenerations)
     }
 
-    /// Returns whether the record of a row names a generation that the index knows, and the keyring merely lacks.
+    /// Returns whether the record of a row names a generation that the index knows but the keyring merely lacks.
     func isOfLackedGeneration(_ id: [UInt8], _ keyring: Keyring, _ db: Database) throws -> Bool {
         let statement = try db.cachedStatement(
             sql: "SELECT \(prefix) AS prefix FROM \(name) WHERE id = ? AND \(isPossible) AND \(namesGeneration)")
         guard let row = try Row.fetchOne(statement, arguments: [id.data]) else { return false }
         let number = RecordForm.number(in: (try row.column("prefix") as Data).array)
-        // No keyring of today opens it any more: what the backup has is better.
+        // No current keyring opens a record of a retired generation, so the backup's copy is better.
         return try !keyring.isRetired(number) && Self.lackedGenerations(keyring, db).contains(number)
     }
 
@@ -62,15 +63,16 @@ extension SealedTable {
         try all.reduce(into: [:]) { counts, table in counts.merge(try table.recordCounts(db), uniquingKeysWith: +) }
     }
 
-    /// Seals the next records that are not sealed under a generation again, under that generation.
+    /// Seals again, under a given generation, the next records that are not under it yet.
     ///
-    /// - Returns: the last id; nil if fewer rows than the limit were left. `unopened` are records of other generations
-    ///   of the keyring that do not open: they still need theirs.
+    /// - Returns: the last id; nil if fewer rows than the limit were left. `unopened` counts records of the keyring's
+    ///   other generations that do not open and so still need their generation.
     fileprivate func seal(
         under generation: Int, after last: Data, limit: Int, _ keyring: Keyring, _ keys: RecordKeys, _ db: Database
     ) throws -> (last: Data?, sealed: Int, unopened: Int) {
         guard try exists(db) else { return (nil, 0, 0) }
-        // The ids first, because rows are replaced meanwhile; one record at a time, because all of them could be large.
+        // The ids come first, because the loop replaces rows; records are read one at a time, because all could be
+        // large.
         let ids = try Data.fetchAll(
             db,
             sql: """
@@ -95,9 +97,9 @@ extension SealedTable {
 }
 
 extension VaultIndex {
-    /// Seals the next records of a table that the current generation does not seal under it.
+    /// Seals under the current generation the next records of a table that are not under it yet.
     ///
-    /// A power loss may undo this: both forms open, and no generation is removed before the log was emptied.
+    /// A power loss may undo this: both forms open, and no generation is removed before the log is emptied.
     func sealRecords(
         of table: SealedTable, after last: Data, limit: Int
     ) throws -> (last: Data?, sealed: Int, unopened: Int) {
@@ -109,7 +111,7 @@ extension VaultIndex {
         }
     }
 
-    /// Seals the records that an earlier format version wrote under the current generation, if there may be any.
+    /// Seals under the current generation the records that an earlier format version wrote, if there may be any.
     ///
     /// If this is interrupted, the next owner continues.
     func sealFormerRecords() throws {
@@ -117,13 +119,13 @@ extension VaultIndex {
         do {
             try sealRecords()
         } catch let error as VaultError where error.code == .integrity {
-            // A damaged page is no reason to refuse the vault; what it holds stays owed.
+            // A damaged page is not a reason to refuse the vault; its records stay owed.
             return
         }
         try write { db in try PendingMigration.remove(db) }
     }
 
-    /// Seals every record that opens, and that the current generation does not seal, under it.
+    /// Seals under the current generation every record that opens and is not yet under it.
     func sealRecords() throws {
         for table in SealedTable.all {
             var last: Data? = Data()

@@ -4,7 +4,7 @@ package import VaultModel
 ///
 /// The next owner of the vault continues it.
 package struct ResealOrder: Hashable, Sendable {
-    /// The number of the reseal in this vault: each resource records the last one that it went through.
+    /// The number of the reseal in this vault; each resource records the last reseal that it went through.
     package let run: Int64
     /// The resources to reseal, titles with all their parts; nil means every resource.
     package let resources: Set<ResourceID>?
@@ -22,8 +22,8 @@ package struct ResealOrder: Hashable, Sendable {
 
     /// Returns the order that results from a request and an unfinished order.
     ///
-    /// Work is not begun twice: an order that includes all that is requested continues, and other orders are merged.
-    /// Only an order for everything begins a run of its own, unless there is already one for everything.
+    /// No work starts twice: an order that covers the request continues, and other orders are merged. Only a request
+    /// for everything starts a new run, unless the unfinished order is for everything, too.
     ///
     /// - Parameters:
     ///   - unfinished: the unfinished order, if any.
@@ -40,7 +40,7 @@ package struct ResealOrder: Hashable, Sendable {
             run: unfinished.run, resources: together, bytesPerSecond: bytesPerSecond, after: unfinished.after)
     }
 
-    /// Returns the same order after resources got other ids; a resource that is not named keeps its id.
+    /// Returns the same order with the new ids of its resources; a resource that `names` lacks keeps its id.
     func renamed(_ names: [ResourceID: ResourceID]) -> ResealOrder {
         ResealOrder(
             run: run, resources: resources.map { Set($0.map { names[$0] ?? $0 }) }, bytesPerSecond: bytesPerSecond,
@@ -49,7 +49,7 @@ package struct ResealOrder: Hashable, Sendable {
 
     /// Returns whether its receipt is already written.
     ///
-    /// That is so if the owner was killed before it recorded the order as done.
+    /// This is so if the owner was killed before it recorded the order as done.
     ///
     /// - Parameter subject: the resource's name in receipts; nil for an order for everything, which has one receipt.
     func isNoted(_ subject: String?, in receipts: [Receipt]) -> Bool {

@@ -5,7 +5,7 @@ import VaultModel
 
 /// A row of `resource`. A value is nil if it is impossible or was not selected.
 ///
-/// Each value stands alone: a resource without a possible key can still be evicted or removed.
+/// Each value is independent: a resource without a possible key can still be evicted or removed.
 struct ResourceRow: Sendable {
     let id: ResourceID
     /// The number of the key in use.
@@ -18,10 +18,10 @@ struct ResourceRow: Sendable {
     /// The largest sealed metadata, in bytes: no writer writes larger ones.
     static let maxBytes = 8 << 20
 
-    /// The columns, with metadata that are too large as null.
+    /// The columns, with null in place of metadata that is too large.
     static let columns = "id, key, \(PlainColumn.bounded("metadata", maxBytes)), class, accessed"
 
-    /// The SQL condition for a row whose id can be right.
+    /// The SQL condition for a row with a possible id.
     static let hasID = PlainColumn.isID("id")
     private static let hasClass = "(typeof(class) = 'text' AND class IN ('pinned', 'download', 'cache'))"
     private static let hasHour = PlainColumn.isWithin(PlainColumn.hours, "accessed")
@@ -36,8 +36,10 @@ struct ResourceRow: Sendable {
         return classes + db.changesCount
     }
 
-    /// Returns the columns of a row that may be damaged: a class or an hour that is impossible is corrected, because no
-    /// key depends on it; the key number becomes that of a first key, and impossible metadata become empty ones.
+    /// Returns the columns of a row that may be damaged, with impossible values replaced.
+    ///
+    /// A class or an hour is corrected, because no key depends on it; a key number becomes that of a first key, and
+    /// metadata becomes empty.
     static func corrected(now: Int64) -> String {
         """
         id, CASE WHEN \(PlainColumn.isWithin(PlainColumn.numbers, "key")) THEN key ELSE 1 END,
@@ -47,7 +49,7 @@ struct ResourceRow: Sendable {
         """
     }
 
-    /// Creates the row; nil if its id is none.
+    /// Creates the row; nil if its id is not one.
     ///
     /// - Throws: `RowDecodingError` if the id has another type.
     init?(_ row: Row) throws {
@@ -61,7 +63,7 @@ struct ResourceRow: Sendable {
 
     /// Returns the row of a resource; nil if there is none.
     static func fetch(_ id: ResourceID, _ db: Database) throws -> ResourceRow? {
-        // Some callers visit each resource of a vault: the compiled statement is reused.
+        // Some callers visit every resource of a vault, so the compiled statement is reused.
         let statement = try db.cachedStatement(sql: "SELECT \(columns) FROM resource WHERE id = ?")
         return try Row.fetchOne(statement, arguments: [id.data]).flatMap { try ResourceRow($0) }
     }
@@ -89,7 +91,7 @@ struct ResourceRow: Sendable {
         try RepresentationRow.delete(of: id, db)
         try db.execute(sql: "DELETE FROM resource WHERE id = ?", arguments: [id.data])
         try ErasedRow.insert(ErasedRow.resource, id.data, db)
-        // Those that the schema deletes with it.
+        // The schema deletes these records along with the resource.
         for table in SealedTable.own where table.isOfResource { try ErasedRow.insert(table.name, id.data, db) }
     }
 
@@ -97,7 +99,7 @@ struct ResourceRow: Sendable {
 
     /// Seals metadata.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if they would be larger than what is read.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the sealed metadata would be larger than readers accept.
     static func seal(
         _ metadata: ResourceMetadata, of id: ResourceID, under key: borrowing SecretKey
     ) throws -> [UInt8] {
@@ -108,7 +110,7 @@ struct ResourceRow: Sendable {
         return sealed
     }
 
-    /// Opens the metadata; nil if they do not open.
+    /// Opens the metadata; nil if it does not open.
     func openMetadata(under key: borrowing SecretKey) -> ResourceMetadata? {
         guard let metadata else { return nil }
         return SealedDocument.open(metadata, key: key, associatedData: Self.metadataData(id)).flatMap {
@@ -128,10 +130,10 @@ struct ResourceKeyRow: Hashable, Sendable {
     let generation: Int
     let wrapped: [UInt8]
 
-    /// The bytes of a wrapped key.
+    /// The size of a wrapped key, in bytes.
     static let wrappedBytes = 60
 
-    /// The columns, with what is too large for a wrapped key as null.
+    /// The columns, with null in place of a value that is too large for a wrapped key.
     static let columns = "resource, number, generation, \(PlainColumn.bounded("wrapped", wrappedBytes))"
 
     /// Creates the row.
@@ -165,7 +167,7 @@ struct ResourceKeyRow: Hashable, Sendable {
         return try Row.fetchAll(statement, arguments: [resource.data]).map { try ResourceKeyRow($0) }
     }
 
-    /// Returns keys that a generation wraps, in the order of resources and numbers, after the given one.
+    /// Returns keys that a generation wraps, in order of resource and number, after the given one.
     ///
     /// Impossible rows are left out.
     static func fetch(
@@ -226,15 +228,15 @@ struct RepresentationRow: Sendable {
     /// The largest sealed information, in bytes: no writer writes a larger one.
     static let maxBytes = 1 << 20
 
-    /// The columns, with information that is too large as null.
+    /// The columns, with null in place of information that is too large.
     static let columns = "id, resource, state, \(PlainColumn.bounded("info", maxBytes))"
 
-    /// The SQL condition for a row that can be right.
+    /// The SQL condition for a possible row.
     static let isPossible =
         "(\(PlainColumn.isID("id", byteCount: 16)) AND \(PlainColumn.isID("resource")) "
         + "AND \(PlainColumn.isSealed("info", upTo: maxBytes)))"
 
-    /// Returns the columns of a row in a catalog, which may be damaged: no key depends on the state.
+    /// The columns of a row in a catalog, which may be damaged. An impossible state is corrected: no key depends on it.
     static let corrected = "id, resource, CASE WHEN \(hasState) THEN state ELSE 'serving' END, info"
     private static let hasState = "(typeof(state) = 'text' AND state IN ('filling', 'serving', 'superseded'))"
 
@@ -246,7 +248,7 @@ struct RepresentationRow: Sendable {
         return db.changesCount
     }
 
-    /// Creates the row; nil if its id is none.
+    /// Creates the row; nil if its id is not one.
     ///
     /// - Throws: `RowDecodingError` if the id has another type.
     init?(_ row: Row) throws {
@@ -264,7 +266,7 @@ struct RepresentationRow: Sendable {
 
     /// Adds a representation that is being filled.
     ///
-    /// - Parameter isServing: whether it is the one that is read.
+    /// - Parameter isServing: whether the resource is to be read from it already.
     static func insert(
         _ id: RepresentationID, of resource: ResourceID, info: [UInt8], isServing: Bool = false, _ db: Database
     ) throws {
@@ -297,7 +299,8 @@ struct RepresentationRow: Sendable {
 
     /// Seals information.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if it would be larger than what is read.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the sealed information would be larger than readers
+    ///   accept.
     static func seal(
         _ info: JSONObject, of id: RepresentationID, _ resource: ResourceID, under key: borrowing SecretKey
     ) throws -> [UInt8] {
@@ -310,7 +313,7 @@ struct RepresentationRow: Sendable {
 
     /// Opens the information; nil if it does not open.
     ///
-    /// - Parameter resource: the id of the resource under which it was sealed.
+    /// - Parameter resource: the resource's id when the information was sealed.
     func openInfo(of resource: ResourceID, under key: borrowing SecretKey) -> JSONObject? {
         info.flatMap { SealedDocument.open($0, key: key, associatedData: Self.infoData(resource, id)) }
     }

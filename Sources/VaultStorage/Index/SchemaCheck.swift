@@ -113,7 +113,7 @@ enum SchemaCheck {
     private static let quotes: [Unicode.Scalar: Unicode.Scalar] = ["\"": "\"", "'": "'", "`": "`", "[": "]"]
 
     private static func isLetter(_ scalar: Unicode.Scalar) -> Bool {
-        // Every start of the command reads the schema: Unicode's tables would take most of that time.
+        // Every start of the command checks the schema, and Unicode's tables would take most of that time.
         switch scalar {
         case "a"..."z", "A"..."Z", "0"..."9", "_": true
         default: !scalar.isASCII

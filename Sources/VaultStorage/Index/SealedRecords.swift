@@ -45,7 +45,7 @@ package struct ResourceMetadata: Sendable {
 }
 
 extension ResourceMetadata {
-    /// Whether a manifest or a redirect named the URL, not the operator. Such a URL is fetched only from public
+    /// Whether a manifest or a redirect named the URL, rather than the operator. Such a URL is fetched only from public
     /// addresses.
     package var isDerived: Bool {
         get { members["derived"] == .bool(true) }
@@ -77,9 +77,9 @@ extension ResourceMetadata {
     }
 }
 
-// What a title is called, and what belongs together as one.
+// The name of a title, and the resources that belong to it.
 extension ResourceMetadata {
-    /// The title's id if its resource id does not begin with it, because that was computed again.
+    /// The title's id, if its resource id no longer begins with it because the resource id was computed again.
     ///
     /// An invalid member counts as absent.
     package var keptID: TitleID? {
@@ -93,7 +93,7 @@ extension ResourceMetadata {
         set { members["name"] = newValue.map { .string($0) } }
     }
 
-    /// How long its media plays, in milliseconds; nil if the media does not say it.
+    /// The playing time of its media, in milliseconds; nil if the media does not state it.
     ///
     /// An invalid member counts as absent.
     package var duration: Int64? {
@@ -131,7 +131,7 @@ extension ResourceMetadata {
     /// Whether ``partOf`` has every title that was added to it.
     var namesAllTitles: Bool { partOf.count < Self.maxTitles }
 
-    /// The most titles that share a part; of more, the latest count.
+    /// Maximum titles that share a part; if there are more, the latest count.
     private static let maxTitles = 64
 }
 
@@ -177,14 +177,14 @@ package struct RepresentationInfo: Sendable {
                 validators: Validators(
                     entityTag: tag.flatMap { EntityTag($0) }, lastModified: try object.optionalString("lastModified")),
                 supportsRanges: try object.bool("ranges"))
-            // Older vaults have none, and one that is no URL costs only the references of a redirected manifest.
+            // Older vaults have none. A value that is not a URL costs only the references of a redirected manifest.
             if case .string(let text)? = object["location"] { information.location = try? MediaURL(text) }
-            // One that is no URL counts as unknown, as in older vaults.
+            // A value that is not a URL counts as unknown, as in older vaults.
             if case .string(let text)? = object["source"] { information.source = try? MediaURL(text) }
             information.isImported = object["imported"] == .bool(true)
             if case .array(let hosts)? = object["privateHosts"] {
                 let names = hosts.compactMap { if case .string(let name) = $0 { name } else { nil } }
-                // What cannot be read counts as unknown, which gives least.
+                // A list that cannot be read counts as unknown, which grants the least.
                 if names.count == hosts.count { information.privateHosts = Set(names) }
             }
         } catch {
@@ -232,7 +232,7 @@ extension Freshness {
 
 /// JSON sealed into a column, padded with spaces to a multiple of 256 bytes so that lengths reveal little.
 enum SealedDocument {
-    /// Plaintext is padded to a multiple of so many bytes.
+    /// Plaintext is padded to a multiple of this many bytes.
     static let step = 256
 
     static func seal(_ object: JSONObject, key: borrowing SecretKey, associatedData: [UInt8]) throws -> [UInt8] {

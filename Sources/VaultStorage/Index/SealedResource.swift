@@ -2,10 +2,10 @@ import GRDB
 import VaultCrypto
 package import VaultModel
 
-/// The rows of a resource and of what it holds, as they were read.
+/// The rows of a resource and of what it holds, as read.
 ///
-/// The rows of many resources are read together, and opened without the database: several at a time, and while the next
-/// are being read.
+/// The rows of many resources are read together, then opened without the database: several at a time, and while the
+/// next are being read.
 package struct SealedResource: Sendable {
     let row: ResourceRow
     private(set) var keys: [ResourceKeyRow] = []
@@ -19,10 +19,10 @@ package struct SealedResource: Sendable {
     /// Its class; nil if the row has an impossible one.
     package var resourceClass: ResourceClass? { row.resourceClass }
 
-    /// The most resources whose rows one statement reads.
+    /// Maximum resources whose rows one statement reads.
     private static let batch = 500
 
-    /// Reads what belongs to rows of `resource`, which are in the order of their ids; so is the result.
+    /// Reads what belongs to rows of `resource`. The rows are in the order of their ids, and so is the result.
     static func fetch(_ rows: [ResourceRow], _ db: Database) throws -> [SealedResource] {
         try stride(from: 0, to: rows.count, by: batch).flatMap { first in
             try fetch(batch: rows[first..<min(first + batch, rows.count)], db)
@@ -33,7 +33,7 @@ package struct SealedResource: Sendable {
         var resources = rows.map { SealedResource(row: $0) }
         let ids = rows.map(\.id)
         let places = Dictionary(zip(ids, resources.indices)) { first, _ in first }
-        // The rows of a page lie together here, perhaps with those of parts between them.
+        // The key rows of a page are contiguous, except that rows of parts may lie between them.
         let keys = try Row.fetchCursor(
             try db.cachedStatement(
                 sql: "SELECT \(ResourceKeyRow.columns) FROM resourceKey WHERE resource BETWEEN ? AND ?"),
@@ -92,7 +92,7 @@ package struct SealedResource: Sendable {
         guard !ids.isEmpty else { return }
         let list = databaseQuestionMarks(count: ids.count)
         let statement = try db.cachedStatement(sql: sql.replacing("(?)", with: "(\(list))"))
-        // A cursor copies no row.
+        // A cursor does not copy rows.
         let rows = try Row.fetchCursor(statement, arguments: StatementArguments(ids.map(\.data)))
         while let row = try rows.next() { try body(row) }
     }
@@ -101,7 +101,7 @@ package struct SealedResource: Sendable {
 extension VaultIndex {
     /// Reads the rows of a page of resources in the order of their ids, after the given one.
     ///
-    /// - Parameter parts: whether parts of titles are read, too.
+    /// - Parameter parts: whether to read parts of titles, too.
     package func sealedResources(after: ResourceID?, limit: Int, parts: Bool = true) throws -> [SealedResource] {
         try read { db in
             let condition =
@@ -122,7 +122,7 @@ extension VaultIndex {
     ///
     /// - Throws: ``VaultError`` with code `integrity` if they do not open.
     func open(_ sealed: SealedResource) throws -> StoredResource {
-        // An impossible value damages its own resource, not the page that includes it.
+        // An impossible value makes its own resource count as damaged, not the page that includes it.
         try IndexError.translating {
             guard !sealed.isDamaged else { throw IndexError.damaged }
             let opened = try OpenedResource(sealed.row, sealed.keys, keyring)

@@ -5,23 +5,23 @@ import VaultModel
 
 /// A table of sealed records, each bound to its table and its id, and sealed under the record key of a generation.
 ///
-/// What is declared in ``all`` has every promise: it is backed up, restored, rewrapped, destroyed with its generation,
-/// erased where it is deleted, verified and repaired. A table that is not in the list is not opened.
+/// Every table in ``all`` has the same guarantees: its records are backed up, restored, rewrapped, destroyed with their
+/// generation, erased when deleted, verified and repaired. A table that is not in the list is not opened.
 struct SealedTable: Sendable {
     let name: String
     /// The column of the sealed record.
     let column: String
-    /// What people call its records, in the plural.
+    /// The name of its records in messages, in the plural.
     let title: String
     /// The statement that creates it, for a vault that lacks it.
     let statement: String
-    /// The bytes of an id.
+    /// The size of an id, in bytes.
     let idByteCount: Int
     /// The largest sealed record, in bytes: no writer writes a larger one.
     let maxBytes: Int
-    /// The most rows that are opened.
+    /// Maximum rows that are opened.
     let maxCount: Int
-    /// Whether an id is that of a resource, with which the record goes.
+    /// Whether a record's id is that of a resource, with which the record is deleted.
     let isOfResource: Bool
     /// Whether a record may hold a secret that must not outlive its replacement.
     let isSecret: Bool
@@ -42,7 +42,7 @@ struct SealedTable: Sendable {
 
     // MARK: SQL
 
-    /// The SQL condition for a row that can be right.
+    /// The SQL condition for a possible row.
     var isPossible: String { isPossible() }
 
     /// The same condition for a table under another name.
@@ -51,18 +51,19 @@ struct SealedTable: Sendable {
         return "(\(hasID(alias)) AND \(PlainColumn.isSealed(record, upTo: maxBytes)))"
     }
 
-    /// The SQL condition for a row whose id can be right.
+    /// The SQL condition for a row with a possible id.
     func hasID(_ alias: String? = nil) -> String {
         PlainColumn.isID(alias.map { "\($0).id" } ?? "id", byteCount: idByteCount)
     }
 
-    /// The columns of a row that may be damaged: a record that cannot be right is empty, and does not open.
+    /// The columns of a row that may be damaged, with an empty record, which does not open, in place of an impossible
+    /// one.
     var corrected: String { "id, CASE WHEN \(isPossible) THEN \(column) ELSE x'' END" }
 
     /// The SQL condition for the row of an id, with one argument.
     ///
-    /// A search by key would read the whole row to compare it, however large it is; `+id` is no such search, and a table
-    /// with one row needs none.
+    /// A search by key would read the whole row to compare it, however large it is. With `+id`, SQLite does not search
+    /// by key, and a table with one row needs no search.
     private var isRow: String { maxCount == 1 ? "+id = ?" : "id = ?" }
 
     /// Returns whether a database has the table, which older vaults lack.
@@ -72,21 +73,21 @@ struct SealedTable: Sendable {
 
     // MARK: Sealing
 
-    /// Returns what a record is bound to, besides its generation.
+    /// Returns the associated data of a record, without its generation.
     func recordData(_ id: [UInt8]) -> [UInt8] { SealedDocument.associatedData(name, column, id) }
 
     /// Seals a record.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if it would be larger than what is read.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the sealed record would be larger than readers accept.
     func seal(_ members: JSONObject, of id: [UInt8], _ keys: RecordKeys) throws -> [UInt8] {
         let sealed = try keys.seal(members, for: recordData(id))
         guard sealed.count <= maxBytes else { throw VaultError(.invalidArgument, tooLarge) }
         return sealed
     }
 
-    /// Opens a record; nil if it does not open, or is none of this table.
+    /// Opens a record; nil if it does not open, or is not a record of this table.
     ///
-    /// - Parameter former: the id under which it was sealed, if it has another id by now.
+    /// - Parameter former: the record's id when it was sealed, if it has changed since.
     func open(_ sealed: [UInt8], of id: [UInt8], sealedAs former: [UInt8]? = nil, _ keys: RecordKeys) throws
         -> JSONObject?
     {
@@ -95,11 +96,11 @@ struct SealedTable: Sendable {
 
     // MARK: Reading
 
-    /// What the row of an id holds.
+    /// The content of the row with a given id.
     enum Content {
-        /// There is none.
+        /// There is no row.
         case missing
-        /// It does not open.
+        /// The row does not open.
         case unreadable
         case members(JSONObject)
     }
@@ -119,9 +120,9 @@ struct SealedTable: Sendable {
         return .members(members)
     }
 
-    /// Opens the rows after an id, in the order of their ids: one record at a time is in memory.
+    /// Opens the rows after an id, in the order of their ids. Only one record at a time is in memory.
     ///
-    /// - Parameter body: receives the id and the members of what opens, and returns whether it is a record.
+    /// - Parameter body: receives the id and the members of each row that opens, and returns whether it is a record.
     /// - Returns: the last id; nil if fewer rows than the limit were left.
     func open(
         after last: Data, limit: Int, _ keys: RecordKeys, _ db: Database, _ body: ([UInt8], JSONObject) throws -> Bool
@@ -146,9 +147,9 @@ struct SealedTable: Sendable {
 
     private static let pageSize = 1000
 
-    /// Opens all rows, up to about as many as writers write.
+    /// Opens all rows, up to about the maximum that writers write.
     ///
-    /// - Returns: the number of rows that are not what a writer writes.
+    /// - Returns: the number of rows that do not open, or are not records of this table.
     func open(_ keys: RecordKeys, _ db: Database, _ body: ([UInt8], JSONObject) throws -> Bool) throws -> Int {
         let count = try rowCount(db)
         var opened = 0
@@ -164,17 +165,17 @@ struct SealedTable: Sendable {
         return count - opened
     }
 
-    /// Returns the number of rows that are not what a writer writes.
+    /// Returns the number of rows that do not open, or are not records of this table.
     func unreadableCount(_ keys: RecordKeys, _ db: Database) throws -> Int { try open(keys, db, isRecord) }
 
-    /// Returns the number of rows, also of those that can't be right.
+    /// Returns the number of rows, including impossible ones.
     func rowCount(_ db: Database) throws -> Int {
         try exists(db) ? Int.fetchOne(db, sql: "SELECT count(*) FROM \(name)") ?? 0 : 0
     }
 
     // MARK: Writing
 
-    /// Seals a record, and writes it in place of the one that its row had.
+    /// Seals a record and writes it, replacing the previous one in its row.
     func write(_ members: JSONObject, of id: [UInt8], _ keys: RecordKeys, _ db: Database) throws {
         // An owner that had no space for the table when it opened the vault may have space now.
         if try !exists(db) { try db.execute(sql: IndexSchema.ifAbsent(statement)) }
@@ -182,7 +183,7 @@ struct SealedTable: Sendable {
         if isSecret, try Bool.fetchOne(db, sql: "SELECT 1 FROM \(name) WHERE \(isRow)", arguments: [id.data]) != nil {
             try PendingErasure.record(db)
         }
-        // The table has no other row, and to find one by its key would read it, however large it is.
+        // The table has no other row, and finding one by its key would read it, however large it is.
         if maxCount == 1 { try db.execute(sql: "DELETE FROM \(name)") }
         let statement = try db.cachedStatement(sql: "INSERT OR REPLACE INTO main.\(name) VALUES (?, ?)")
         try statement.execute(arguments: [id.data, sealed.data])
@@ -204,7 +205,7 @@ struct SealedTable: Sendable {
 
     /// Deletes rows.
     ///
-    /// - Parameter isForgotten: whether copies of them are to be erased, too.
+    /// - Parameter isForgotten: whether to erase copies of them, too.
     func delete(_ ids: [[UInt8]], isForgotten: Bool = true, _ db: Database) throws {
         guard !ids.isEmpty, try exists(db) else { return }
         let statement = try db.cachedStatement(sql: "DELETE FROM \(name) WHERE \(isRow)")
@@ -215,7 +216,7 @@ struct SealedTable: Sendable {
         if isForgotten { try PendingErasure.record(db) }
     }
 
-    /// Deletes all rows, also those that do not open; copies of them are erased, too.
+    /// Deletes all rows, including those that do not open, and has their copies erased.
     func deleteAll(_ db: Database) throws {
         guard try exists(db) else { return }
         try ErasedRow.insert(name, ErasedRow.all, db)
@@ -245,9 +246,10 @@ struct SealedTable: Sendable {
         try delete(rows.map(\.array).filter { !sound.contains($0) }, db)
     }
 
-    /// Gives records the ids of resources that have another one, and seals them for it.
+    /// Seals the records of renamed resources again, bound to their new ids.
     ///
-    /// - Parameter former: the former id of each, by its present one, which the schema has given to the rows already.
+    /// - Parameter former: the former id of each resource by its present one, which the schema has already given to the
+    ///   rows.
     func rename(_ former: [[UInt8]: [UInt8]], _ keys: RecordKeys, _ db: Database) throws {
         guard isOfResource, try exists(db) else { return }
         for (id, formerID) in former where id != formerID {

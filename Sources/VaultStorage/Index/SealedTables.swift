@@ -8,14 +8,14 @@ extension SealedTable {
         idByteCount: VaultKind.byteCount, maxBytes: VaultRow.maxBytes, maxCount: 1,
         tooLarge: "the vault's settings are too large; remove some of the rules",
         isRecord: { VaultSettings($1) != nil })
-    /// How origins are reached. They may be large, and the other settings are sealed again whenever bytes are stored, so
-    /// they have a row of their own.
+    /// How origins are reached. These settings may be large, and the others are sealed again whenever bytes are stored,
+    /// so these have a row of their own.
     static let network = SealedTable(
         name: "network", title: "network settings", statement: IndexSchema.network, idByteCount: VaultKind.byteCount,
-        // All settings at their limits take a fourth.
+        // All settings at their limits take a quarter of this.
         maxBytes: 4 << 20, maxCount: 1, isSecret: true,
         tooLarge: "the network settings are too large; leave some out", isRecord: { _, _ in true })
-    /// Tokens, named links and sessions that the vault has issued. What has no row is not accepted.
+    /// Tokens, named links and sessions that the vault has issued. One without a row is not accepted.
     static let grants = SealedTable(
         name: "accessGrant", title: "tokens, links and sessions", statement: IndexSchema.accessGrant,
         idByteCount: GrantKind.byteCount, maxBytes: 64 << 10, maxCount: 2 * StoredGrants.maxCount,
@@ -38,7 +38,8 @@ extension SealedTable {
         maxBytes: 16 << 10, maxCount: 2 * Viewer.maxCount, isSecret: true,
         tooLarge: "the record of a viewer is too large; shorten the name",
         isRecord: { id, members in ViewerID(bytes: id).flatMap { Viewer(id: $0, members) } != nil })
-    /// With whom titles are shared: a row for each title that is, under its resource id, with which it goes.
+    /// The viewers with whom titles are shared: one row for each shared title, under its resource id and deleted with
+    /// it.
     static let shares = SealedTable(
         name: "share", title: "shares of titles", statement: IndexSchema.share, idByteCount: ResourceKind.byteCount,
         maxBytes: 16 << 10, maxCount: 1_000_000, isOfResource: true,
@@ -51,9 +52,9 @@ extension SealedTable {
         tooLarge: "the positions of a viewer are too many; they are not kept",
         isRecord: { PlaybackPositions($1) != nil })
 
-    /// All of them: the one list.
+    /// All sealed tables. No other list of them exists.
     static let all = [settings, network, grants, downloads, subscriptions, viewers, shares, positions]
 
-    /// Those that have a table of their own, whose rows are an id and a record: all but the settings.
+    /// The records with a table of their own, whose rows are an id and a record: all but the settings.
     static let own = all.filter { $0.name != settings.name }
 }

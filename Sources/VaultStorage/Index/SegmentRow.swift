@@ -5,14 +5,14 @@ import VaultModel
 /// A row of `segment`, as stored: its values may be impossible.
 struct SegmentRow: Sendable {
     let id: SegmentID
-    /// The segment that the row describes; nil if its numbers are impossible, so that it is a gap and never wrong bytes.
+    /// The segment that the row describes; nil if its numbers are impossible, so that it is a gap, never wrong bytes.
     let description: SegmentDescription?
     /// Whether it is still being written.
     let isOpen: Bool
-    /// The bytes that the row names; nil if there can be no such bytes.
+    /// The bytes that the row names; nil if no such bytes can exist.
     let range: ByteRange?
 
-    /// Creates the row; nil if its id is none.
+    /// Creates the row; nil if its id is not one.
     ///
     /// - Throws: `RowDecodingError` if the id has another type.
     init?(_ row: Row) throws {
@@ -47,7 +47,7 @@ struct SegmentRow: Sendable {
 
     /// Returns the possible segments that a condition selects.
     ///
-    /// - Parameter condition: what follows `WHERE`, with the order and the limit.
+    /// - Parameter condition: what follows `WHERE`, including the order and the limit.
     static func segments(
         where condition: String, _ arguments: StatementArguments, _ db: Database
     ) throws -> [SegmentDescription] {
@@ -90,7 +90,7 @@ struct SegmentRow: Sendable {
 
     /// Adds the row of a new segment, open and empty.
     ///
-    /// - Returns: false if its resource is gone or has another key in use; then there is no row.
+    /// - Returns: false if the resource is gone or uses another key; no row is added then.
     static func insertOpen(_ segment: SegmentDescription, now: Int64, _ db: Database) throws -> Bool {
         let statement = try db.cachedStatement(
             sql: """
@@ -105,7 +105,7 @@ struct SegmentRow: Sendable {
         return db.changesCount == 1
     }
 
-    /// Adds the row of a complete segment, in place of its former row.
+    /// Adds the row of a complete segment, replacing its former row.
     static func replaceClosed(
         _ segment: SegmentDescription, badBlocks: Set<Int>, now: Int64, _ db: Database
     ) throws {
@@ -121,7 +121,7 @@ struct SegmentRow: Sendable {
 
     /// Records the length of a segment whose bytes are durable.
     ///
-    /// - Returns: false if it has no row any more.
+    /// - Returns: false if the segment no longer has a row.
     static func update(
         _ segment: SegmentDescription, closed: Bool, accessed: Int64? = nil, _ db: Database
     ) throws -> Bool {
@@ -183,7 +183,7 @@ enum PendingDeletion {
 
     /// Returns a page of ids in ascending order, after the given one.
     static func fetch(after last: SegmentID?, limit: Int, _ db: Database) throws -> [SegmentID] {
-        // A value that is not an id names no file, and must not hide those that do.
+        // A value that is not an id names no file, and must not hide the values that do.
         try Data.fetchAll(
             db,
             sql: """
@@ -196,7 +196,7 @@ enum PendingDeletion {
 
     /// Makes a segment a pending deletion, even if it has no row.
     ///
-    /// - Returns: whether it had one.
+    /// - Returns: whether it had a row.
     @discardableResult
     static func insert(_ id: SegmentID, _ db: Database) throws -> Bool {
         try db.execute(sql: "INSERT OR IGNORE INTO doomed VALUES (?)", arguments: [id.data])

@@ -26,15 +26,15 @@ package struct StoredResource: Sendable {
     package let accessed: Int64
     /// The representation that is read, if there is one.
     package var serving: StoredRepresentation?
-    /// Where its bytes lie in a pack; nil if it has rows and segments of its own.
+    /// Where its bytes are in a pack; nil if it has its own rows and segments.
     package var place: PackPlace?
 }
 
 extension StoredResource {
-    /// Its id for people; nil for a file that lies in a pack.
+    /// The id that people use; nil for a file in a pack.
     package var titleID: TitleID? { place == nil ? metadata.keptID ?? TitleID(of: id) : nil }
 
-    /// Whether the row of the representation that is read is missing: then nothing of it counts as held.
+    /// Whether the row of the representation that is read is missing, so that nothing of it counts as held.
     package var lacksServing: Bool { place == nil && metadata.serving != nil && serving == nil }
 
     /// Returns the same resource with another serving representation.
@@ -44,7 +44,7 @@ extension StoredResource {
         return resource
     }
 
-    /// Whether every byte of it is held, as far as the index states.
+    /// Whether every byte of it is held, according to the index.
     package var isWhole: Bool {
         guard let serving, let length = serving.info.information.length else { return false }
         return serving.held.gaps(in: 0..<length).isEmpty
@@ -56,7 +56,7 @@ extension StoredResource {
         return try KeyDerivation.key(from: key.secret, .metadata)
     }
 
-    /// Returns whether a segment can belong to the resource: not if it was sealed under a key that was removed.
+    /// Returns whether a segment can belong to the resource, as one sealed under a removed key cannot.
     package func mayHold(_ segment: SegmentDescription) -> Bool {
         segment.keyNumber >= keyNumber || keys[segment.keyNumber] != nil
     }
@@ -69,11 +69,11 @@ extension StoredResource {
     }
 }
 
-/// A representation that begins: nothing of it is held.
+/// A new representation, of which nothing is held yet.
 package struct NewRepresentation: Sendable {
     package let information: ContentInformation
     package let freshness: Freshness?
-    /// The id by which it is read already; nil to give it one.
+    /// The id under which it is already being read; nil to assign one.
     package let id: RepresentationID?
 
     package init(_ information: ContentInformation, freshness: Freshness? = nil, id: RepresentationID? = nil) {
@@ -91,10 +91,10 @@ package struct StoredRepresentation: Sendable {
     package var segments: [SegmentDescription]
     /// Blocks whose tag failed; they are gaps.
     package var badBlocks: [SegmentID: Set<Int>]
-    /// The bytes that belong to it: of the segments of a pack, one part has only these.
+    /// The bytes that belong to it: a part has only these of the bytes in its pack's segments.
     package var window: ByteRange = 0..<ContentInformation.maxBytes
 
-    /// The bytes that the index states as held.
+    /// The bytes that are held according to the index.
     package var held: ByteRanges {
         segments.reduce(into: ByteRanges()) {
             $0.formUnion($1.effectiveRanges(badBlocks: badBlocks[$1.id] ?? [], within: window))
@@ -103,7 +103,7 @@ package struct StoredRepresentation: Sendable {
 }
 
 extension StoredRepresentation {
-    /// Begins a representation, with a random id unless it has one.
+    /// Creates a new representation, with a random id unless it has one.
     init(_ new: NewRepresentation, sequence: Int64, now: Int64) throws {
         let info = RepresentationInfo(
             sequence: sequence, information: new.information, retrieved: now, freshness: new.freshness)
@@ -114,8 +114,8 @@ extension StoredRepresentation {
 
 /// The place of a part in a pack, whose segments hold the bytes of many parts.
 ///
-/// A part has offsets of its own, which begin with 0. The segments around it are moved to these offsets when its rows
-/// are read, and back when one is opened or written.
+/// A part has its own offsets, which begin with 0. Its segments are shifted to these offsets when its rows are read,
+/// and shifted back when one is opened or written.
 package struct PackPlace: Hashable, Sendable {
     package let pack: ResourceID
     /// The representation of the pack.
@@ -125,12 +125,12 @@ package struct PackPlace: Hashable, Sendable {
     /// The offset of the part's first byte in the pack.
     package let offset: Int64
 
-    /// Returns a segment of the pack, by the part's offsets.
+    /// Returns a segment of the pack, in the part's offsets.
     package func moved(_ segment: SegmentDescription) -> SegmentDescription {
         segment.moved(by: -offset, of: version)
     }
 
-    /// Returns the same segment as the index and its file have it.
+    /// Returns the same segment in the pack's offsets, as the index and its file have it.
     func restored(_ segment: SegmentDescription) -> SegmentDescription {
         segment.moved(by: offset, of: representation)
     }

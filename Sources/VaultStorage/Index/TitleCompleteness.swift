@@ -3,11 +3,11 @@ import GRDB
 import VaultCrypto
 package import VaultModel
 
-// What the sealed record of a title states about its completeness: the members `bytes`, `size`, `complete`, `linked`,
-// the number of resources that belonged to it when it was last complete, `lost`, whether one lost bytes since, and
-// `missing`, why the last fetch did not get all of it.
+// What the sealed record of a title states about its completeness: the members `bytes`, `size`, `complete`, `linked`
+// (the number of resources that belonged to it when it was last complete), `lost` (whether one of them lost bytes
+// since) and `missing` (why the last fetch did not get all of it).
 extension ResourceMetadata {
-    /// How many bytes are held of the title's resources; nil if the resource is the manifest of no title.
+    /// How many bytes are held of the title's resources; nil if the resource is not the manifest of a title.
     var titleBytes: Int64? { titleNumber("bytes") }
 
     /// Whether all of the title's resources are held whole.
@@ -18,10 +18,10 @@ extension ResourceMetadata {
 
     /// Records how much of the title is held.
     ///
-    /// - Parameter bytes: nil to leave the number as it is.
+    /// - Parameter bytes: nil to leave the number unchanged.
     mutating func recordTitle(isComplete: Bool, bytes: Int64? = nil) {
         guard var record = title else { return }
-        // Older versions recorded no size: it is that of the title when it was complete.
+        // Older versions recorded no size: it is the number of bytes that the complete title had.
         if isTitleComplete, titleNumber("size") == nil {
             record["size"] = titleBytes.map { .integer($0) }
         }
@@ -33,19 +33,19 @@ extension ResourceMetadata {
     }
 }
 
-// A title is complete once it was fetched whole, until one of its resources loses bytes. What is lost is recorded in
-// the transaction that loses it, so that no title with a gap is listed as complete.
+// A title is complete once it was fetched whole, until one of its resources loses bytes. The transaction that loses
+// bytes also records the loss, so that no title with a gap is listed as complete.
 extension VaultIndex {
-    /// Records that bytes of a resource are lost, with the titles that it is a part or the manifest of.
+    /// Records a loss of bytes of a resource, for each title that the resource is a part or the manifest of.
     ///
     /// A title whose rows do not open is left as it is: it cannot be listed, either.
     ///
-    /// - Parameter isEverything: whether nothing is held of the resource any more; if it is a title, what that shared
-    ///   with others does not count.
+    /// - Parameter isEverything: whether nothing of the resource is held any more. A title then counts as holding
+    ///   nothing, even if it shares bytes with other titles.
     func noteLoss(
         of bytes: Int64, from resource: ResourceID, isEverything: Bool = false, _ db: Database
     ) throws {
-        // What was only played of a title does not count for its completeness.
+        // Parts of a title that were only played do not count towards its completeness.
         let isKept = try ResourceRow.fetch(resource, db)?.resourceClass != .cache
         let titles = try isKept && PartRow.hasTable(db) ? PartRow.titles(of: resource, db) : []
         for title in titles.union([resource]) {
@@ -56,7 +56,7 @@ extension VaultIndex {
         }
     }
 
-    /// Records that bytes of a segment are lost, as ``noteLoss(of:from:isEverything:_:)`` does.
+    /// Records a loss of bytes of a segment, as ``noteLoss(of:from:isEverything:_:)`` does.
     func noteLoss(of bytes: Int64, fromSegment id: SegmentID, _ db: Database) throws {
         let statement = try db.cachedStatement(
             sql: """
@@ -76,10 +76,10 @@ extension VaultIndex {
         try ResourceRow.update(title, metadata: sealed, db)
     }
 
-    /// Returns metadata that are about to be written, with what the index has recorded about the title's losses.
+    /// Returns metadata to be written, with the losses of the title that the index has recorded.
     ///
-    /// Losses are recorded in the index alone, so a caller may have an older copy. A caller that has fetched the title
-    /// whole does not know what was lost meanwhile.
+    /// Losses are recorded only in the index, so a caller's copy may be older. A caller that has just fetched the whole
+    /// title does not know what was lost during the fetch.
     func withRecordedLosses(
         _ metadata: ResourceMetadata, of resource: StoredResource, _ db: Database
     ) throws -> ResourceMetadata {
@@ -98,7 +98,7 @@ extension VaultIndex {
         return metadata
     }
 
-    /// Returns the number of resources that belong to a title: itself, its parts but for those that were only played,
+    /// Returns the number of resources that belong to a title: itself, its parts except those that were only played,
     /// and the files in its packs.
     private func linkedCount(of title: ResourceID, _ db: Database) throws -> Int {
         guard try PartRow.hasTable(db) else { return 1 }
@@ -124,7 +124,7 @@ extension VaultIndex {
 
     // MARK: Counting
 
-    /// What is held of a title.
+    /// How much of a title is held.
     private struct TitleContents {
         var resources = 0
         var bytes: Int64 = 0
@@ -140,12 +140,12 @@ extension VaultIndex {
 
     /// Counts what is held of the titles that are not recorded as complete, and records it.
     ///
-    /// A title is complete if every resource that belongs to it is whole, and none of those is missing that belonged to
-    /// it when it was complete before, those of an earlier choice included: then only a fetch can tell.
+    /// A title is complete if every resource that belongs to it is whole, and it has as many resources as when it was
+    /// last complete, counting those of an earlier selection. With fewer, only a fetch can tell.
     ///
     /// - Parameters:
     ///   - titles: nil for all.
-    ///   - doubting: whether those that are recorded as complete are counted, too: their segments may be gone.
+    ///   - doubting: whether to recount titles that are recorded as complete, too, because their segments may be gone.
     package func recountTitles(_ titles: [ResourceID]? = nil, doubting: Bool = false) throws {
         var page = try titles ?? pageOfTitles(after: nil)
         while let last = page.last {
@@ -167,7 +167,7 @@ extension VaultIndex {
             try changeRecord(of: title, db) { metadata in
                 // Something else may have been recorded since.
                 guard metadata.title?.members == before else { return }
-                // Nothing tells which resources belong to a title that was never complete.
+                // It is unknown which resources belong to a title that was never complete.
                 let wanted = metadata.titleNumber("linked")
                 let isWhole = contents.isWhole && wanted.map { contents.resources >= $0 } ?? false
                 let held = min(contents.bytes, metadata.titleBytes ?? 0)

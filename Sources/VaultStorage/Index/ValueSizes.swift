@@ -3,17 +3,18 @@ import GRDB
 import GRDBSQLite
 import VaultModel
 
-/// Looks for values that are larger than any that this program writes.
+/// Checks for values that are larger than any that this program writes.
 ///
-/// SQLite reads a whole row to compare its key, so that each search that passes a value of some hundred megabytes would
-/// read it into memory. Only a search row by row, which asks for lengths alone, does not.
+/// SQLite reads a whole row to compare its key, so a search that passes a value of some hundred megabytes would read it
+/// into memory. Only a search row by row that selects nothing but lengths does not.
 enum ValueSizes {
-    /// The largest value, in bytes; one of settings may have ``VaultRow/maxBytes``.
+    /// Maximum size of a value, in bytes; settings may have ``VaultRow/maxBytes``.
     static let bound = 8 << 20
-    /// The size of a database that is not searched, in bytes: no value in it takes more memory than a process can spare.
+    /// The size up to which a database is not searched, in bytes: no value in it takes more memory than a process can
+    /// spare.
     private static let harmless = 10 << 20
 
-    /// Requires that no row and no entry of an index is larger than this program writes them.
+    /// Requires that no value in a row or an entry of an index is larger than this program writes.
     ///
     /// - Throws: ``VaultError`` with code `integrity`.
     static func require(_ contents: IndexSchema.Contents, _ db: Database) throws {
@@ -36,14 +37,14 @@ enum ValueSizes {
                 } catch let error as DatabaseError where error.resultCode == .SQLITE_TOOBIG {
                     return true
                 } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
-                    // Another table may still be read, and this one may never be.
+                    // Another table may still be readable, and this one may stay unreadable.
                     return false
                 }
             }
         }
     }
 
-    /// Runs work during which a larger text is an error: its length cannot be told without reading it.
+    /// Runs work during which a larger text is an error, because SQLite can determine its length only by reading it.
     static func limited<Result>(_ db: Database, _ body: () throws -> Result) throws -> Result {
         let limit = unsafe sqlite3_limit(db.sqliteConnection, SQLITE_LIMIT_LENGTH, Int32(bound))
         defer { _ = unsafe sqlite3_limit(db.sqliteConnection, SQLITE_LIMIT_LENGTH, limit) }
@@ -65,9 +66,9 @@ enum ValueSizes {
         let source: String
         let isLarger: String
 
-        /// The tables that may have a million rows, of which a vault must open as fast as of ten.
+        /// Tables that may have a million rows; a vault must open as fast with a million as with ten.
         private static let long = ["segment", "badBlock", "doomed"]
-        /// How many of their rows are searched: as many as an index has that is hardly larger than is harmless.
+        /// How many of their rows are searched: as many as there are in an index just above the harmless size.
         private static let mostRows = 20_000
 
         init(_ statement: String, _ db: Database) throws {

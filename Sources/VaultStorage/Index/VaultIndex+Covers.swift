@@ -2,10 +2,10 @@ import GRDB
 import VaultCrypto
 package import VaultModel
 
-/// What tells one cover from another: 8 bytes. It reveals nothing about the picture.
+/// A tag that distinguishes covers, of 8 bytes. It reveals nothing about the picture.
 package typealias CoverTag = Identifier<CoverKind>
 
-/// Covers: 8 bytes.
+/// The kind of a cover's tag: 8 bytes.
 package enum CoverKind: IdentifierKind {
     /// Eight.
     package static let byteCount = 8
@@ -13,23 +13,23 @@ package enum CoverKind: IdentifierKind {
 
 // The cover of a title.
 extension ResourceMetadata {
-    /// The largest picture that can be given for a title, in bytes.
+    /// The largest picture that can be set for a title, in bytes.
     package static let maxCoverBytes = 1 << 20
 
-    /// The tag of the picture that was given for it, by a person or a feed; nil if none was. An invalid member counts as
-    /// absent.
+    /// The tag of the picture that a person or a feed set for the title; nil if none was set. An invalid member counts
+    /// as absent.
     package var cover: CoverTag? {
         get { if case .string(let hex)? = members["cover"] { CoverTag(hex: hex) } else { nil } }
         set { members["cover"] = newValue.map { .string($0.hex) } }
     }
 
-    /// Whether that picture is one that a feed named, so that one in the media comes before it.
+    /// Whether a feed named that picture, so that one in the media takes precedence.
     package var hasFeedCover: Bool {
         get { members["coverFromFeed"] == .bool(true) }
         set { members["coverFromFeed"] = newValue ? .bool(true) : nil }
     }
 
-    /// The representation in whose bytes a picture was found; nil if none was looked for, or found. An invalid member
+    /// The representation in whose bytes a picture was found; nil if none was searched for, or found. An invalid member
     /// counts as absent.
     package var pictured: RepresentationID? {
         get { if case .string(let hex)? = members["pictured"] { RepresentationID(hex: hex) } else { nil } }
@@ -38,8 +38,8 @@ extension ResourceMetadata {
 }
 
 extension StoredResource {
-    /// The tag of its cover as far as that is known without looking into its bytes: that of the picture that a person
-    /// gave, else that of a picture in its bytes, else that of the picture of a feed.
+    /// The tag of its cover, as far as is known without reading its bytes: the picture that a person set, else a
+    /// picture in its bytes, else the picture of a feed.
     package var coverTag: CoverTag? {
         let kept = metadata.cover
         guard kept == nil || metadata.hasFeedCover, let serving, metadata.pictured == serving.id else { return kept }
@@ -53,21 +53,21 @@ extension StoredRepresentation {
 }
 
 extension VaultIndex {
-    /// Returns the picture that was given for a title; nil if none was, or it does not open.
+    /// Returns the picture that was set for a title; nil if none was, or it does not open.
     package func cover(of resource: StoredResource) throws -> [UInt8]? {
         guard let tag = resource.metadata.cover else { return nil }
         let key = try resource.metadataKey()
         return try read { db in try CoverRow.fetch(tag, of: resource.id, under: key, db) }
     }
 
-    /// Returns whether a picture was given for a title and does not open.
+    /// Returns whether a picture was set for a title but does not open.
     package func lacksCover(_ resource: StoredResource) throws -> Bool {
         try resource.metadata.cover != nil && cover(of: resource) == nil
     }
 
-    /// Writes the metadata of a resource, which name a picture or none, together with the picture.
+    /// Writes the metadata of a resource, and the picture that it names, if any.
     ///
-    /// A picture that was there before is erased, with all copies of it.
+    /// Erases the previous picture, with all copies of it.
     func write(_ metadata: ResourceMetadata, with picture: [UInt8]?, of resource: StoredResource) throws {
         let key = try resource.metadataKey()
         try write { db in
@@ -83,8 +83,8 @@ extension VaultIndex {
         }
     }
 
-    /// Seals the picture that was given for a resource under another key, another resource id, or both. One that does
-    /// not open stays as it is.
+    /// Seals a resource's picture again under another key, another resource id, or both. A picture that does not open
+    /// is left unchanged.
     ///
     /// - Parameters:
     ///   - id: the former id of the resource.

@@ -25,7 +25,7 @@ extension VaultIndex {
                 }
             }
         }
-        // Rows that were added meanwhile open.
+        // Rows that were added during the loop open, so there may be more entries than rows were counted.
         return (downloads, max(0, rowCount - downloads.count))
     }
 
@@ -44,8 +44,8 @@ extension VaultIndex {
 
     /// Deletes entries of the queue, in one transaction.
     ///
-    /// - Parameter isForgotten: whether copies of them are to be erased, too, and the deletion must survive a power
-    ///   loss. An entry that comes back after its title was fetched costs nothing.
+    /// - Parameter isForgotten: whether to erase copies of them, too, and make the deletion survive a power loss. An
+    ///   entry that comes back after its title was fetched costs nothing.
     package func removeDownloads(_ ids: [DownloadID], isForgotten: Bool) throws {
         let body = { (db: Database) in
             try SealedTable.downloads.delete(ids.map(\.bytes), isForgotten: isForgotten, db)
@@ -53,15 +53,15 @@ extension VaultIndex {
         if isForgotten { try write(body) } else { try writeWithoutSync(body) }
     }
 
-    /// Deletes the whole queue with the rows that do not open, in one transaction; copies of them are to be erased.
+    /// Deletes the whole queue, including rows that do not open, in one transaction, and has their copies erased.
     package func removeAllDownloads() throws { try write { db in try SealedTable.downloads.deleteAll(db) } }
 
     /// Gives the entries of the queue the ids that their titles have under another locator.
     ///
     /// - Parameters:
-    ///   - stored: the resources before the change: their titles keep their ids.
-    ///   - resource: returns the resource of an order under a locator, held or not; nil if it names none.
-    /// - Returns: the titles that have another id, with that id.
+    ///   - stored: the resources stored before the change; their titles keep their ids.
+    ///   - resource: returns the resource of an order under a locator, held or not; nil if the order names none.
+    /// - Returns: the titles that get a new id, with that id.
     func renameDownloads(
         from old: Int, to new: Int, stored: Set<ResourceID>, resource: (DownloadOrder, _ locator: Int) -> ResourceID?,
         _ db: Database
@@ -70,7 +70,7 @@ extension VaultIndex {
         var renamed: [QueuedDownload] = []
         let keys = try recordKeys(db)
         _ = try SealedTable.downloads.open(keys, db) { id, members in
-            // What is stored keeps its id; what is not will be stored under the new one.
+            // A stored title keeps its id; any other will be stored under the new one.
             guard var opened = DownloadID(bytes: id).flatMap({ QueuedDownload($0, members) }),
                 let former = resource(opened.order, old), TitleID(of: former) == opened.title,
                 !stored.contains(former), let name = resource(opened.order, new)

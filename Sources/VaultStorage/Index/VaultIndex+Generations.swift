@@ -7,14 +7,14 @@ package import VaultModel
 extension VaultIndex {
     /// Ensures that the index can record a change of the keyring, before anything depends on it.
     ///
-    /// It writes the same pages, and lets the next write reuse their place in the log.
+    /// It writes the same pages as the change, and lets the next write reuse their space in the log.
     ///
     /// - Throws: ``VaultError`` if they cannot be written.
     func prepareForKeyring() throws {
         try write { db in
             // A trigger could keep a copy of what is to be destroyed.
             try SchemaCheck.require(IndexSchema.first, optional: IndexSchema.later, db)
-            // There and back, because SQLite does not write a page that does not change.
+            // Changed and changed back, because SQLite does not write a page that does not change.
             try db.execute(
                 sql: """
                     UPDATE vault SET keyringRevision = keyringRevision + 1;
@@ -27,12 +27,12 @@ extension VaultIndex {
         try database.reuseLog()
     }
 
-    /// Adds a generation that the keyring already has durably.
+    /// Adds a generation that the durable keyring already has.
     func addGeneration(_ number: Int) throws {
         try write { db in try GenerationRow.insert(number, db) }
     }
 
-    /// Marks generations as being retired, so that the next owner of the vault continues with it.
+    /// Marks generations as being retired, so that the next owner of the vault continues the retirement.
     func beginRetiring(_ numbers: [Int]) throws {
         try write { db in
             for number in numbers {
@@ -41,16 +41,16 @@ extension VaultIndex {
         }
     }
 
-    /// Adds the generations that have no row, as ones that are being retired.
+    /// Adds generations that have no row, as being retired.
     ///
-    /// Either their retirement was interrupted, or their rows were lost: then keys that only the backup has come back
-    /// under them, and are rewrapped before they are destroyed.
+    /// Either their retirement was interrupted, or their rows were lost. In the latter case, keys that only the backup
+    /// has are restored under them, and rewrapped before the generations are destroyed.
     func restoreRetiring(_ numbers: [Int]) throws {
         guard !numbers.isEmpty else { return }
         try write { db in for number in numbers { try GenerationRow.insert(number, isRetiring: true, db) } }
     }
 
-    /// Removes a generation: from now on no resource key can name it.
+    /// Removes a generation, so that no resource key can name it any more.
     ///
     /// - Throws: ``VaultError`` with code `inUse` if a resource key or a record names it.
     func removeGeneration(_ number: Int) throws {
@@ -105,7 +105,7 @@ extension VaultIndex {
 
     /// Returns the generations that a resource key may name, in ascending order, and those that are being retired.
     package func generations() throws -> (all: [Int], retiring: [Int]) {
-        // An impossible number is no generation's.
+        // An impossible number does not name a generation.
         let rows = try read { db in try GenerationRow.fetchAll(db) }
         return (rows.map(\.number), rows.filter(\.isRetiring).map(\.number))
     }
@@ -114,7 +114,7 @@ extension VaultIndex {
     package func generationUse() throws -> [Int: GenerationUsage] {
         var counts: [Int: GenerationUsage] = [:]
         try forEachPage { db, before, last in
-            // As the status counts titles: a part of one is none, unless it is a title with parts of its own, too.
+            // As the status counts titles: a part is not a title, unless it has parts of its own.
             let isTitle =
                 try PartRow.hasTable(db)
                 ? """
@@ -150,7 +150,7 @@ extension VaultIndex {
 package struct GenerationUsage: Hashable, Sendable {
     /// The number of resources that have a key wrapped by it.
     package var resources = 0
-    /// The number of these that are titles, and no parts of one.
+    /// The number of these that are titles rather than parts of one.
     package var titles = 0
     /// Plaintext bytes that are sealed under those keys.
     package var bytes: Int64 = 0

@@ -5,18 +5,18 @@ package import VaultModel
 /// The grants of a vault, as its index has them.
 package struct StoredGrants: Sendable {
     package var grants: [AccessGrant] = []
-    /// The number of rows that do not open: they admit nothing.
+    /// The number of rows that do not open, and so grant nothing.
     package var unreadable = 0
 
-    /// The most grants of a vault.
+    /// Maximum grants of a vault.
     package static let maxCount = 10_000
 
-    /// Nothing.
+    /// Creates a value without grants.
     package init() {}
 }
 
 extension VaultIndex {
-    /// Returns the grants; none that open if the keyring has no key for records.
+    /// Returns the grants; none if the keyring has no key for records.
     func grants() throws -> StoredGrants {
         try read { db in
             var stored = StoredGrants()

@@ -3,9 +3,9 @@ import VaultCrypto
 import VaultModel
 
 extension VaultIndex {
-    /// Adds what the row of the network has to settings that were opened without it.
+    /// Merges the network row into settings that were opened without it.
     func addNetwork(to settings: inout VaultSettings, _ db: Database) throws {
-        // A row that is missing, or was written with other settings, is not what was set.
+        // A row that is missing, or was written with other settings, is not the one that was set.
         switch try SealedTable.network.content(of: keyring.vaultID.bytes, recordKeys(db), db) {
         case .missing where settings.networkRevision == 0: break
         case .members(let members) where settings.wereWritten(with: members):

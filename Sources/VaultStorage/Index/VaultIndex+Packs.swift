@@ -4,24 +4,24 @@ import VaultCrypto
 package import VaultModel
 
 extension ResourceMetadata {
-    /// How the cache key of a pack begins; that of no URL or content id does.
+    /// The prefix of a pack's cache key, which no cache key of a URL or a content id has.
     private static let packPrefix = Array("pack:".utf8)
 
-    /// Returns a new cache key for a pack: no URL leads to it.
+    /// Returns a new cache key for a pack, which no URL produces.
     package static func packKey(_ random: [UInt8]) -> [UInt8] { packPrefix + Hex.encode(random).utf8 }
 
-    /// Whether the resource is a pack: its bytes are those of many small files.
+    /// Whether the resource is a pack, whose bytes are those of many small files.
     package var isPack: Bool { cacheKey.starts(with: Self.packPrefix) }
 }
 
-// Packs. A pack is a resource like any other, with one representation; `packedPart` says which of its bytes are which
-// file, sealed under the pack's metadata key.
+// Packs. A pack is a resource like any other, with one representation; `packedPart` records which of its bytes belong
+// to which file, sealed under the pack's metadata key.
 extension VaultIndex {
     // MARK: Reading
 
-    /// Returns a file that lies in a pack as if it were a resource of its own; nil if no pack has it.
+    /// Returns a file in a pack as if it were a resource of its own; nil if no pack has it.
     ///
-    /// Of several copies it is the first that is whole, else the first that opens.
+    /// Of several copies, the first whole one is returned, else the first that opens.
     ///
     /// - Throws: ``VaultError`` with code `integrity` if its rows do not open.
     func packedResource(_ id: ResourceID, _ db: Database) throws -> StoredResource? {
@@ -37,7 +37,7 @@ extension VaultIndex {
         return found
     }
 
-    /// Returns whether a title has a copy of a file of its own that is whole.
+    /// Returns whether a title has its own copy of a file, and that copy is whole.
     package func hasWholeCopy(of id: ResourceID, for title: [UInt8]) throws -> Bool {
         try read { db in
             try PackedPartRow.fetch(id, db).contains { row in
@@ -64,7 +64,7 @@ extension VaultIndex {
             try RepresentationRow.fetch(representation, db)?.resource == row.pack,
             var part = row.open(under: pack.metadataKey.secret)
         else { throw IndexError.damaged }
-        // The pack alone knows its title.
+        // Only the pack records its title.
         part.metadata.partOf = pack.metadata.partOf
         let place = PackPlace(
             pack: row.pack, representation: representation, version: part.version, offset: part.range.lowerBound)
@@ -86,7 +86,7 @@ extension VaultIndex {
             place: place)
     }
 
-    /// Returns the files in a pack, and the number of rows that do not open: all that name a resource that is no pack.
+    /// Returns the files in a pack, and the number of rows that do not open: all of them if the resource is not a pack.
     package func packedParts(of pack: StoredResource) throws -> (parts: [PackedPart], unopened: Int) {
         let key = try pack.metadataKey()
         let (rows, count) = try read { db in
@@ -96,12 +96,12 @@ extension VaultIndex {
         return (parts, count - parts.count)
     }
 
-    /// Returns the number of rows of files whose pack the index does not have.
+    /// Returns the number of rows of files whose pack does not exist.
     package func strayPartCount() throws -> Int {
         try read { db in try PackedPartRow.countStray(db) }
     }
 
-    /// Deletes the rows of files whose pack the index does not have.
+    /// Deletes the rows of files whose pack does not exist.
     package func dropStrayParts() throws {
         try write { db in try db.execute(sql: "DELETE FROM packedPart WHERE \(PackedPartRow.isStray)") }
     }
@@ -110,7 +110,7 @@ extension VaultIndex {
 
     /// Records files whose bytes are durable in a pack, in the transaction that commits these bytes.
     ///
-    /// - Returns: those that are resources of their own by now, and were not recorded.
+    /// - Returns: the files that have become resources of their own, which are not recorded.
     func record(_ parts: [PackedPart], in pack: ResourceID, _ db: Database) throws -> [ResourceID] {
         guard !parts.isEmpty else { return [] }
         let key = try metadataKey(ofPack: pack, db)
@@ -121,7 +121,7 @@ extension VaultIndex {
         }
     }
 
-    /// Writes what is known of a file that lies in a pack.
+    /// Writes the metadata and the information of a file in a pack.
     func rewrite(_ resource: StoredResource, _ metadata: ResourceMetadata, _ info: RepresentationInfo) throws {
         var metadata = metadata
         metadata.partOf = []
@@ -129,17 +129,17 @@ extension VaultIndex {
             let part = PackedPart(resource.id, metadata, info, at: place.offset)
         else { throw IndexError.damaged }
         try write { db in
-            // A part that has left the pack meanwhile stays out of it.
+            // A part that has since left the pack stays out of it.
             guard try PackedPartRow.fetch(part.id, db).contains(where: { $0.pack == place.pack }) else { return }
             try PackedPartRow(part, in: place.pack, under: try metadataKey(ofPack: place.pack, db).secret).insert(db)
         }
     }
 
-    /// The error for what would be stored for a title that is no longer there: nothing would ever remove it.
+    /// The error for storing something for a title that no longer exists: nothing would ever remove it.
     static let removedTitle = VaultError(
         .removed, "the title was removed while it was being stored; fetch it again")
 
-    /// Returns the key in use, as it is in this transaction: a reseal may have replaced it.
+    /// Returns the metadata key in use within this transaction: a reseal may have replaced an earlier one.
     private func metadataKey(ofPack id: ResourceID, _ db: Database) throws -> SharedKey {
         guard let row = try ResourceRow.fetch(id, db) else {
             throw Self.removedTitle
@@ -147,8 +147,8 @@ extension VaultIndex {
         return try OpenedResource(row, keyring, db).metadataKey
     }
 
-    /// Deletes the rows of a file in all packs: another version of it, of which nothing is held yet, becomes a resource
-    /// of its own.
+    /// Deletes the rows of a file in all packs, because another version of it, of which nothing is held yet, becomes a
+    /// resource of its own.
     func unpack(_ id: ResourceID, _ db: Database) throws {
         for row in try PackedPartRow.fetch(id, db) {
             try noteLoss(of: copy(row, db)?.serving?.held.byteCount ?? 0, from: row.pack, db)
@@ -164,24 +164,24 @@ extension VaultIndex {
             let sound = try PackedPartRow.fetch(in: pack.id, db).filter {
                 pack.metadata.isPack && $0.open(under: key.secret) != nil
             }
-            // Rows with impossible values go, too.
+            // Rows with impossible values are deleted, too.
             try db.execute(sql: "DELETE FROM packedPart WHERE pack = ?", arguments: [pack.id.data])
             for row in sound { try row.insert(db) }
         }
     }
 
-    /// Seals the rows of a pack under another key, another id of the pack, or both.
+    /// Seals the rows of a pack again under another key, another id of the pack, or both.
     ///
     /// - Parameters:
     ///   - id: the former id of the pack.
     ///   - newID: the id that its rows already have.
-    ///   - rename: returns the part with another name, or as it is.
+    ///   - rename: returns the part with another name, or unchanged.
     func resealParts(
         of id: ResourceID, under key: borrowing SecretKey, as newID: ResourceID, under newKey: borrowing SecretKey,
         renamed rename: (PackedPart) throws -> PackedPart = { $0 }, _ db: Database
     ) throws {
         for row in try PackedPartRow.fetch(in: newID, db) {
-            // One that does not open stays as it is: a repair deletes it.
+            // A row that does not open is left unchanged; a repair deletes it.
             guard let part = row.open(under: key, sealedIn: id) else { continue }
             try row.delete(db)
             try PackedPartRow(try rename(part), in: newID, under: newKey).insert(db)

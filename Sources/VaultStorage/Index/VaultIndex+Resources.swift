@@ -8,7 +8,7 @@ extension VaultIndex {
 
     /// Returns a resource with its serving representation; nil if the vault has no such resource.
     ///
-    /// A file that lies in a pack is returned as if it were a resource of its own: ``StoredResource/place``.
+    /// A file in a pack is returned as if it were a resource of its own; see ``StoredResource/place``.
     package func resource(_ id: ResourceID) throws -> StoredResource? {
         try read { db in try self.resource(id, db) }
     }
@@ -22,19 +22,21 @@ extension VaultIndex {
         return try open(sealed)
     }
 
-    /// Returns whether keys, metadata and served information of a resource are there and open, whatever its plain columns hold.
+    /// Returns whether a resource's keys, metadata and served information exist and open, whatever its plain columns
+    /// hold.
     ///
-    /// - Throws: ``VaultError`` if the rows cannot be read now: a disk that fails, or no memory, makes nothing damaged.
+    /// - Throws: ``VaultError`` if the rows cannot be read at present; a disk failure or a lack of memory is not
+    ///   damage.
     func opens(_ id: ResourceID, _ db: Database) throws -> Bool {
         try opened(id, db).map { try opensServed(of: $0, db) } ?? false
     }
 
-    /// Returns whether the information of what a resource serves is there and opens.
+    /// Returns whether the information on the representation that a resource serves, if any, exists and opens.
     func opensServed(of resource: OpenedResource, _ db: Database) throws -> Bool {
         try resource.metadata.serving.map { try opens($0, of: resource, db) } ?? true
     }
 
-    /// Returns whether the information of a representation is there and opens under a resource.
+    /// Returns whether the information on a representation exists and opens under a resource.
     func opens(_ id: RepresentationID, of resource: OpenedResource, _ db: Database) throws -> Bool {
         let row = try IndexError.nilIfDamaged { try RepresentationRow.fetch(id, db) }
         guard let row, row.resource == resource.id else { return false }
@@ -46,7 +48,7 @@ extension VaultIndex {
     ///
     /// A resource whose rows are damaged is returned as an id only.
     ///
-    /// - Parameter parts: whether parts of titles are returned, too.
+    /// - Parameter parts: whether to return parts of titles, too.
     package func resources(
         after: ResourceID?, limit: Int, parts: Bool = true
     ) throws -> [(id: ResourceID, resource: StoredResource?)] {
@@ -72,13 +74,13 @@ extension VaultIndex {
         }
     }
 
-    /// Returns whether there is such a resource, even if it does not open.
+    /// Returns whether a resource exists, even if it does not open.
     package func hasResource(_ id: ResourceID) throws -> Bool { try read { db in try ResourceRow.exists(id, db) } }
 
-    /// Returns the number of resources without the parts of titles, of bytes that the index states as held, of segments
-    /// and of pending deletions.
+    /// Returns the number of resources, bytes, segments and pending deletions.
     ///
-    /// Bad blocks are included in the bytes.
+    /// Parts of titles are not counted as resources. The bytes are those held according to the index, including bad
+    /// blocks.
     package func totals() throws -> (resources: Int, bytes: Int64, segments: Int, pendingDeletions: Int) {
         try read { db in
             (
@@ -96,9 +98,9 @@ extension VaultIndex {
     /// Adds a resource with a new random key, wrapped under the current generation.
     ///
     /// - Parameters:
-    ///   - isUnpacked: whether it takes the place of a file that lies in a pack.
-    ///   - title: the title without which it is not added; nil if it may stand by itself.
-    ///   - first: its first representation, which has nothing to serve yet and is read all the same.
+    ///   - isUnpacked: whether it replaces a file in a pack.
+    ///   - title: the title that must exist for it to be added; nil if it needs none.
+    ///   - first: its first representation, which is to be read although it has nothing to serve yet.
     /// - Throws: ``VaultError`` with code `changed` if such a file was recorded unexpectedly, `removed` if the title is
     ///   gone.
     package func addResource(
@@ -140,9 +142,9 @@ extension VaultIndex {
     /// Seals and writes the metadata of a resource.
     ///
     /// - Parameters:
-    ///   - resourceClass: its new class; nil to keep the one that it has. What was only played becomes a download, and
-    ///     never the other way round.
-    ///   - link: the change of the titles that it belongs to, which `metadata` have already.
+    ///   - resourceClass: its new class; nil to keep its class. A resource that was only played may become a download,
+    ///     but never the other way round.
+    ///   - link: the change of the titles that it belongs to, which `metadata` already contains.
     func write(
         _ metadata: ResourceMetadata, of resource: StoredResource, raisingTo resourceClass: ResourceClass? = nil,
         _ link: TitleLink? = nil
@@ -161,16 +163,16 @@ extension VaultIndex {
             case .pinned?: try self.setClass(.pinned, of: resource.id, only: nil, db)
             }
         }
-        // The bytes of a part, or the record of its title, follow, and make it durable.
+        // The bytes of a part or the record of its title are written next, which makes this durable.
         if case .join? = link { try writeWithoutSync(change) } else { try write(change) }
     }
 
     /// Changes a resource's class.
     ///
     /// - Parameters:
-    ///   - only: changes nothing if the resource has another class than this one.
-    ///   - isFollowed: whether another write follows before anyone is told, which makes this durable, too.
-    /// - Returns: whether there is such a resource.
+    ///   - only: the class that the resource must have to be changed; nil for any class.
+    ///   - isFollowed: whether another write, which makes this durable, too, follows before the change is reported.
+    /// - Returns: whether the resource exists.
     package func setClass(
         _ resourceClass: ResourceClass, of id: ResourceID, only: ResourceClass? = nil, isFollowed: Bool = false
     ) throws -> Bool {
@@ -189,7 +191,7 @@ extension VaultIndex {
         try statement.execute(arguments: [resourceClass.rawValue, id.data, only?.rawValue])
     }
 
-    /// Records that resources were read in this hour, and with a part the titles that it belongs to.
+    /// Records that resources were read in this hour; with a part, so were the titles that it belongs to.
     package func touch(_ ids: [ResourceID], now: Int64) throws {
         let hour = PlainColumn.hour(of: now)
         try write { db in
@@ -211,7 +213,7 @@ extension VaultIndex {
         }
     }
 
-    /// Deletes a resource with its keys and everything it holds, and a title with the parts that only it has.
+    /// Deletes a resource with its keys and everything it holds; deletes a title along with the parts that only it has.
     ///
     /// - Parameter change: changes the settings within the same transaction.
     /// - Returns: the segments that became pending deletions; nil if there is no such resource.
@@ -232,8 +234,8 @@ extension VaultIndex {
 
     /// Deletes every resource with its keys and everything it holds.
     ///
-    /// - Returns: the number of resources, including those deleted by an earlier attempt after which the vault was not
-    ///   destroyed.
+    /// - Returns: the number of resources, including those deleted by an earlier attempt that failed to destroy the
+    ///   vault.
     func removeAll() throws -> Int64 {
         try write { db in
             var count = try Int64.fetchOne(db, sql: "SELECT count(*) FROM resource") ?? 0
@@ -245,7 +247,7 @@ extension VaultIndex {
             }
             try PendingDeletion.insert("true", [], db)
             if try CoverRow.hasTable(db) { try db.execute(sql: "DELETE FROM cover") }
-            // Until the backup is gone, too, nothing may come back from it.
+            // Nothing may be restored from the backup until it is gone, too.
             for record in [ErasedRow.resource, ErasedRow.packedPart] { try ErasedRow.insert(record, ErasedRow.all, db) }
             try db.execute(sql: "DELETE FROM representation; DELETE FROM resourceKey; DELETE FROM resource")
             for table in SealedTable.own { try table.deleteAll(db) }
@@ -280,7 +282,7 @@ extension VaultIndex {
         metadata.serving = representation
         let key = try resource.metadataKey()
         let change = { (db: Database) in
-            // The bytes of the version before are lost.
+            // The bytes of the previous version are lost.
             if let former = resource.metadata.serving, former != representation {
                 let bytes = try SegmentRow.segments(of: former, db).reduce(0) { $0 + $1.length }
                 try self.noteLoss(of: bytes, from: resource.id, db)
@@ -302,7 +304,7 @@ extension VaultIndex {
     /// Their segments become pending deletions.
     package func dropFilling() throws { try write { db in try RepresentationRow.deleteFilling(db) } }
 
-    /// Corrects values of plain columns that are impossible, and on which no key depends.
+    /// Corrects impossible values of plain columns on which no key depends.
     ///
     /// - Returns: the number of changes.
     func correctPlainColumns() throws -> Int {

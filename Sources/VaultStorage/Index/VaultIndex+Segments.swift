@@ -49,7 +49,7 @@ extension VaultIndex {
     /// Records how far a segment is durable, and the count of fetched bytes, in one transaction.
     ///
     /// - Parameter packed: the files whose last bytes become durable, and the pack in which they are.
-    /// - Returns: those files that are resources of their own by now, and were not recorded.
+    /// - Returns: the files that have become resources of their own, which are not recorded.
     /// - Throws: ``VaultError`` with code `integrity` if its good bytes would overlap another segment's, `changed` if
     ///   the segment was invalidated in the meantime.
     @discardableResult
@@ -68,9 +68,9 @@ extension VaultIndex {
         }
     }
 
-    /// Adds the row of a segment whose file is complete and durable, in place of its former row.
+    /// Adds the row of a segment whose file is complete and durable, replacing its former row.
     ///
-    /// - Returns: false if another segment holds its good bytes, or it is pending deletion: then nothing is changed.
+    /// - Returns: false, with nothing changed, if another segment holds its good bytes or it is pending deletion.
     package func adopt(_ segment: SegmentDescription, badBlocks: Set<Int> = [], now: Int64) throws -> Bool {
         do {
             try write { db in
@@ -87,7 +87,7 @@ extension VaultIndex {
     /// Replaces segments with others in one transaction; the old ones become pending deletions.
     ///
     /// - Parameter new: segments whose rows were begun and whose files are durable; they hold the old ones' bytes.
-    /// - Returns: false if an old segment has changed: then nothing is written.
+    /// - Returns: false, with nothing written, if an old segment has changed.
     func exchange(_ old: [SegmentDescription], for new: [SegmentDescription]) throws -> Bool {
         try write { db in
             let times = try old.compactMap { segment in
@@ -112,7 +112,7 @@ extension VaultIndex {
         }
     }
 
-    /// Records a block whose tag failed; its range is a gap from now on.
+    /// Records a block whose tag failed, so that its range becomes a gap.
     package func markBad(_ segment: SegmentID, block: Int) throws {
         try write { db in
             guard try BadBlocks.insert(block, of: segment, db),

@@ -27,17 +27,17 @@ extension VaultIndex {
         }
     }
 
-    /// Deletes subscriptions durably; copies of them are erased, too.
+    /// Deletes subscriptions durably, and has their copies erased.
     package func removeSubscriptions(_ ids: [SubscriptionID]) throws {
         try write { db in try SealedTable.subscriptions.delete(ids.map(\.bytes), db) }
     }
 
-    /// Deletes all subscriptions durably, also the rows that do not open; copies of them are erased, too.
+    /// Deletes all subscriptions durably, including rows that do not open, and has their copies erased.
     package func removeAllSubscriptions() throws { try write { db in try SealedTable.subscriptions.deleteAll(db) } }
 
-    /// Gives the titles of subscriptions other ids, and lets their feeds be read again.
+    /// Gives the titles of subscriptions their new ids, and has their feeds read again.
     ///
-    /// - Parameter titles: the titles of the download queue that have another id under a new locator.
+    /// - Parameter titles: the titles of the download queue that have a new id under a new locator.
     func renameSubscriptions(_ titles: [TitleID: TitleID], _ db: Database) throws {
         let keys = try recordKeys(db)
         var found: [Subscription] = []

@@ -2,10 +2,10 @@ import Foundation
 import GRDB
 package import VaultModel
 
-/// Which resources keep a title's id in their sealed metadata, in memory only: on the disk it would be readable, and the
-/// keyed hash of a URL under a locator that may have leaked.
+/// Which resources keep a title's id in their sealed metadata.
 ///
-/// Only a change of the locator adds to it, so that it is read once for each locator.
+/// This is held only in memory. On disk the ids would be readable, and each is the keyed hash of a URL under a locator
+/// that may have leaked. Only a change of the locator adds to them, so they are read once for each locator.
 struct KeptIDs: Sendable {
     /// The locator that the vault had when it was read.
     let locator: Int
@@ -14,10 +14,10 @@ struct KeptIDs: Sendable {
 
 // Titles by their short ids.
 extension VaultIndex {
-    /// The locator of a new vault, under which each id begins its resource's.
+    /// The locator of a new vault, under which every title's id is the beginning of its resource id.
     private static let firstLocator = 1
 
-    /// Returns the resources with this id: one, or none; more only by a rare chance, or if rows were forged.
+    /// Returns the resources with this id: one or none; more only by a rare coincidence, or if rows were forged.
     ///
     /// Parts of titles count only if nothing else has the id. Rows that do not open are left out.
     package func resources(_ id: TitleID) throws -> [StoredResource] {
@@ -29,7 +29,7 @@ extension VaultIndex {
         return titles.isEmpty ? found : titles
     }
 
-    /// Returns the id of the title that a resource is, or was if it is not there any more.
+    /// Returns the title id of a resource, even if the resource no longer exists.
     package func titleID(of resource: ResourceID) throws -> TitleID {
         try keptIDs(locator).first { $0.value.contains(resource) }?.key ?? TitleID(of: resource)
     }
@@ -47,7 +47,7 @@ extension VaultIndex {
         try read { db in try ResourceRow.fetch(id, db).flatMap { try SealedResource.fetch([$0], db).first } }
     }
 
-    /// Returns which resources keep an id; opens all of them the first time.
+    /// Returns which resources keep an id. The first call opens all resources.
     private func keptIDs(_ locator: Int) throws -> [TitleID: [ResourceID]] {
         guard locator > Self.firstLocator else { return [:] }
         if let known = kept.withLock({ $0 }), known.locator == locator { return known.resources }

@@ -6,7 +6,7 @@ package import VaultModel
 /// A resource that belongs to a title.
 package struct TitlePart: Hashable, Sendable {
     package let id: ResourceID
-    /// Whether it belongs to no other title, and is none itself.
+    /// Whether it belongs to no other title, and is not a title itself.
     package let isOnlyHere: Bool
 
     package init(_ id: ResourceID, isOnlyHere: Bool) {
@@ -23,8 +23,8 @@ package enum TitleLink: Sendable {
 
 /// The rows of `part`: which resources belong to which title.
 ///
-/// They follow what the parts themselves name in their sealed metadata, so that the parts of a title are found without
-/// opening others. No tag protects them: what is removed for good checks the metadata, too.
+/// They mirror the titles that the parts name in their sealed metadata, so that the parts of a title are found without
+/// opening other resources. No tag protects them, so a permanent removal checks the metadata, too.
 enum PartRow {
     /// Returns whether the index has the table, which older vaults lack.
     static func hasTable(_ db: Database) throws -> Bool { try IndexSchema.has(IndexSchema.part, db) }
@@ -34,14 +34,15 @@ enum PartRow {
     /// The SQL condition for a row of `resource` that is a title with parts.
     static let isTitle = "EXISTS (SELECT 1 FROM part WHERE part.title = resource.id)"
 
-    /// Returns the number of resources that are parts of titles, and no titles.
+    /// Returns the number of resources that are parts of titles but not titles themselves.
     static func count(_ db: Database) throws -> Int {
         guard try hasTable(db) else { return 0 }
         return try Int.fetchOne(
             db, sql: "SELECT count(DISTINCT resource) FROM part WHERE resource NOT IN (SELECT title FROM part)") ?? 0
     }
 
-    /// The SQL condition for a row of `resource` that was only played, while all titles that it is a part of are kept.
+    /// The SQL condition for a row of `resource` that was only played, although all titles that it is a part of are
+    /// kept.
     private static let isPlayedOnly = """
         (resource.class = 'cache' AND NOT EXISTS (SELECT 1 FROM part JOIN resource AS owner ON owner.id = part.title
             WHERE part.resource = resource.id AND owner.class = 'cache'))
@@ -49,8 +50,9 @@ enum PartRow {
 
     /// The SQL condition for a row of `resource` that may be evicted by itself, with the parts that only it has.
     ///
-    /// Parts go with their titles, but what was only played of a title that is kept goes by itself. Titles that are
-    /// parts of each other would never go then: each of them may go first, but not if one that it is a part of is pinned.
+    /// Parts are evicted with their titles, except that a part that was only played is evicted by itself if its titles
+    /// are kept. Titles that are parts of each other would then never be evicted, so each of them may be the first,
+    /// unless a title that it is a part of is pinned.
     static let isUnit = """
         (NOT \(isPart) OR \(isPlayedOnly) OR (\(isTitle) AND NOT EXISTS (
             WITH RECURSIVE
@@ -118,8 +120,8 @@ extension VaultIndex {
         try read { db in try PartRow.parts(of: title, db) }
     }
 
-    /// Returns what a person would call a resource: the titles that it is a part of, or lies in a pack of; itself if it
-    /// is a title, or a part of none.
+    /// Returns the titles that a person would name for a resource: those that it is a part of, directly or in a pack,
+    /// and itself if it is a title or a part of none.
     package func titles(of id: ResourceID) throws -> [ResourceID] {
         try read { db in
             guard try PartRow.hasTable(db) else { return [id] }
@@ -129,9 +131,9 @@ extension VaultIndex {
         }
     }
 
-    /// Returns the cache keys of those titles that the vault has.
+    /// Returns the cache keys whose titles the vault has.
     ///
-    /// - Parameter part: a resource that is no part of itself.
+    /// - Parameter part: a resource to leave out, because it is not a part of itself.
     func known(_ titles: [[UInt8]], except part: ResourceID) throws -> [[UInt8]] {
         guard !titles.isEmpty else { return [] }
         return try read { db in
@@ -144,7 +146,7 @@ extension VaultIndex {
         }
     }
 
-    /// Returns how many bytes the index states as held of the parts of each title, in segments of their own or in packs.
+    /// Returns how many bytes of each title's parts are held according to the index, in their own segments or in packs.
     package func partBytes(of titles: [ResourceID]) throws -> [ResourceID: Int64] {
         guard !titles.isEmpty else { return [:] }
         return try read { db in
@@ -162,14 +164,14 @@ extension VaultIndex {
         }
     }
 
-    /// Returns resources, and the parts of those that are titles.
+    /// Returns resources along with the parts of those that are titles.
     package func withParts(_ ids: Set<ResourceID>) throws -> Set<ResourceID> {
         try read { db in
             try ids.reduce(into: ids) { all, id in all.formUnion(try PartRow.parts(of: id, db).map(\.id)) }
         }
     }
 
-    /// Returns the number of bytes that the index states as held of several resources, and of their segments.
+    /// Returns how many bytes of several resources are held according to the index, and the number of their segments.
     package func totals(of ids: [ResourceID]) throws -> (bytes: Int64, segments: Int) {
         try read { db in
             try ids.reduce(into: (0, 0)) { totals, id in
@@ -180,10 +182,12 @@ extension VaultIndex {
         }
     }
 
-    /// Changes the class of the parts of a title. Those of another title that is pinned stay pinned, and what was only
-    /// played of a title that was fetched stays as it is.
+    /// Changes the class of the parts of a title.
     ///
-    /// - Parameter only: changes nothing of a resource that has another class than this one.
+    /// Parts of another title that is pinned stay pinned, and parts of a fetched title that were only played are left
+    /// unchanged.
+    ///
+    /// - Parameter only: the class that a part must have to be changed; nil for any class.
     /// - Returns: the parts that have changed.
     func setClass(
         _ resourceClass: ResourceClass, ofPartsOf title: ResourceID, only: ResourceClass?
@@ -206,7 +210,7 @@ extension VaultIndex {
         }
     }
 
-    /// Requires that a title is there.
+    /// Requires that a title exists.
     ///
     /// - Throws: ``VaultError`` with code `removed`.
     static func require(_ title: ResourceID, _ db: Database) throws {
@@ -221,7 +225,7 @@ extension VaultIndex {
         }
     }
 
-    /// Lets a part leave a title that is evicted or removed, in its sealed metadata, too.
+    /// Unlinks a part from a title that is evicted or removed, in its sealed metadata, too.
     ///
     /// - Returns: whether its sealed metadata named the title.
     @discardableResult
@@ -236,23 +240,23 @@ extension VaultIndex {
         return true
     }
 
-    /// Removes a part of a title that is removed; one that another title has, too, only leaves it.
+    /// Removes a part of a title that is being removed; a part that another title also has is only unlinked.
     ///
     /// - Returns: the segments that became pending deletions.
     func remove(_ part: TitlePart, of title: ResourceID, _ db: Database) throws -> [SegmentDescription] {
-        // What is removed is named by a sealed record, not only by a row.
+        // A part is removed only if its sealed record names the title; a row alone is not enough.
         guard try leave(title, part.id, db), goesWithTitle(part, db) else { return [] }
         let segments = try SegmentRow.segments(of: part.id, db)
         try ResourceRow.delete(part.id, db)
         return segments
     }
 
-    /// Returns whether a part is removed with its only title: it was not requested by its own name.
+    /// Returns whether a part is removed with its title: it has no other title, and was not requested by its own name.
     private func goesWithTitle(_ part: TitlePart, _ db: Database) -> Bool {
         part.isOnlyHere && (try? opened(part.id, db))?.metadata.isOwn != true
     }
 
-    /// Returns the parts that only this title has, and the files that lie in its packs.
+    /// Returns the parts that only this title has, and the files in its packs.
     package func contents(of title: ResourceID) throws -> (parts: Set<ResourceID>, files: Set<ResourceID>) {
         try read { db in
             let parts = Set(try PartRow.parts(of: title, db).filter { goesWithTitle($0, db) }.map(\.id))
@@ -260,7 +264,7 @@ extension VaultIndex {
         }
     }
 
-    /// Returns how many rows of `part` a resource lacks, or has too many, compared with the titles that it names.
+    /// Returns how many rows of `part` a resource lacks or has in excess, compared with the titles that it names.
     package func wrongLinks(of id: ResourceID) throws -> Int {
         try read { db in
             let (missing, extra) = try linkErrors(of: id, db)
@@ -268,7 +272,7 @@ extension VaultIndex {
         }
     }
 
-    /// Makes the rows of `part` for a resource as the titles that it names.
+    /// Makes the rows of `part` for a resource match the titles that it names.
     package func mendLinks(of id: ResourceID) throws {
         try write { db in
             let (missing, extra) = try linkErrors(of: id, db)
@@ -285,12 +289,12 @@ extension VaultIndex {
         let linked = try PartRow.titles(of: id, db)
         return (
             try named.subtracting(linked).filter { try $0 != id && ResourceRow.exists($0, db) },
-            // Of very many titles, the metadata name the latest alone.
+            // If there are very many titles, the metadata names only the latest.
             metadata.namesAllTitles ? linked.subtracting(named) : []
         )
     }
 
-    /// Adds the rows of `part` that are missing, as the parts themselves name their titles.
+    /// Adds the missing rows of `part`, for the titles that the parts themselves name.
     package func linkParts() throws {
         var links: [(title: ResourceID, part: ResourceID)] = []
         try forEachPage { db, before, last in

@@ -2,22 +2,22 @@ import GRDB
 import VaultCrypto
 package import VaultModel
 
-/// The viewers of a vault, what is shared with them, and how far they have played, as the index has it.
+/// The viewers of a vault, what is shared with them, and how far they have played, according to the index.
 package struct StoredViewers: Sendable {
     package var viewers: [Viewer] = []
-    /// With whom titles are shared, by the resource of each title.
+    /// The viewers with whom titles are shared, by the resource of each title.
     package var shares: [ResourceID: TitleShare] = [:]
-    /// The positions of each viewer; of the owner under nil.
+    /// The positions of each viewer; the owner's are under nil.
     package var positions: [ViewerID?: PlaybackPositions] = [:]
-    /// The number of rows that do not open: they admit and share nothing.
+    /// The number of rows that do not open, and so admit and share nothing.
     package var unreadable = 0
 
-    /// Nothing.
+    /// Creates an empty value.
     package init() {}
 }
 
 extension VaultIndex {
-    /// Returns the viewers and all that belongs to them; none that open if the keyring has no key for records.
+    /// Returns the viewers and everything that belongs to them; none if the keyring has no key for records.
     package func viewers() throws -> StoredViewers {
         try read { db in
             var stored = StoredViewers()
@@ -44,7 +44,7 @@ extension VaultIndex {
 
     /// Writes a viewer.
     ///
-    /// - Returns: whether the record before let in who this one does not, or shared more: it must not come back.
+    /// - Returns: whether the previous record admitted or shared more, so that it must not be restored.
     func write(_ viewer: Viewer) throws -> Bool {
         try write { db in
             let keys = try recordKeys(db)
@@ -77,7 +77,8 @@ extension VaultIndex {
         try SealedTable.shares.delete(shares.filter(\.value.viewers.isEmpty).map(\.key.bytes), db)
         for (id, share) in shares where !share.viewers.isEmpty {
             guard try ResourceRow.exists(id, db) else { continue }
-            // The backup has the title shared with more until the next one: that must not come back.
+            // Until the next backup, the present one has the title shared with more viewers, which must not be
+            // restored.
             if case .members(let members) = try SealedTable.shares.content(of: id.bytes, keys, db),
                 let former = TitleShare(members), !former.viewers.isSubset(of: share.viewers)
             {
@@ -101,12 +102,12 @@ extension VaultIndex {
         }
     }
 
-    /// Returns those resources that the vault does not have any more.
+    /// Returns the resources that the vault no longer has.
     package func missing(among ids: Set<ResourceID>) throws -> [ResourceID] {
         try read { db in try ids.filter { try !ResourceRow.exists($0, db) } }
     }
 
-    /// Reads the rows of resources, in the order of their ids; those that the vault does not have are left out.
+    /// Reads the rows of resources, in the order of their ids; resources that the vault does not have are left out.
     package func sealedResources(_ ids: some Sequence<ResourceID>) throws -> [SealedResource] {
         try read { db in
             let sorted = ids.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }

@@ -15,13 +15,12 @@ package final class VaultIndex: Sendable {
     private let locatorInUse: Atomic<Int>
     /// The wall clock, in seconds since 1970.
     let now: @Sendable () -> Int64
-    /// The path of the file, and its state when it was opened as one that nobody changes; nil if it was opened as any
-    /// other.
+    /// The path of the file, and its state when it was opened as immutable; nil if it was opened in any other way.
     private let closedFile: (path: String, stamp: FileStamp)?
-    /// The ids of titles that resources keep; nil until one of them is looked for.
+    /// The title ids that resources keep; nil until the first lookup.
     let kept = Locked<KeptIDs?>(nil)
 
-    /// The most by which an index's revision may exceed a keyring's: no vault can have had more changes.
+    /// Maximum lead of an index's revision over a keyring's: no vault can have had more changes.
     package static let maxRevisionLead: Int64 = 1 << 32
 
     private init(
@@ -58,8 +57,8 @@ package final class VaultIndex: Sendable {
 
     /// Opens an index, and checks that the keyring is this vault's and not an older one.
     ///
-    /// A reader needs no free space on the disk: see ``nameForFullDisk(_:)``; nor a folder that can be written, if the
-    /// last owner closed the index: see ``nameForReadOnlyFolder(_:)``.
+    /// A reader needs no free space on the disk (see ``nameForFullDisk(_:)``), and no writable folder if the last owner
+    /// closed the index (see ``nameForReadOnlyFolder(_:)``).
     package static func open(
         at path: String, keyring: Keyring, readOnly: Bool, now: @escaping @Sendable () -> Int64 = WallClock.now
     ) throws -> VaultIndex {
@@ -80,7 +79,7 @@ package final class VaultIndex: Sendable {
         VaultIndex(try IndexDatabase(at: path, keyring: keyring, readOnly: readOnly), keyring: keyring, now: now)
     }
 
-    /// Opens an index as one that nobody changes; a reader learns if someone does.
+    /// Opens an index as immutable; every read then checks that the file has not changed.
     ///
     /// - Parameter stamp: the state of the file before it was opened.
     static func connect(
@@ -93,21 +92,23 @@ package final class VaultIndex: Sendable {
 
     /// Returns the name of an index for a reader whose disk has no space for `-shm`.
     ///
-    /// Without this name SQLite begins by truncating `-shm`. With it, the reader uses the `-shm` of an owner, if there
-    /// is one, and otherwise keeps its own in memory until an owner comes. SQLite does both, and nothing is written.
+    /// Without this name, SQLite begins by truncating `-shm`. With it, the reader uses the `-shm` of an owner, if there
+    /// is one, and otherwise keeps its own in memory until an owner opens the index. SQLite does both, and nothing is
+    /// written.
     static func nameForFullDisk(_ path: String) -> String {
         URL(fileURLWithPath: path).absoluteString + "?readonly_shm=1"
     }
 
-    /// Returns the name of an index for a reader whose folder cannot be written, and that has no log.
+    /// Returns the name of an index without a log, for a reader that cannot write to its folder.
     ///
-    /// A reader of a database in WAL mode needs a `-shm`, which SQLite cannot create there. With this name it takes the
-    /// file for one that nobody changes: it needs no other file, and no lock. It would not read a log.
+    /// A reader of a database in WAL mode needs a `-shm`, which SQLite cannot create there. With this name, SQLite
+    /// treats the file as immutable, and needs no other file and no lock. It would not read a log.
     static func nameForReadOnlyFolder(_ path: String) -> String {
         URL(fileURLWithPath: path).absoluteString + "?immutable=1"
     }
 
-    /// Returns the state of an index that its last owner closed, in a folder that cannot be written.
+    /// Returns the state of an index that its last owner closed, in a folder that cannot be written; nil for any other
+    /// index.
     private static func stamp(ofClosed path: String) -> FileStamp? {
         let files = FileManager.default
         let folder = PosixFileSystem.folder(of: path)
@@ -115,11 +116,11 @@ package final class VaultIndex: Sendable {
         return FileStamp(path: path)
     }
 
-    /// Whether it was opened as one that nobody changes, because its folder cannot be written.
+    /// Whether it was opened as immutable, because its folder cannot be written.
     package var isReadAsClosed: Bool { closedFile != nil }
 
-    /// Requires that an index that was opened as one that nobody changes was not changed: elsewhere its file system may
-    /// be writable, and SQLite does not look.
+    /// Requires that an index that was opened as immutable has not changed: its file system may be writable elsewhere,
+    /// and SQLite does not check.
     private func requireUnchanged() throws {
         guard let (path, stamp) = closedFile else { return }
         guard FileStamp(path: path) == stamp, !FileManager.default.fileExists(atPath: path + "-wal") else {
@@ -135,14 +136,14 @@ package final class VaultIndex: Sendable {
 
     func read<Result>(_ body: (Database) throws -> Result) throws -> Result {
         let result = Swift.Result { try database.read(body) }
-        // What was read while it was changed may be anything, also an error.
+        // A read during a change may return anything, including an error.
         try requireUnchanged()
         return try result.get()
     }
 
     func write<Result>(_ body: (Database) throws -> Result) throws -> Result { try database.write(body) }
 
-    /// Writes what other threads write at the same time with one sync: see ``IndexDatabase/writeTogether(_:)``.
+    /// Writes together with other threads, with one sync: see ``IndexDatabase/writeTogether(_:)``.
     func writeTogether<Result: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Result
     ) throws -> Result { try database.writeTogether(body) }
@@ -169,7 +170,7 @@ package final class VaultIndex: Sendable {
         try read { db in try SchemaCheck.require(IndexSchema.first, optional: IndexSchema.later, db) }
     }
 
-    /// Uses another locator from now on; the index already names it durably.
+    /// Switches to another locator, which the index already names durably.
     func use(locator: Int) { locatorInUse.store(locator, ordering: .releasing) }
 
     /// Returns whether the owner has changed keys since this process read the keyring.
@@ -187,10 +188,10 @@ package final class VaultIndex: Sendable {
 
     /// Opens the settings, and returns the locator that the row names.
     ///
-    /// That may not be ``locator``: the owner may have changed it since this index was opened, and ``locator`` follows a
-    /// change only after its transaction.
+    /// It may differ from ``locator``: the owner may have changed it since this index was opened, and ``locator``
+    /// follows a change only after its transaction.
     ///
-    /// - Parameter withNetwork: whether to open those of the network, too.
+    /// - Parameter withNetwork: whether to open the network settings, too.
     func openedSettings(
         _ db: Database, withNetwork: Bool = false
     ) throws -> (settings: VaultSettings, locator: Int) {
@@ -203,7 +204,7 @@ package final class VaultIndex: Sendable {
         return (settings, locator)
     }
 
-    /// Changes settings; those that `change` leaves alone stay as they are.
+    /// Changes settings; those that `change` leaves alone stay unchanged.
     package func changeSettings(_ change: (inout VaultSettings) throws -> Void) throws {
         try write { db in try self.changeSettings(db, change) }
     }

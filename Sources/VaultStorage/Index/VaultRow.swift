@@ -20,10 +20,10 @@ struct VaultRow: Sendable {
 
     // MARK: Reading
 
-    /// The largest sealed settings, in bytes: no writer writes larger ones. A key policy at its limits takes a fourth.
+    /// The largest sealed settings, in bytes: no writer writes larger ones. A key policy at its limits takes a quarter.
     static let maxBytes = 64 << 20
 
-    /// The columns, with settings that are too large as null, so that they are not read.
+    /// The columns, with null in place of settings that are too large, so that they are not read.
     static let columns = """
         id, keyringRevision, locator, \
         CASE WHEN typeof(settings) = 'blob' AND length(settings) <= \(maxBytes) THEN settings END AS settings
@@ -38,7 +38,7 @@ struct VaultRow: Sendable {
     ///
     /// - Parameter schema: the name of an attached database.
     static func require(_ keyring: Keyring, of schema: String = "main", _ db: Database) throws -> VaultRow {
-        // A search by key would read the whole row to compare it; `+id` is no such search.
+        // A search by key would read the whole row to compare it; `+id` keeps SQLite from searching by key.
         let statement = try db.cachedStatement(sql: "SELECT \(columns) FROM \(schema).vault WHERE +id = ?")
         let row = try Row.fetchOne(statement, arguments: [keyring.vaultID.data])
         if let row { return VaultRow(row) }
@@ -55,7 +55,7 @@ struct VaultRow: Sendable {
             .foreignKeyring, "the keyring belongs to another vault; use the one this vault was created with")
     }
 
-    /// Returns whether the vault of a keyring can have had the recorded revision.
+    /// Returns whether a keyring's vault can have reached the recorded revision.
     func isRevisionPossible(for keyring: Keyring) -> Bool {
         keyringRevision.map { $0 <= keyring.revision + VaultIndex.maxRevisionLead } ?? false
     }
@@ -67,9 +67,9 @@ struct VaultRow: Sendable {
         }
     }
 
-    /// Opens the settings; nil if they do not open, or are not what this version knows.
+    /// Opens the settings; nil if they do not open, or are not valid settings.
     ///
-    /// - Parameter locator: another locator than the row's.
+    /// - Parameter locator: a locator to use instead of the row's.
     func openSettings(locator: Int? = nil, _ keyring: Keyring) throws -> VaultSettings? {
         try settingsObject(of: keyring.vaultID, locator: locator ?? self.locator, keyring).flatMap { VaultSettings($0) }
     }
@@ -80,8 +80,10 @@ struct VaultRow: Sendable {
         return try SealedTable.settings.open(settings, of: id.bytes, RecordKeys(keyring, locator: locator))
     }
 
-    /// Refuses a row that is older than the keys: a generation that was retired since sealed its settings, or a format
-    /// version whose form of records ended with the first retirement.
+    /// Refuses a row that is older than the keys.
+    ///
+    /// Its settings were sealed by a generation that has been retired since, or by a format version up to 5, whose
+    /// records no longer open after the first retirement.
     ///
     /// - Throws: ``VaultError`` with code `foreignKeyring`.
     func requireNoOlderCopy(_ keyring: Keyring) throws {
@@ -96,8 +98,8 @@ struct VaultRow: Sendable {
 
     /// Seals settings under the current generation.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if they would be larger than what is read, `foreignKeyring`
-    ///   if the keyring has no key.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the sealed settings would be larger than readers accept,
+    ///   `foreignKeyring` if the keyring has no key.
     static func seal(_ settings: VaultSettings, _ keyring: Keyring) throws -> [UInt8] {
         try SealedTable.settings.seal(
             settings.object, of: keyring.vaultID.bytes, RecordKeys(keyring, locator: nil))
@@ -120,9 +122,9 @@ struct VaultRow: Sendable {
             sql: "UPDATE vault SET keyringRevision = ? WHERE keyringRevision < ?", arguments: [revision, revision])
     }
 
-    /// Writes the row as it is, so that the transaction is not empty.
+    /// Writes the row unchanged, so that the transaction is not empty.
     static func touch(_ db: Database) throws {
-        // SQLite writes no page if a statement leaves it as it was.
+        // SQLite does not write a page that a statement leaves unchanged.
         try db.execute(
             sql: """
                 UPDATE vault SET keyringRevision = keyringRevision + 1;
@@ -136,10 +138,10 @@ struct GenerationRow: Sendable {
     let number: Int
     let isRetiring: Bool
 
-    /// The SQL condition for a row that can be right.
+    /// The SQL condition for a possible row.
     static let isPossible = PlainColumn.isWithin(PlainColumn.numbers, "number")
 
-    /// Returns the columns of a row that may be damaged: an unknown state does not count as retiring.
+    /// The columns of a row that may be damaged: an unknown state does not count as retiring.
     static let corrected = "number, CASE WHEN state = 'retiring' THEN state ELSE 'active' END"
 
     /// Creates the row; nil if no generation has its number.

@@ -1,9 +1,8 @@
 package import VaultModel
 
-// How the download queue is worked through.
+// How the download queue is processed.
 extension VaultSettings {
-    /// How the queue is worked through. A member that is not what a writer writes counts as absent: the queue then runs
-    /// as in a new vault.
+    /// How the queue is processed. An invalid member counts as absent: the queue then runs as in a new vault.
     package var downloads: DownloadSettings {
         var downloads = DownloadSettings()
         if case .integer(let count)? = members["parallelDownloads"] { try? downloads.setParallel(Int(count)) }
@@ -14,7 +13,7 @@ extension VaultSettings {
         return downloads
     }
 
-    /// Replaces how the queue is worked through. What is as in a new vault has no member.
+    /// Replaces how the queue is processed. A value that equals a new vault's has no member.
     package mutating func setDownloads(_ downloads: DownloadSettings) {
         let usual = DownloadSettings()
         members["parallelDownloads"] =

@@ -3,48 +3,48 @@ package import VaultModel
 
 /// The members of the settings that say how origins are reached.
 ///
-/// Passwords of proxies, values of headers, cookies and private keys are among them, so only sealed rows contain them.
+/// They include proxy passwords, header values, cookies and private keys, so only sealed rows contain them.
 struct NetworkMembers: Sendable {
     /// Nil if their row does not open.
     private(set) var members: JSONObject?
-    /// Whether they are to be written to their row.
+    /// Whether they must be written to their row.
     private(set) var isChanged = false
 
-    /// The names of all of them.
+    /// The names of all these members.
     static let names: Set = [
         "proxy", "proxyFor", "proxyFromEnvironment", "authorities", "userAgent", "addressFamily", "headers", "cookies",
         "clientCertificates",
     ]
 
-    /// Takes what the settings of an older version have.
+    /// Creates the members from the settings of an older version.
     init(_ members: JSONObject) { self.members = members }
 
-    /// Takes what the row has; nil if it does not open.
+    /// Creates the members from their row; nil stands for a row that does not open.
     init(ofRow members: JSONObject?) { self.members = members }
 
-    /// Replaces them.
+    /// Replaces the members.
     mutating func change(to members: JSONObject) { (self.members, isChanged) = (members, true) }
 
-    /// Gives the row that is about to be written an id.
+    /// Gives an id to the row that is about to be written.
     fileprivate mutating func identify(as id: JSONValue) { members?["id"] = id }
 }
 
 extension VaultSettings {
-    /// How often the members were written to their row, which says the same number; 0 if they have none.
+    /// How often the members were written to their row, which records the same number; 0 if they have no row.
     var networkRevision: Int64 {
         guard case .integer(let revision)? = members["networkRevision"] else { return 0 }
         return revision
     }
 
-    /// Returns whether these settings were written together with a row of the network.
+    /// Returns whether these settings were written together with a network row.
     ///
-    /// The revision alone does not show that: after a rebuild from an older backup it is given out again. Older versions
-    /// wrote nothing else, and then both lack the id.
+    /// The revision alone does not show that: after a rebuild from an older backup, it is used again. Older versions
+    /// wrote only the revision; both then lack the id.
     func wereWritten(with row: JSONObject) -> Bool {
         row["revision"] == .integer(networkRevision) && row["id"] == members["networkID"]
     }
 
-    /// Counts a row of the network as the one that was written with these settings.
+    /// Records a network row as the one that was written with these settings.
     mutating func count(network row: JSONObject) {
         members["networkRevision"] = row["revision"]
         members["networkID"] = row["id"]
@@ -60,8 +60,8 @@ extension VaultSettings {
 
     /// How origins are reached.
     ///
-    /// - Throws: ``VaultError`` with code `integrity` if the members are no valid settings: then nothing may be asked,
-    ///   because a request without the proxy that was set would show its target to others.
+    /// - Throws: ``VaultError`` with code `integrity` if the members are not valid settings. Nothing may be requested
+    ///   then: a request without the proxy that was set would reveal its target to others.
     package func networkSettings() throws -> NetworkSettings {
         do {
             guard let members = self.network.members else { throw IndexError.damaged }
@@ -96,13 +96,13 @@ extension VaultSettings {
         }
     }
 
-    /// The error for members that are no valid settings.
+    /// The error for members that are not valid settings.
     package static let unreadableNetwork = VaultError(
         .integrity, "the vault's network settings cannot be read; set or unset the proxy, then the others again")
 
-    /// Replaces how origins are reached. What is as in a new vault has no member.
+    /// Replaces how origins are reached. A value that equals a new vault's has no member.
     package mutating func setNetwork(_ network: NetworkSettings) {
-        // Those that this version does not know stay.
+        // Members that this version does not know are kept.
         var members = self.network.members ?? JSONObject()
         members["proxy"] = network.proxy.map { .string($0.secretText) }
         let rules = network.proxyForHost.sorted { $0.key < $1.key }.map { host, choice in

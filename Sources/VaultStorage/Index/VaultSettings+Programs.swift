@@ -2,7 +2,7 @@ package import VaultModel
 
 // The programs that the operator named. Their arguments may be secrets, so only the sealed settings contain them.
 extension VaultSettings {
-    /// The programs. A member that is not what a writer writes counts as absent: then nothing is run.
+    /// The programs. An invalid member counts as absent, so that nothing is run.
     package var programs: ProgramSettings {
         ProgramSettings(notify: program("notifyCommand"), refresh: program("refreshCommand"))
     }

@@ -1,7 +1,7 @@
 package import VaultModel
 
-/// The settings and counters of a vault, sealed in `vault.settings`, with those of the network, which have a row of their
-/// own.
+/// The settings and counters of a vault, sealed in `vault.settings`, and the network settings, which have a row of
+/// their own.
 package struct VaultSettings: Sendable {
     /// Bytes of media that origins have sent since the vault was created.
     package var bytesFetched: Int64
@@ -41,7 +41,7 @@ package struct VaultSettings: Sendable {
         for (name, value) in [("maxSize", limits.size), ("maxAge", limits.age)] {
             object[name] = (value ?? 0) > 0 ? value.map { .integer($0) } : nil
         }
-        // 0 leaves nothing free; without the member, the usual part of the disk is left free.
+        // 0 leaves nothing free; without the member, the default share of the disk is left free.
         object["minFree"] = limits.minFree.map { .integer(max(0, $0)) }
         object["evictDownloads"] = limits.evictsDownloads.map { .bool($0) }
         return object
@@ -49,18 +49,18 @@ package struct VaultSettings: Sendable {
 }
 
 extension VaultSettings {
-    /// The vault's mode; nil if none was set, or one that this version does not know.
+    /// The vault's mode; nil if none was set, or this version does not know it.
     package var mode: VaultMode? {
         get { (try? members.optionalString("mode"))?.flatMap { VaultMode(rawValue: $0) } }
         set { members["mode"] = newValue.map { .string($0.rawValue) } }
     }
 }
 
-// Settings that determine which name a resource has.
+// Settings that determine the name of a resource.
 extension VaultSettings {
     /// The key policy.
     ///
-    /// - Throws: ``VaultError`` with code `integrity` if the members are no valid policy.
+    /// - Throws: ``VaultError`` with code `integrity` if the members are not a valid policy.
     package func keyPolicy() throws -> KeyPolicy {
         do {
             var policy = KeyPolicy()
@@ -137,7 +137,7 @@ extension VaultSettings {
     }
 }
 
-/// A verification of the whole vault that was completed.
+/// A completed verification of the whole vault.
 package struct VerificationRecord: Hashable, Sendable {
     /// When it ended, in seconds since 1970.
     package let time: Int64
@@ -147,7 +147,7 @@ package struct VerificationRecord: Hashable, Sendable {
 
 // The state of a reseal, and of a destruction.
 extension VaultSettings {
-    /// The reseal that was begun and is not finished; nil if there is none.
+    /// The reseal that was begun but is not finished; nil if there is none.
     package var resealOrder: ResealOrder? {
         get { members["reseal"].flatMap { try? JSONObject($0, name: "reseal") }.flatMap { ResealOrder($0) } }
         set { members["reseal"] = newValue.map { .object($0.object.members) } }

@@ -7,7 +7,7 @@ import VaultModel
 // The keyring and the index change one after the other, so that a crash in between leaves one key too many, never one
 // too few. Only the owner does this, one key operation at a time.
 extension VaultStore {
-    /// Creates a generation and makes it the current one: new resources use it from now on.
+    /// Creates a generation and makes it the current one, which new resources use.
     ///
     /// - Returns: the number of the generation.
     package func addGeneration(noting log: AuditLog) throws -> Int {
@@ -21,7 +21,7 @@ extension VaultStore {
 
     /// Begins to rewrap every resource key under the current generation; call ``finishRewrap()`` at its end.
     ///
-    /// What the backup alone still opens comes back first: its keys are wrapped by older generations.
+    /// It first restores what only the backup still opens, because older generations wrap those keys.
     package func rewrap() throws -> Rewrap {
         _ = try restoreFromBackup()
         return try Rewrap(self)
@@ -34,11 +34,11 @@ extension VaultStore {
         try erasure.erase(after: "every key was rewrapped, but old ones")
     }
 
-    /// Destroys a generation: its records are sealed again, the index removes it, then its key leaves the keyring.
+    /// Destroys a generation: seals its records again, removes it from the index, then its key from the keyring.
     ///
-    /// A generation that is already gone stays gone, and an interrupted retirement is finished.
+    /// Does nothing if the generation is already gone; finishes an interrupted retirement.
     ///
-    /// - Throws: ``VaultError`` with code `inUse` if a resource key needs it, `invalidArgument` if there is none of
+    /// - Throws: ``VaultError`` with code `inUse` if a resource key needs it, `invalidArgument` if no generation has
     ///   this number, `storage` or `owned` if an old key may remain in the index or its log. The generation's key then
     ///   still exists.
     package func retire(_ number: Int, noting log: AuditLog) throws {
@@ -52,7 +52,7 @@ extension VaultStore {
         try destroy(number, noting: log)
     }
 
-    /// Destroys a generation, once what the backup alone still opens has come back.
+    /// Destroys a generation, after what only the backup still opens was restored.
     private func destroy(_ number: Int, noting log: AuditLog) throws {
         noteChange()
         // Records are few and small: unlike the keys of titles, they need no step of their own.
@@ -67,10 +67,10 @@ extension VaultStore {
 
     /// Creates a current generation, rewraps every key under it, and destroys all other generations.
     ///
-    /// Keys that they wrapped no longer open. If this is interrupted, also by a crash, ``finishReplacingGenerations(noting:)``
-    /// finishes it.
+    /// Keys that they wrapped no longer open. If this is interrupted, even by a crash,
+    /// ``finishReplacingGenerations(noting:)`` finishes it.
     ///
-    /// - Returns: the generations that had to stay, because a key that they wrap does not open.
+    /// - Returns: the generations that had to be kept, because a key that they wrap does not open.
     package func replaceGenerations(noting log: AuditLog) throws -> [Int] {
         let current = try addGeneration(noting: log)
         try withDiskSpace { try index.beginRetiring(keyring.activeGenerations.filter { $0 != current }) }
@@ -113,7 +113,7 @@ extension VaultStore {
     ///
     /// - Parameters:
     ///   - secrets: the secrets that open the slots to keep.
-    ///   - dropsOthers: whether slots that none of the secrets opens are removed.
+    ///   - dropsOthers: whether to remove slots that none of the secrets opens.
     /// - Returns: the number of the generation.
     /// - Throws: as ``KeyringEdit/renewRoot(openedBy:droppingOthers:now:avoiding:)`` and
     ///   ``AuditLog/change(_:generation:_:)``.

@@ -3,8 +3,9 @@ package import VaultModel
 
 // Permanent removal: first the index deletes the keys, then the keyring destroys what wrapped them.
 extension VaultStore {
-    /// Deletes a resource with its keys, and a title with the parts that only it has; records in the same transaction
-    /// that its receipt is pending.
+    /// Deletes a resource with its keys, and a title with the parts that only it has.
+    ///
+    /// The same transaction records that its receipt is pending.
     ///
     /// Copies of the keys remain in the log and in `catalog.backup` until ``finishShreds(noting:)``.
     ///
@@ -33,11 +34,11 @@ extension VaultStore {
 
     /// Finishes shreds, including those that an earlier owner left unfinished.
     ///
-    /// It erases copies of keys, replaces the generations and writes receipts. No other key operation may run
-    /// at the same time.
+    /// It erases copies of keys, replaces the generations and writes receipts. No other key operation may run at the
+    /// same time.
     ///
     /// - Returns: generations that could not be destroyed, because a key that they wrap does not open.
-    /// - Throws: ``VaultError`` if something cannot be written: then it is still pending.
+    /// - Throws: ``VaultError`` if something cannot be written; the shreds then stay pending.
     package func finishShreds(noting log: AuditLog) throws -> [Int] {
         let pending = try index.settings().pendingShreds
         var kept: [Int] = []
@@ -81,7 +82,7 @@ extension VaultStore {
 package struct PendingShred: Hashable, Sendable {
     /// The resource's name in the receipt, in lower-case hex.
     package let subject: String
-    /// Whether the generations stay as they are.
+    /// Whether the generations are kept.
     package let isQuick: Bool
     /// The number of the last receipt before the shred; nil if that was not recorded.
     package let after: Int64?
@@ -105,7 +106,7 @@ package struct PendingShred: Hashable, Sendable {
 
     /// Returns whether its receipt is already written.
     ///
-    /// That is so if the owner was killed before it took the shred off the list.
+    /// This is so if the owner was killed before it removed the shred from the list.
     package func isNoted(in receipts: [Receipt]) -> Bool {
         guard let after else { return false }
         return receipts.contains { $0.act == .shred && $0.subject == subject && $0.sequence > after }

@@ -4,10 +4,10 @@ import VaultCrypto
 package import VaultModel
 
 extension VaultIndex {
-    /// Returns resources in the order in which they are resealed: newest risk first.
+    /// Returns resources in the order in which they are resealed: the greatest risk first.
     ///
-    /// First come resources whose reseal was begun; then those that the oldest generation wraps, which most keyrings
-    /// have seen; among these the most recently read first, whose keys were in memory last.
+    /// First come resources whose reseal was begun; then those that the oldest generation wraps, which most copies of
+    /// the keyring have; among these, the most recently read first, whose keys were in memory last.
     package func resealQueue() throws -> [ResourceID] {
         try read { db in
             try Data.fetchAll(
@@ -39,7 +39,7 @@ extension VaultIndex {
     /// One transaction does all of this. Segments follow one by one; the older keys stay until no segment needs them.
     ///
     /// - Parameter run: the number of the reseal. A resource that got its key in this run keeps it.
-    /// - Returns: the resource as it is afterwards; nil if there is none.
+    /// - Returns: the resource afterwards; nil if it does not exist.
     func beginReseal(_ id: ResourceID, run: Int64) throws -> StoredResource? {
         try write { db in
             guard let resource = try self.resource(id, db), resource.place == nil else { return nil }
@@ -89,7 +89,7 @@ extension VaultIndex {
 
     /// Deletes the keys that a resource had before the one in use.
     ///
-    /// - Returns: false if a segment still needs one: then all of them stay.
+    /// - Returns: false, with all of them kept, if a segment still needs one.
     func dropOldKeys(of resource: StoredResource) throws -> Bool {
         try write { db in
             let isNeeded = try Bool.fetchOne(
@@ -113,7 +113,7 @@ extension VaultIndex {
     /// - Parameters:
     ///   - id: the former id of the resource.
     ///   - newID: the id that its rows already have.
-    /// - Returns: the number of those that do not open and stay as they are.
+    /// - Returns: the number of representations whose information does not open and is left unchanged.
     func resealInfos(
         of id: ResourceID, under key: borrowing SecretKey, as newID: ResourceID, under newKey: borrowing SecretKey,
         _ db: Database
@@ -141,7 +141,7 @@ extension VaultIndex {
     /// left until the reseal is over.
     ///
     /// - Parameter order: the pending order: ``VaultSettings/resealOrder``.
-    /// - Returns: nil if no order is pending, and none has left a resource with an older key.
+    /// - Returns: nil if no order is pending, and no earlier one left a resource with an older key.
     package func resealBacklog(of order: ResealOrder?) throws -> ResealBacklog? {
         var backlog = ResealBacklog(isDue: order != nil)
         if let named = order?.resources {

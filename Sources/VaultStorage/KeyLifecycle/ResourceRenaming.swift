@@ -17,12 +17,12 @@ extension VaultIndex {
         under locator: Int, cacheKey: ([UInt8]) -> [UInt8], queued: (DownloadOrder, _ locator: Int) -> ResourceID?,
         changing change: (inout VaultSettings) -> Void
     ) throws -> Int {
-        // Those that the index key of the old locator seals would be lost with it.
+        // Records that the index key of the old locator seals would be lost with that locator.
         try sealFormerRecords()
         let unopened = try write { db in
             var unopened = 0
             var names: [ResourceID: ResourceID] = [:]
-            // All ids at once: page by page, renamed resources would come up again.
+            // All ids are read at once: page by page, renamed resources would come up again.
             let stored = try Data.fetchAll(db, sql: "SELECT id FROM resource").compactMap({ ResourceID($0) })
             for id in stored {
                 names[id] = try rename(id, under: locator, cacheKey, db)
@@ -53,7 +53,7 @@ extension VaultIndex {
     ) throws -> ResourceID? {
         guard var opened = try opened(id, db) else { return nil }
         opened.metadata.rename(cacheKey)
-        // People and scripts have noted it.
+        // People and scripts may have noted this id.
         opened.metadata.keptID = opened.metadata.keptID ?? TitleID(of: id)
         let newID = try name(of: opened.metadata, under: locator)
         let metadataKey = opened.metadataKey
@@ -98,7 +98,7 @@ extension VaultIndex {
 }
 
 extension ResourceMetadata {
-    /// Takes over the new form of the cache keys.
+    /// Replaces the cache keys with their new form.
     fileprivate mutating func rename(_ renamed: ([UInt8]) -> [UInt8]) {
         cacheKey = renamed(cacheKey)
         partOf = partOf.map(renamed)
@@ -112,15 +112,15 @@ extension VaultStore {
     /// depends on it any more. No caller may hold a ``StoredResource`` during this.
     ///
     /// - Parameters:
-    ///   - queued: returns the resource of an entry of the download queue, whose title may have another id then.
-    ///   - principals: returns the principals that have another name under the new locator.
+    ///   - queued: returns the resource of an entry of the download queue, whose title may get a new id.
+    ///   - principals: returns the principals that get a new name under the new locator, with that name.
     /// - Returns: the number of resources that do not open and keep their id.
     package func changeLocator(
         noting log: AuditLog, queued: (DownloadOrder, _ locator: Int) -> ResourceID?,
         principals: (_ old: Int, _ new: Int) throws -> [[UInt8]: [UInt8]]
     ) throws -> Int {
         var unopened = 0
-        // What the backup alone still opens would keep an id that nothing finds.
+        // Anything that only the backup still opens would keep an id under which nothing finds it.
         _ = try restoreFromBackup()
         if keyring.locators == [index.locator] { _ = try changeKeyring(at: log.place) { try $0.addLocator() } }
         let (old, new) = (index.locator, keyring.newestLocator)
@@ -143,7 +143,7 @@ extension VaultStore {
         return unopened
     }
 
-    /// Returns a cache key with its principal renamed. No zero byte precedes the one before the principal.
+    /// Returns a cache key with its principal renamed. The first zero byte precedes the principal.
     private static func renamed(_ cacheKey: [UInt8], _ principals: [[UInt8]: [UInt8]]) -> [UInt8] {
         guard let end = cacheKey.firstIndex(of: 0),
             let principal = principals[Array(cacheKey[(end + 1)...])]

@@ -2,16 +2,16 @@ import Foundation
 import VaultCrypto
 package import VaultModel
 
-/// Rewraps every resource key of a vault under the current generation, and seals every record of the index under it, step
-/// by step. No media is read or written.
+/// Rewraps, step by step, every resource key of a vault under the current generation, and seals every record of the
+/// index under it. No media is read or written.
 ///
-/// Completed steps are kept: an interrupted rewrap is started again and continues with the rest.
+/// Completed steps are kept: a rewrap that starts again after an interruption continues with the rest.
 package struct Rewrap: Sendable {
     /// The number of keys to rewrap, as known at the beginning.
     package let total: Int
     /// The number of keys that were rewrapped.
     package private(set) var done = 0
-    /// The number of keys and records that do not open: they stay as they are, and still need their generation.
+    /// The number of keys and records that do not open: they are left unchanged, and still need their generation.
     package private(set) var unopened: Int
     /// The number of resources whose keys under other generations were all rewrapped. A resource can have several keys.
     package var resources: Int { resourcesTotal - stuck.count }
@@ -29,7 +29,7 @@ package struct Rewrap: Sendable {
     private var tables = SealedTable.all[...]
     private var lastRecord = Data()
 
-    /// The number of rows in a transaction: this many delay playback by some hundredths of a second.
+    /// The number of rows in a transaction: this many delay playback by a few hundredths of a second.
     private static let pageSize = 2000
     private static let recordPageSize = 500
 
@@ -40,7 +40,7 @@ package struct Rewrap: Sendable {
         (total, resourcesTotal, unopened) = try store.index.read { db in
             try ResourceKeyRow.count(notWrappedBy: current, db)
         }
-        // Those that wrap keys, not all that have a row: a damaged index may have any number of rows.
+        // Only generations that wrap keys, not all that have a row: a damaged index may have any number of rows.
         waiting = try store.index.wrappingGenerations().filter { $0 != current }
     }
 
@@ -74,7 +74,7 @@ package struct Rewrap: Sendable {
         return true
     }
 
-    /// Seals the next records again.
+    /// Seals the next records under the current generation.
     private mutating func stepThroughRecords() throws -> Bool {
         guard let table = tables.first else { return false }
         let page = try store.withDiskSpace { [lastRecord] in
@@ -96,7 +96,7 @@ package struct Rewrap: Sendable {
 
     /// Replaces keys with their rewrapped form.
     ///
-    /// A power loss may undo this: both forms open, and no generation is removed before the log was emptied.
+    /// A power loss may undo this: both forms open, and no generation is removed before the log is emptied.
     private func replace(_ keys: [(old: ResourceKeyRow, new: ResourceKeyRow)]) throws {
         try store.index.writeWithoutSync { db in
             for (old, new) in keys { try new.replace(old, db) }

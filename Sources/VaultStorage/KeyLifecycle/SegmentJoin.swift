@@ -9,13 +9,13 @@ extension VaultStore {
     ///
     /// - Returns: the segment that now holds the bytes; nil if there is no space for it beside the old ones, or if one
     ///   of these has changed.
-    /// - Throws: ``SegmentFailure`` if an old segment cannot be opened: all of them stay. ``VaultError`` if the new one
-    ///   cannot be written.
+    /// - Throws: ``SegmentFailure`` if an old segment cannot be opened; all of them are then kept. ``VaultError`` if
+    ///   the new one cannot be written.
     package func join(_ old: [SegmentDescription], of resource: StoredResource) throws -> SegmentDescription? {
         guard let first = old.first, let last = old.last else { return nil }
         var joined = first
         joined.length = last.range.upperBound - first.start
-        // Nothing is evicted for it.
+        // Nothing is evicted to make space for it.
         let needed = joined.diskSize + StorageQuota.step + quota.limits.free
         guard quota.account.freeBytes().map({ $0 >= needed }) ?? true,
             quota.account.shortage(of: joined.diskSize) == nil

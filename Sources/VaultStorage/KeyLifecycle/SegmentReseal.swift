@@ -3,14 +3,14 @@ package import VaultModel
 
 // New keys for resources whose keys may have leaked: first the resource, then each segment; the old keys go last.
 extension VaultStore {
-    /// The number of plaintext bytes that are opened and sealed at a time.
+    /// Plaintext bytes that are opened and sealed at a time.
     private static let resealChunk: Int64 = 256 << 10
 
     /// Gives a resource a new key, at most once per run.
     ///
     /// The caller ensures that no other task changes the resource during this, or continues with its former state.
     ///
-    /// - Returns: whether a segment is left to reseal, or an old key to remove; nil if the resource is gone.
+    /// - Returns: whether a segment remains to be resealed, or an old key to be removed; nil if the resource is gone.
     package func beginReseal(_ resource: inout StoredResource, run: Int64) throws -> Bool? {
         let id = resource.id
         noteChange()
@@ -38,7 +38,8 @@ extension VaultStore {
     /// One transaction then replaces the old rows with the new ones. The old files stay until
     /// ``removeReplaced(_:by:)``.
     ///
-    /// - Parameter keepsLimits: whether new files count beside the old ones, within the limits, and nothing is evicted.
+    /// - Parameter keepsLimits: whether the new files count in addition to the old ones, within the limits, and evict
+    ///   nothing.
     /// - Returns: the segments that now hold the bytes; nil if an old segment has changed.
     /// - Throws: ``SegmentFailure`` if an old segment cannot be opened; ``VaultError`` if a new one cannot be written.
     func resealRuns(
@@ -88,7 +89,7 @@ extension VaultStore {
     ) throws {
         guard let key = resource.keys[resource.keyNumber] else { throw IndexError.damaged }
         var writer = try SegmentWriter(new, resourceKey: key.secret, file: try segments.create(new.id))
-        // A new segment that fails is given up as a whole.
+        // A new segment that fails is abandoned as a whole.
         writer.blocksInRun = 8
         for segment in old {
             let part = segment.range.clamped(to: run)
@@ -114,12 +115,12 @@ extension VaultStore {
         work.sealed.count(new.length)
     }
 
-    /// Removes the file of a segment whose bytes other segments hold now.
+    /// Removes the file of a segment whose bytes are now held by other segments.
     package func removeResealed(_ old: SegmentDescription, for new: [SegmentDescription]) {
         removeReplaced([old], by: new)
     }
 
-    /// Removes the files of segments whose bytes other segments hold now.
+    /// Removes the files of segments whose bytes are now held by other segments.
     package func removeReplaced(_ old: [SegmentDescription], by new: [SegmentDescription]) {
         quota.account.track(old)
         // A file that cannot be removed now stays on the list.
@@ -167,7 +168,7 @@ extension VaultStore {
     ///
     /// - Parameter finished: the resources that have new keys, titles with all their parts. If the order names
     ///   resources, each of these gets a receipt; otherwise there is one receipt for all.
-    /// - Throws: ``VaultError`` if an old key may remain: then the order stays.
+    /// - Throws: ``VaultError`` if an old key may remain; the order then stays pending.
     package func finishResealOrder(
         _ order: ResealOrder, of finished: [ResourceID], noting log: AuditLog
     ) throws {

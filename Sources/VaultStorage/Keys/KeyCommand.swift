@@ -8,7 +8,7 @@ import Glibc
 import Darwin
 #endif
 
-/// A command that prints the unlock key, such as that of a secret manager.
+/// A command that prints the unlock key, such as a secret manager's.
 package enum KeyCommand {
     /// Runs `command` with the shell, and reads the key from its standard output. Blocks until it ends.
     ///
@@ -46,9 +46,9 @@ package enum KeyCommand {
         let reading = FileDescriptor(owning: ends[0])
         let writing = FileDescriptor(owning: ends[1])
         let child = try spawn(command, output: writing.number)
-        // The end of the output is seen only once no other process can write to the pipe.
+        // A read reaches the end of the output only once no process can write to the pipe any more.
         _ = consume writing
-        // Output that cannot be read is no key.
+        // Output that cannot be read is not a key.
         let count = (try? unsafe reading.read(into: buffer)) ?? 0
         // A child that keeps printing must not wait for us.
         _ = consume reading

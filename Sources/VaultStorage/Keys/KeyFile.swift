@@ -19,7 +19,7 @@ package enum KeyFile {
 
     /// Reads a credential of the service manager: a regular file of exactly 32 bytes.
     ///
-    /// Only users to whom it was lent may be able to read it.
+    /// Only its owner, and users to whom the system granted access, may be able to read it.
     ///
     /// - Throws: as ``readKey(_:allowLoose:)``.
     package static func readCredential(_ path: String) throws -> SecretKey {
@@ -45,7 +45,7 @@ package enum KeyFile {
 
     /// Reads a passphrase file of at most 4095 bytes into locked memory.
     ///
-    /// - Parameter secret: what the file has, for messages.
+    /// - Parameter secret: what the file contains, for messages.
     package static func readPassphrase(
         _ path: String, allowLoose: Bool, secret: String = "passphrase"
     ) throws -> UnlockSecret {
@@ -78,7 +78,8 @@ package enum KeyFile {
             do throws(FileFailure) {
                 try fileSystem.synchronizeDirectory(PosixFileSystem.folder(of: path))
             } catch {
-                // No keyring uses the key yet. A name that is not durable may be lost, and a keyring with it.
+                // No keyring uses the key yet. A name that is not durable may be lost, and with it a keyring that needs
+                // the key.
                 try? fileSystem.remove(path)
                 throw error
             }
@@ -131,9 +132,9 @@ package enum PrivateFile {
     enum FilePermissions {
         /// Its owner only.
         case byOwner
-        /// Its owner, and users to whom the system lent it.
+        /// Its owner, and users to whom the system granted access.
         ///
-        /// systemd lends it by an access list, whose mask is in the place of the group's permissions.
+        /// systemd grants it by an access list, whose mask takes the place of the group's permissions.
         case bySystem
         /// Any user.
         case loosely
@@ -191,7 +192,7 @@ package enum PrivateFile {
     static func open(_ path: String, kept keeping: FilePermissions, what: String) throws -> FileDescriptor? {
         let descriptor: FileDescriptor
         do throws(FileFailure) {
-            // Without blocking: a pipe in the place of a file must not hang us.
+            // Nonblocking, so that a pipe in place of the file cannot hang us.
             descriptor = try FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK)
         } catch {
             guard error.kind != .symbolicLink else {

@@ -1,7 +1,7 @@
 import VaultCrypto
 package import VaultModel
 
-/// The keyring's file: outside the vault, with mode 0600, never half written.
+/// The keyring file: outside the vault, with mode 0600, never half written.
 package enum KeyringFile {
     /// Reads the file's bytes.
     ///
@@ -11,7 +11,8 @@ package enum KeyringFile {
             while true {
                 let file = try fileSystem.open(path, writable: false)
                 let bytes = try file.contents(atMost: KeyringDocument.maxBytesRead)
-                // A file that has lost its name is overwritten, perhaps while it was read: another has taken its place.
+                // A file that has lost its name is overwritten, perhaps while it was read. Another file has taken its
+                // place.
                 if try file.isLinked() { return bytes }
             }
         } catch {
@@ -20,7 +21,7 @@ package enum KeyringFile {
         }
     }
 
-    /// Returns the error that says that a vault's keyring is not at its path.
+    /// Returns the error for a vault's keyring that is not at its path.
     package static func absence(at path: String) -> VaultError {
         VaultError(
             .noVault,
@@ -28,22 +29,21 @@ package enum KeyringFile {
             hint: .findKeyring)
     }
 
-    /// Writes the file: temporary name, sync, rename, folder synced.
+    /// Writes the file under a temporary name, syncs it, renames it, and syncs the folder.
     ///
-    /// Then the former file, which may hold keys that were removed, is overwritten with zeros, as far as possible.
+    /// Then it overwrites the former file, which may hold removed keys, with zeros, as far as possible.
     ///
-    /// - Throws: ``VaultError`` with code `storage` or `diskFull`: then the former file is complete, and in its place.
+    /// - Throws: ``VaultError`` with code `storage` or `diskFull`; the former file is then intact, and in its place.
     package static func write(
         _ bytes: [UInt8], to path: String, fileSystem: any FileSystem = PosixFileSystem()
     ) throws {
-        // Held open, because without a name nothing else leads to their blocks.
+        // Held open, because nothing else leads to their blocks once they have lost their names.
         let former = try [path, path + ".new"].compactMap { try overwritable($0, fileSystem) }
         let old = try? fileSystem.contents(of: path, atMost: KeyringDocument.maxBytesRead)
         do throws(FileFailure) {
             try fileSystem.replace(path, with: bytes)
         } catch {
-            // If only the sync of the name failed, the name leads to the new file already, which no caller has taken
-            // over.
+            // If only the sync of the name failed, the name already leads to the new file, which no caller has adopted.
             if let old, (try? fileSystem.contents(of: path)) == bytes { try? fileSystem.replace(path, with: old) }
             throw error.vaultError("the keyring at \(path) cannot be written")
         }
@@ -52,9 +52,10 @@ package enum KeyringFile {
         for file in former where (try? file.isLinked()) == false { try? overwrite(file) }
     }
 
-    /// Opens a file that is to be overwritten once another has its name; nil if there is none.
+    /// Opens a file that is to be overwritten once another file has its name; nil if there is none.
     ///
-    /// - Throws: ``VaultError`` with code `storage` if it cannot be written: its keys would silently stay on the disk.
+    /// - Throws: ``VaultError`` with code `storage` if it cannot be written, since its keys would silently stay on the
+    ///   disk.
     private static func overwritable(_ path: String, _ fileSystem: any FileSystem) throws -> (any StoredFile)? {
         do throws(FileFailure) {
             do throws(FileFailure) {
@@ -75,19 +76,19 @@ package enum KeyringFile {
 
     /// Writes zeros over a file's bytes, synced.
     ///
-    /// No keyring is larger than those that are read: what a file has behind that is none of its keys, and could be a
-    /// hole that is larger than the disk.
+    /// Only as many bytes are overwritten as a readable keyring may have: anything behind them is not key material, and
+    /// could be a hole that is larger than the disk.
     private static func overwrite(_ file: any StoredFile) throws(FileFailure) {
         let count = min(try file.size(), Int64(KeyringDocument.maxBytesRead))
         try file.write([UInt8](repeating: 0, count: Int(count)), at: 0)
         try file.synchronize()
     }
 
-    /// Makes the keys unreadable, both of the file and of a half-written file that was to replace it.
+    /// Makes the keys unreadable, both in the file and in a half-written file that was to replace it.
     ///
     /// The bytes are overwritten with zeros and synced. Then the names are removed, and their folder is synced. The old
-    /// blocks may survive on a file system that does not write in place, and on a drive that spreads its writes: they
-    /// are sealed, and what unlocks them has to be destroyed separately.
+    /// blocks may survive on a file system that does not write in place, and on a drive that spreads its writes: the
+    /// keys in them are sealed, and what unlocks them must be destroyed separately.
     package static func destroy(_ path: String, fileSystem: any FileSystem = PosixFileSystem()) throws {
         do throws(FileFailure) {
             // The file itself may be gone if this failed before. If neither exists, the keyring is elsewhere, and
@@ -109,7 +110,7 @@ package enum KeyringFile {
     ///
     /// If several processes create one at the same time, only one succeeds.
     ///
-    /// - Throws: ``VaultError`` with code `busy` if there is a file now.
+    /// - Throws: ``VaultError`` with code `busy` if the file exists by then.
     package static func make(
         _ bytes: [UInt8], at path: String, fileSystem: any FileSystem = PosixFileSystem()
     ) throws {
@@ -124,9 +125,9 @@ package enum KeyringFile {
 
     /// Writes a file that must not exist yet: all of it, durably, or nothing.
     ///
-    /// - Parameter temporary: its name while it is written; nil for the default, which an interrupted run may have
-    ///   left.
-    /// - Throws: ``VaultError`` with code `invalidArgument` if there is a file.
+    /// - Parameter temporary: its name while it is written; nil for the default, which an interrupted run may have left
+    ///   behind.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the file exists.
     package static func writeNew(
         _ bytes: [UInt8], to path: String, as temporary: String? = nil, fileSystem: any FileSystem = PosixFileSystem()
     ) throws {
@@ -175,7 +176,7 @@ package enum KeyringFile {
         }
     }
 
-    /// Keeps a copy of a keyring's file beside it, before another file takes its place.
+    /// Keeps a copy of a keyring file beside it, before another file takes its place.
     ///
     /// - Returns: the path of the copy.
     package static func keep(
@@ -228,7 +229,7 @@ package struct KeyringPlace: Sendable {
 
     /// Destroys the copies of a vault's keyring that were kept when a backup replaced the file.
     ///
-    /// They hold generations that are retired here. Copies of another vault's keyring stay.
+    /// They hold keys of generations that are retired here. Copies of another vault's keyring are kept.
     ///
     /// - Throws: ``VaultError`` with code `storage`.
     package func destroyCopies(of vault: VaultID) throws {

@@ -5,7 +5,7 @@ package import VaultModel
 /// It is a pure function of what is held and what is needed. Pinned resources and those in use are never evicted.
 /// Resources that were only played are evicted before those requested by name, and within a class the least recently
 /// read comes first. Within a resource the tail is evicted first, so that playback still starts instantly. No more is
-/// evicted than is needed, except that a title of several resources goes whole: a hole would only stop it.
+/// evicted than is needed, except that a title of several resources is evicted whole: a hole would only stop it.
 package struct EvictionPlan: Hashable, Sendable {
     /// A resource that holds bytes.
     package struct Candidate: Hashable, Sendable {
@@ -13,7 +13,7 @@ package struct EvictionPlan: Hashable, Sendable {
         package let resourceClass: ResourceClass
         /// When it was last read, rounded down to the hour.
         package let accessed: Int64
-        /// All its segments, in any order; with those of the parts that belong to it alone.
+        /// All its segments, in any order, including those of the parts that belong to it alone.
         package let segments: [SegmentDescription]
         /// The parts, if it is a title of several resources.
         package let parts: [TitlePart]
@@ -29,7 +29,7 @@ package struct EvictionPlan: Hashable, Sendable {
             self.parts = parts
         }
 
-        /// Whether nothing is evicted of it but all of it.
+        /// Whether it is evicted either whole or not at all.
         var goesWhole: Bool { !parts.isEmpty }
 
         /// Returns whether it, or one of its parts, is one of these resources.
@@ -41,16 +41,16 @@ package struct EvictionPlan: Hashable, Sendable {
         package var bytes: Int64 { segments.reduce(0) { $0 + $1.diskSize } }
     }
 
-    /// The part of one resource that is evicted.
+    /// What is evicted of one resource.
     package struct Victim: Hashable, Sendable {
         package let resource: ResourceID
-        /// When it was last read, as far as the plan knows; a resource that was read since then stays.
+        /// When it was last read, according to the plan; a resource that has been read since is kept.
         package let accessed: Int64
         /// The segments to evict, the last bytes first.
         package let segments: [SegmentDescription]
         /// Whether these are all its segments.
         package let isWhole: Bool
-        /// The parts that go with it, or leave it.
+        /// The parts that are evicted with it or unlinked from it.
         package let parts: [TitlePart]
     }
 
@@ -94,7 +94,8 @@ package struct EvictionPlan: Hashable, Sendable {
                 isWhole: going.count == candidate.segments.count, parts: candidate.parts))
     }
 
-    /// Returns whether `age` seconds have passed; a time in the future, as after a clock was set back, has not passed.
+    /// Returns whether `age` seconds have passed since a time; not if it is in the future, as after a clock was set
+    /// back.
     static func isOver(_ accessed: Int64, age: Int64, now: Int64) -> Bool { now - accessed >= age }
 
     private static func inOrder(
@@ -155,7 +156,7 @@ struct EvictionQueue {
     private(set) var waiting: ArraySlice<EvictionPosition> = []
     /// Resources that are not evicted in this search, because they are in use.
     private(set) var inUse: Set<ResourceID> = []
-    /// Those, and the resources that were already chosen.
+    /// These resources, and those that were already chosen.
     private(set) var passed: Set<ResourceID> = []
     /// The last place that the index returned in this search; nil to begin at the front.
     ///

@@ -31,8 +31,9 @@ extension VaultIndex {
     /// themselves: ``PartRow/isUnit``.
     ///
     /// - Parameters:
-    ///   - place: only resources after this place.
-    ///   - time: only resources that were only played, and last read no later than this.
+    ///   - place: the place after which to start; nil for the beginning.
+    ///   - time: limits the result to resources that were only played, and last read no later than this; nil for no
+    ///     limit.
     func evictable(limit: Int, after place: EvictionPosition?, readBefore time: Int64? = nil) throws
         -> [EvictionPosition]
     {
@@ -89,7 +90,7 @@ extension VaultIndex {
         try fileBytesByClass().filter { $0.key != .cache && !classes.contains($0.key) }.values.reduce(0, +)
     }
 
-    /// Returns whether eviction may delete an emptied resource with its keys: it has no mode of its own.
+    /// Returns whether eviction may delete an emptied resource with its keys, because it has no mode of its own.
     ///
     /// The caller checks the class of the resource.
     func hasNoOwnMode(_ id: ResourceID) throws -> Bool {
@@ -106,8 +107,8 @@ extension VaultIndex {
         try read { db in try Self.candidate(id, db) }
     }
 
-    /// Returns what is evicted together: a resource, or a title with its parts; nil as ``candidate(_:)``, and for a part
-    /// that goes with its title.
+    /// Returns what is evicted together: a resource, or a title with its parts; nil as ``candidate(_:)``, and for a
+    /// part that is evicted with its title.
     func unit(_ id: ResourceID) throws -> EvictionPlan.Candidate? { try read { db in try unit(id, db) } }
 
     private func unit(_ id: ResourceID, _ db: Database) throws -> EvictionPlan.Candidate? {
@@ -125,8 +126,8 @@ extension VaultIndex {
             }, parts: parts)
     }
 
-    /// Returns whether a part goes with its title: it was not pinned or requested by itself, and its sealed record names
-    /// the title.
+    /// Returns whether a part is evicted with its title: it was not pinned or requested by itself, and its sealed
+    /// record names the title.
     ///
     /// - Parameter cacheKey: the cache key of the title; nil if its rows do not open.
     private func goes(_ part: ResourceID, withTitle cacheKey: [UInt8]?, _ db: Database) throws -> Bool {
@@ -146,9 +147,9 @@ extension VaultIndex {
 
     /// Carries out a plan in one transaction.
     ///
-    /// Rows are deleted, and files become pending deletions. A resource that was only played and has nothing left is
-    /// deleted with its keys, unless it has a mode of its own. So are the parts of a title, but those that another title
-    /// needs stay, and only leave it.
+    /// Rows of segments are deleted, and their files become pending deletions. A resource that was only played and has
+    /// nothing left is deleted with its keys, unless it has a mode of its own. The parts of a title are deleted, too,
+    /// except that a part that another title needs is only unlinked.
     ///
     /// - Parameter forget: ``ResourceUse/forget``; called within the transaction.
     /// - Returns: the victims whose segments became pending deletions, and the number of resources deleted with them.

@@ -2,7 +2,7 @@ import VaultModel
 
 /// Evicts resources: rows first, then files, through the list of pending deletions.
 final class Evictor: Sendable {
-    /// Held during an eviction: one at a time, so that none evicts although another has just freed the space.
+    /// Held during an eviction. Only one runs at a time, so that none evicts after another has already freed the space.
     let queue = Locked(EvictionQueue())
     private let use = Locked(ResourceUse.none)
     private let evicted = Locked(EvictionCounters())
@@ -13,7 +13,7 @@ final class Evictor: Sendable {
     private let now: @Sendable () -> Int64
     /// Removes the files of segments that are pending deletion, and returns their bytes.
     private let removeFiles: @Sendable ([SegmentID]) throws -> Int64
-    /// Called with the resources of which something was evicted, and the number of those deleted.
+    /// Called with the resources that lost segments, and the number of resources deleted.
     private let didEvict: @Sendable ([ResourceID], Int) -> Void
 
     init(
@@ -34,7 +34,7 @@ final class Evictor: Sendable {
 
     var resourcesInUse: Set<ResourceID> { use.withLock { $0 }.all() }
 
-    /// Sets how to find out which resources are in use, since these are not evicted.
+    /// Sets how to find out which resources are in use, and so not evicted.
     func setResourceUse(_ use: ResourceUse) { self.use.withLock { $0 = use } }
 
     /// Evicts until `needed` bytes of files are gone, or nothing more may be evicted. The caller holds ``queue``.
@@ -64,7 +64,7 @@ final class Evictor: Sendable {
             {
                 queue.putBack(rest)
             }
-            // If the disk removes no files, going on would delete every row in vain.
+            // If no file could be removed, continuing would delete every row in vain.
             if now.segments > 0, now.bytes == 0 { break }
         }
         return gone
@@ -104,7 +104,7 @@ final class Evictor: Sendable {
         return bytes >= needed
     }
 
-    /// Deletes what a plan names: one transaction, then the files.
+    /// Deletes what a plan names: the rows in one transaction, then the files.
     ///
     /// - Returns: what was evicted, and the resources that a reader began to use, or that were pinned, in the meantime.
     private func carryOut(_ plan: EvictionPlan) throws -> (EvictionCounters, refused: [ResourceID]) {
@@ -123,7 +123,7 @@ final class Evictor: Sendable {
 
     /// Runs a write that frees space on a disk that may have none.
     ///
-    /// It is written over parts of the log that are no longer needed, or where the reserve was.
+    /// The write reuses parts of the log that are no longer needed, or the space of the reserve.
     private func freeingSpace<Result>(_ body: () throws -> Result) throws -> Result {
         do {
             return try body()
@@ -135,7 +135,7 @@ final class Evictor: Sendable {
 
     // MARK: Limits
 
-    /// Evicts what exceeds the given limits: first by age, then by size.
+    /// Evicts what exceeds the given limits: first by age, then by size, then for the space to leave free.
     func prune(_ limits: StorageLimits) throws -> EvictionCounters {
         try queue.withLock { queue in
             queue.clear()
@@ -186,8 +186,9 @@ final class Evictor: Sendable {
         return gone
     }
 
-    /// Returns what the age limit will remove completely within `time` seconds, with when each was last read: the first
-    /// `limit` of them in that order.
+    /// Returns the resources that the age limit will remove completely within `time` seconds, each with its last read.
+    ///
+    /// They are the first `limit` of them, in the order of eviction.
     func expiring(within time: Int64, age: Int64, limit: Int) throws -> [(resource: ResourceID, accessed: Int64)] {
         let early = max(0, age - time)
         let inUse = resourcesInUse
@@ -202,8 +203,8 @@ final class Evictor: Sendable {
         return found
     }
 
-    /// Returns what a size limit would evict first, with the space that it would free: at most `limit` resources or
-    /// titles, in that order. Blocks.
+    /// Returns the resources or titles that a size limit would evict first, at most `limit`, in that order, with the
+    /// space that each would free. Blocks.
     func next(_ limit: Int, of classes: Set<ResourceClass>) throws -> [EvictionPlan.Candidate] {
         let inUse = resourcesInUse
         var found: [EvictionPlan.Candidate] = []

@@ -47,10 +47,10 @@ final class QuotaAccount: Sendable {
         return ledger.withLock { $0.shortage(of: bytes) }
     }
 
-    /// The bytes beyond the limits as of now: the vault's limit was lowered, or other programs filled the disk.
+    /// The bytes beyond the limits at present: the vault's limit was lowered, or other programs filled the disk.
     var excess: QuotaLedger.Shortage? { shortage(of: 0) }
 
-    /// Begins to track a file that counts only after it is settled.
+    /// Starts tracking a file that counts only once it is settled.
     func trackUncounted(_ id: SegmentID) { ledger.withLock { $0.track(id, size: 0) } }
 
     func settle(_ id: SegmentID, size: Int64) { ledger.withLock { $0.settle(id, size: size) } }
@@ -79,7 +79,7 @@ final class QuotaAccount: Sendable {
     /// Returns the bytes that are free on the file system; nil if it does not report them.
     func freeBytes() -> Int64? { try? fileSystem.freeBytes(at: folder) }
 
-    /// Returns limits with the space to leave free: the usual part of the disk if none is set.
+    /// Returns limits that state the space to leave free: the default share of the disk if none is set.
     func settled(_ limits: StorageLimits) -> StorageLimits {
         var limits = limits
         if limits.minFree == nil, let disk = try? fileSystem.totalBytes(at: folder) {
@@ -110,7 +110,7 @@ final class SegmentPin: Sendable {
 
 /// The account of a vault's segment files, as a value.
 ///
-/// From before its bytes are written, a growing segment counts with the size that its file would have if it were closed
+/// Even before its bytes are written, a growing segment counts with the size that its file would have if it were closed
 /// now. A file that is being deleted counts until it is gone and no reader has it open.
 struct QuotaLedger {
     /// The bytes that must be freed before a file can grow: under the vault's own limit, and on the file system.
@@ -142,7 +142,7 @@ struct QuotaLedger {
     /// Whether free space must be measured before anything is reserved.
     var needsMeasurement: Bool { limits.free > 0 && spare == nil }
 
-    /// Takes over a measurement of the free bytes of the file system.
+    /// Records a measurement of the file system's free bytes.
     mutating func measured(free: Int64) { spare = free - limits.free }
 
     /// Discards the last measurement.

@@ -35,10 +35,10 @@ package final class StorageQuota: Sendable {
     /// The limits in force.
     package var limits: StorageLimits { account.limits }
 
-    /// Sets the limits in force, with the usual part of the disk to leave free if they do not set one.
+    /// Sets the limits in force. If they do not state the space to leave free, it is the default share of the disk.
     package func enforce(_ limits: StorageLimits) { account.limits = settled(limits) }
 
-    /// Returns limits with the usual part of the disk to leave free if they do not set one.
+    /// Returns limits that state the space to leave free: the default share of the disk if none is set.
     package func settled(_ limits: StorageLimits) -> StorageLimits { account.settled(limits) }
 
     /// Refuses a size limit below the space of the resources that no limit evicts.
@@ -63,14 +63,16 @@ package final class StorageQuota: Sendable {
     /// Whether the vault exceeds the limits in force, as far as is known without querying the index.
     package var exceedsLimits: Bool { account.excess != nil }
 
-    /// Evicts what exceeds the given limits: first by age, then by size.
+    /// Evicts what exceeds the given limits: first by age, then by size, then for the space to leave free.
     package func prune(_ limits: StorageLimits) throws -> EvictionCounters { try evictor.prune(limits) }
 
     /// Returns what ``prune(_:)`` would evict now, without evicting anything.
     package func previewPrune(_ limits: StorageLimits) throws -> EvictionCounters { try evictor.previewPrune(limits) }
 
-    /// Returns what the age limit in force will remove completely within `time` seconds, with when each was last read: at
-    /// most `limit` resources, those that go first.
+    /// Returns the resources that the age limit in force will remove completely within `time` seconds, each with its
+    /// last read.
+    ///
+    /// They are at most `limit` resources, in the order of eviction.
     package func expiring(
         within time: Int64, age: Int64, limit: Int
     ) throws -> [(resource: ResourceID, accessed: Int64)] {
@@ -79,26 +81,26 @@ package final class StorageQuota: Sendable {
 
     /// Returns what a size limit would evict first, in that order, with the space that each would free. Blocks.
     ///
-    /// - Parameter limit: the most resources or titles.
+    /// - Parameter limit: maximum number of resources or titles.
     package func next(_ limit: Int, of classes: Set<ResourceClass>) throws -> [EvictionPlan.Candidate] {
         try evictor.next(limit, of: classes)
     }
 
-    /// The bytes to leave free if no setting says how many; nil if the system does not tell how large the disk is.
+    /// The bytes to leave free by default; nil if the system does not report the size of the disk.
     package var standardFree: Int64? { account.settled(StorageLimits()).minFree }
 
-    /// The free space of the vault's disk in bytes; nil if the system does not tell.
+    /// The free space of the vault's disk in bytes; nil if the system does not report it.
     package var freeBytes: Int64? { account.freeBytes() }
 
     /// What was evicted since the vault was opened.
     package var evictions: EvictionCounters { evictor.total }
 
-    /// Sets how to find out which resources are in use, since these are not evicted.
+    /// Sets how to find out which resources are in use, and so not evicted.
     package func setResourceUse(_ use: ResourceUse) { evictor.setResourceUse(use) }
 
     // MARK: Admission
 
-    /// Lets a segment's file grow to `size` bytes, and evicts what is necessary for that.
+    /// Lets a segment's file grow to `size` bytes, and evicts what that requires.
     ///
     /// - Throws: ``VaultError`` with code `quotaExceeded`.
     func admit(_ size: Int64, for id: SegmentID, _ estimate: WriteEstimate) throws {
@@ -129,7 +131,7 @@ package final class StorageQuota: Sendable {
         }
     }
 
-    /// Returns whether other resources may be evicted for one of this length: not for one that can never fit.
+    /// Returns whether other resources may be evicted for one of this length; false for one that can never fit.
     private func mayEvict(for length: Int64?) -> Bool {
         guard let limit = limits.size, let length else { return true }
         return fileBytes(of: length) <= limit
@@ -168,14 +170,14 @@ package final class StorageQuota: Sendable {
 
     /// Returns whether there is space again after the store refused with an error, or would be after an eviction.
     ///
-    /// ``canStore(after:length:)`` is content with less: storing may be tried even if it soon fails again.
+    /// ``canStore(after:length:)`` requires less: storing may be tried even if it soon fails again.
     package func hasSpace(after error: VaultError) throws -> Bool {
         guard error.code == .quotaExceeded else { return canStore(after: error, length: nil) }
         guard let shortage = account.shortage(of: min(Self.step, limits.size ?? Self.step)) else { return true }
         return try evictor.canEvict(shortage.size, limits.sizeClasses) && evictor.canEvict(shortage.free, [.cache])
     }
 
-    /// Whether the disk has enough space to resume storing. If that is unknown, the next write will show it.
+    /// Whether the disk has enough space to resume storing. If that is unknown, the next write will show.
     private var hasDiskSpace: Bool { account.freeBytes().map { $0 >= Self.step + limits.free } ?? true }
 
     /// Creates the reserve, which is given up when the disk is full, if there is space for it.
@@ -183,7 +185,8 @@ package final class StorageQuota: Sendable {
 
     /// Runs work on the index; if the disk is full, evicts something and tries once more.
     ///
-    /// - Parameter isVital: whether the reserve is given up first: the work frees space, or nothing works without it.
+    /// - Parameter isVital: whether to give up the reserve first, because the work frees space or nothing works without
+    ///   it.
     func withDiskSpace<Result>(orReserve isVital: Bool = false, _ body: () throws -> Result) throws -> Result {
         do {
             return try isVital ? reserve.withReserve(for: body) : body()
@@ -199,7 +202,7 @@ package final class StorageQuota: Sendable {
     package func freeDiskSpace() -> Bool {
         guard isOwner else { return false }
         return evictor.queue.withLock { queue in
-            // Rows are always deleted before files: if the index takes no writes even now, nothing is evicted.
+            // Rows are always deleted before files: if the index cannot be written even now, nothing is evicted.
             ((try? evictor.evict(Self.step, [.cache], &queue).bytes) ?? 0) > 0
         }
     }
@@ -216,7 +219,7 @@ package struct WriteEstimate: Sendable {
     package var length: Int64?
     /// The number of bytes that will follow; `Int64.max` if unknown.
     package var expected: Int64
-    /// Whether other resources may be evicted for it: not for one that may never end.
+    /// Whether other resources may be evicted for it; false for a resource that may never end.
     package var mayEvict: Bool
 
     package init(length: Int64? = nil, expected: Int64 = 0, mayEvict: Bool = true) {

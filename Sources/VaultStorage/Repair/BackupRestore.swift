@@ -3,11 +3,12 @@ import GRDB
 import VaultCrypto
 import VaultModel
 
-/// Creates an index from a catalog backup, or from those rows of another index that a backup has, too: no segments.
+/// Creates an index without segments from a catalog backup, or from those rows of another index that a backup would
+/// have.
 struct BackupRestore {
     private let backup: String
     private let keyring: Keyring
-    /// Whether the rows are those of another index.
+    /// Whether the rows come from another index.
     private let isIndex: Bool
     private let contents: IndexSchema.Contents
 
@@ -30,7 +31,7 @@ struct BackupRestore {
     /// The file at `path` must exist and be empty. Writes are not synced until the index is closed: it is not in use
     /// yet, and is synced as a whole before it is.
     ///
-    /// - Returns: the index, and whether the backup's settings did not open: then it has those of a new vault.
+    /// - Returns: the index, and whether the backup's settings did not open, so that it has those of a new vault.
     func restore(to path: String, now: @escaping @Sendable () -> Int64) throws -> (
         index: VaultIndex, areSettingsLost: Bool
     ) {
@@ -60,7 +61,7 @@ struct BackupRestore {
     /// Impossible values are corrected, because nothing would open with them: the keyring knows its revision and its
     /// locators.
     ///
-    /// - Returns: whether the settings do not open: then they are those of a new vault.
+    /// - Returns: whether the settings did not open, and were replaced with those of a new vault.
     private func copyVault(_ db: Database) throws -> Bool {
         let row = try VaultRow.require(keyring, of: "backup", db)
         let stated = row.locator.flatMap { number in keyring.locators.first { $0 == number } }
@@ -84,17 +85,17 @@ struct BackupRestore {
         return opening == nil
     }
 
-    /// Copies the rows whose ids can be right.
+    /// Copies the rows with possible ids.
     ///
-    /// An impossible class, hour or state is corrected, because no key depends on it. Another impossible value is left
-    /// empty: another catalog may have it, and gives back nothing that has no row.
+    /// An impossible class, hour or state is corrected, because no key depends on it. Any other impossible value is
+    /// left empty: another catalog may have it, but restores nothing that has no row.
     private func copyRows(now: Int64, _ db: Database) throws {
         try db.execute(
             sql: """
                 INSERT INTO main.generation
                     SELECT \(GenerationRow.corrected) FROM backup.generation WHERE \(GenerationRow.isPossible);
                 """)
-        // Generations that the keyring got after the backup was written.
+        // Generations that the keyring gained after the backup was written.
         for number in keyring.activeGenerations { try GenerationRow.insert(number, db) }
         try db.execute(
             sql: """

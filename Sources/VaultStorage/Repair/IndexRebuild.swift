@@ -3,8 +3,7 @@ import GRDB
 package import VaultCrypto
 import VaultModel
 
-/// Rebuilds the index of a vault from what can be read of the index, from `catalog.backup`, and from the files of its
-/// segments.
+/// Rebuilds the index of a vault from what can be read of the index, from `catalog.backup`, and from the segment files.
 ///
 /// It owns the vault from beginning to end. The new index is created under a temporary name, and replaces the old one
 /// when it is complete and durable. Until then no file is moved, cut or removed, so that an interrupted rebuild leaves
@@ -24,10 +23,10 @@ package final class IndexRebuild: Sendable {
         package var quarantined = 0
         /// Files that could not be read, cut or moved, or whose resource does not open: they stay in place.
         package var unknown = 0
-        /// Whether the rows are those of the backup before the newest: neither the index nor the newest backup could be
+        /// Whether the rows come from the previous backup, because neither the index nor the newest backup could be
         /// read.
         package var isFromFormerBackup = false
-        /// Whether the backup's settings did not open: the index then has those of a new vault.
+        /// Whether the backup's settings did not open, so that the index has those of a new vault.
         package var areSettingsLost = false
     }
 
@@ -47,9 +46,9 @@ package final class IndexRebuild: Sendable {
     /// The first bytes of segment ids: ``adopt(_:)`` must be called for each of them.
     package static let bytes = UInt8.min...UInt8.max
 
-    /// Takes the vault's lock and creates an index from the backup's rows.
+    /// Takes the vault's lock and creates a new index from the rows of the existing one and of the backup.
     ///
-    /// - Parameter evenIfSound: whether to continue although the existing index is sound.
+    /// - Parameter evenIfSound: whether to continue even if the existing index is sound.
     /// - Throws: ``VaultError`` with code `noVault` if there is nothing to rebuild an index from, `integrity` if the
     ///   backup is damaged, `invalidArgument` if the index is sound.
     package init(
@@ -61,7 +60,7 @@ package final class IndexRebuild: Sendable {
         let lock = try VaultLock(folder: folder)
         let catalogs = CatalogFiles(in: folder)
         guard catalogs.exist(fileSystem) else { throw catalogs.absence }
-        // Without one of them, an older state would be taken for the present one.
+        // Without one that cannot be read, an older state could be mistaken for the present one.
         try catalogs.requireReadable()
         let path = folder + "/index.sqlite"
         let wasBrokenOff = try Self.finishBrokenOff(path, fileSystem)
@@ -112,13 +111,13 @@ package final class IndexRebuild: Sendable {
 
     private typealias NewIndex = (index: VaultIndex, areSettingsLost: Bool, isFromFormerBackup: Bool)
 
-    /// What an index or a catalog that cannot be used throws; anything else, such as a full disk, ends the rebuild.
+    /// The codes of an index or a catalog that cannot be used; any other error, such as a full disk, ends the rebuild.
     private static let unusable: Set<VaultError.Code> = [
         .integrity, .noVault, .storage, .foreignKeyring, .olderKeyring,
     ]
 
-    /// Creates the new index: with the rows of the existing one, or what can be read of them, and of the backup what does
-    /// not open there; without any with those of the backup.
+    /// Creates the new index from the rows of the existing one, or what can be read of them, and from the backup's for
+    /// what does not open there. If there is no usable index, it has only the backup's rows.
     private static func restore(
         _ path: String, _ catalogs: CatalogFiles, _ keyring: Keyring, _ fileSystem: any FileSystem,
         _ now: @escaping @Sendable () -> Int64
@@ -138,7 +137,7 @@ package final class IndexRebuild: Sendable {
         return try catalogs.trying { backup in
             try create(source, fileSystem)
             let (index, areSettingsLost) = try BackupRestore(backup, keyring).restore(to: source, now: now)
-            // The copy before may have a row that is damaged in this one.
+            // The previous copy may have an intact row where this one has a damaged one.
             let areLost = try merge(catalogs, into: index, withoutSettings: areSettingsLost)
             try index.dropEmptyRows()
             return (index, areLost, backup == catalogs.former)
@@ -152,22 +151,22 @@ package final class IndexRebuild: Sendable {
         try create(source, fileSystem)
         let (index, areSettingsLost) = try BackupRestore(index: old, keyring).restore(to: source, now: now)
         let areLost = try merge(catalogs, into: index, withoutSettings: areSettingsLost)
-        // What belongs to a title that has come back was left out with it.
+        // Rows that belong to a restored title were left out along with it.
         try index.database.withoutTransaction { db in try CatalogMerge.run(fromIndex: old, into: db, index) }
         try index.dropEmptyRows()
         return (index, areLost, false)
     }
 
-    /// Takes over from the backup what does not open in a new index.
+    /// Restores from the backup what does not open in a new index.
     ///
-    /// - Parameter isWithoutSettings: whether its settings are those of a new vault, because its own were lost.
-    /// - Returns: whether they still are.
+    /// - Parameter isWithoutSettings: whether the index has the settings of a new vault, because its own were lost.
+    /// - Returns: whether it still has them.
     private static func merge(
         _ catalogs: CatalogFiles, into index: VaultIndex, withoutSettings isWithoutSettings: Bool
     ) throws -> Bool {
         try index.database.withoutTransaction { db in
             let fresh = try VaultRow.fetch(db)?.settings
-            // The backup's take the place of settings that do not open.
+            // The backup's settings replace settings that do not open.
             if isWithoutSettings { try db.execute(sql: "UPDATE vault SET settings = zeroblob(1)") }
             _ = try CatalogMerge.run(
                 fromBackupIn: catalogs.folder, into: db, erased: "SELECT record, id FROM main.erased",
@@ -223,7 +222,7 @@ package final class IndexRebuild: Sendable {
         }
     }
 
-    /// Returns the part of a file that can be read: it ends with the last block that opens. Nil if none opens.
+    /// Returns the readable part of a file, which ends with the last block that opens; nil if none opens.
     private static func good(of claimed: ClaimedSegment) throws -> (SegmentDescription, badBlocks: Set<Int>)? {
         var segment = claimed.segment
         var bad = Set(try claimed.reader.badBlocks(in: 0..<segment.blockCount, of: segment))
@@ -238,7 +237,7 @@ package final class IndexRebuild: Sendable {
 
     private func putAside(_ name: String, in byte: UInt8) { work.withLock { $0.aside.append((name, byte)) } }
 
-    /// Cuts and moves files, now that the index in place knows of them.
+    /// Cuts and moves files, now that an index that knows of them is in place.
     ///
     /// If the system does not permit this for a file, it stays, and a repair finds it again.
     private func applyFileChanges() {
@@ -262,7 +261,7 @@ package final class IndexRebuild: Sendable {
         try index.linkParts()
         try index.recountTitles(doubting: true)
         let totals = try index.totals()
-        // Closing would not tell that the log does not fit into the file.
+        // Closing would not report that the log does not fit into the file.
         try index.database.truncateLog()
         try index.close()
         do throws(FileFailure) {
@@ -284,18 +283,18 @@ package final class IndexRebuild: Sendable {
     private func replace() throws(FileFailure) {
         let path = folder + "/index.sqlite"
         try fileSystem.open(path + Self.filling, writable: true).synchronize()
-        // From here on, a rebuild that is broken off is finished by the next one.
+        // From here on, the next rebuild finishes one that is interrupted.
         try fileSystem.rename(path + Self.filling, to: path + Self.complete)
         try fileSystem.synchronizeDirectory(folder)
         try Self.putInPlace(path, in: folder, fileSystem)
     }
 
-    /// Puts a complete index in the place of the old one, which stays as `index.sqlite.damaged`.
+    /// Puts a complete index in the place of the old one, which is kept as `index.sqlite.damaged`.
     private static func putInPlace(_ path: String, in folder: String, _ fileSystem: any FileSystem) throws(FileFailure)
     {
         let damaged = path + ".damaged"
-        // The old log is moved before the new index comes, because SQLite would take it for the new one's. Until then
-        // there is no index at all, rather than one without its log.
+        // The old log is moved before the new index is in place, because SQLite would mistake it for the new one's.
+        // Until then there is no index at all, rather than one without its log.
         if fileSystem.exists(path) {
             for suffix in ["", "-wal"] { try fileSystem.remove(damaged + suffix) }
             try fileSystem.rename(path, to: damaged)
@@ -308,14 +307,14 @@ package final class IndexRebuild: Sendable {
         try fileSystem.synchronizeDirectory(folder)
     }
 
-    /// Finishes a rebuild that was broken off while it put its index in place.
+    /// Finishes a rebuild that was interrupted while it put its index in place.
     ///
     /// - Returns: whether there was one.
     private static func finishBrokenOff(_ path: String, _ fileSystem: any FileSystem) throws -> Bool {
         do throws(FileFailure) {
             guard fileSystem.exists(path + complete) else { return false }
             guard !fileSystem.exists(path) else {
-                // The old index is in use again, so that the new one may lack what came since.
+                // The old index is in use again, so the new one may lack later changes.
                 try fileSystem.remove(path + complete)
                 return false
             }
@@ -353,7 +352,8 @@ extension VaultIndex {
         return false
     }
 
-    /// Serves representations that the backup lists as being filled, if no other of their resource holds bytes.
+    /// Serves representations that the backup lists as being filled, unless a serving one of the same resource holds
+    /// bytes.
     func serveFilled() throws {
         let filled = try read { db in
             try Row.fetchAll(
@@ -375,8 +375,8 @@ extension VaultIndex {
 }
 
 extension VaultIndex {
-    /// Deletes the rows of a new index that have nothing in them, because no catalog had what belongs there: records and
-    /// metadata that are empty, and resources without a key.
+    /// Deletes the empty rows of a new index, for which no catalog had the content: empty records and metadata, and
+    /// resources without a key.
     func dropEmptyRows() throws {
         try write { db in
             for table in SealedTable.own where try table.exists(db) {

@@ -5,21 +5,21 @@ import VaultModel
 
 /// Copies what can still be read of a damaged index, row by row.
 ///
-/// A page that cannot be read, or a value that is larger than this program writes, costs only its own rows: each table is
-/// read from both ends. What was deleted stays deleted, because `erased` is copied, too.
+/// A page that cannot be read, or a value that is larger than this program writes, costs only its own rows: each table
+/// is read from both ends. What was deleted stays deleted, because `erased` is copied, too.
 struct IndexSalvage {
     let path: String
     let catalogs: CatalogFiles
     let keyring: Keyring
 
-    /// The tables whose rows a catalog has, too, and what was deleted since.
+    /// The tables whose rows a catalog has, too, and `erased`.
     private static let tables = (IndexSchema.catalog + IndexSchema.laterCatalog + [IndexSchema.erased])
         .map(SchemaCheck.Entry.init).filter { $0.type == "table" }.map(\.name)
 
     /// Copies the rows into an empty file.
     ///
-    /// - Throws: ``VaultError`` with code `integrity` if the file is no index, or neither it nor a catalog has the vault's
-    ///   row; `diskFull`.
+    /// - Throws: ``VaultError`` with code `integrity` if the file is not an index, or neither it nor a catalog has the
+    ///   vault's row; `diskFull`.
     func copy(to copy: String) throws {
         try IndexDatabase.creating(at: copy) { db in
             try db.execute(
@@ -43,7 +43,7 @@ struct IndexSalvage {
         }
     }
 
-    /// Has no catalog give back a right: nobody knows any more which of them were taken away since.
+    /// Keeps catalogs from restoring records that grant access: it is unknown which of them were revoked since.
     private func closeRights(_ db: Database) throws {
         for record in CatalogMerge.rights { try ErasedRow.insert(record, ErasedRow.all, db) }
     }
@@ -52,9 +52,9 @@ struct IndexSalvage {
     private func copyRows(of table: String, from index: Database, to db: Database) throws -> Bool {
         let columns = try db.columns(in: table)
         let key = try db.primaryKey(table).columns
-        // The number of a row tells it from the same one, read from the other end.
+        // The rowid shows that a row is the same when it is read from the other end.
         let names = columns.map(\.name) + (key == ["rowid"] ? key : [])
-        // No key opens a text, and its length cannot be told without reading it.
+        // No key opens a text, and SQLite can determine its length only by reading it.
         let texts = columns.filter { $0.type == "BLOB" }.map { "typeof(\($0.name)) = 'text'" }
         let isLeftOut = (texts + [ValueSizes.isLarger(table, columns.map(\.name))]).joined(separator: " OR ")
         let places = names.map { _ in "?" }.joined(separator: ", ")
@@ -90,7 +90,8 @@ struct IndexSalvage {
         [.SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_TOOBIG, .SQLITE_IOERR].contains(error.resultCode)
     }
 
-    /// Gives the copy exactly the row of this vault: its own, if only the id beside it is damaged, else that of a catalog.
+    /// Leaves exactly one row of `vault` in the copy: this vault's own, even if only its settings identify it, else a
+    /// catalog's.
     private func settleVault(_ db: Database) throws {
         let rows = try Row.fetchAll(db, sql: "SELECT \(VaultRow.columns) FROM main.vault LIMIT 8").map(VaultRow.init)
         let own = try rows.first { $0.id == keyring.vaultID } ?? rows.first { try $0.openSettings(keyring) != nil }

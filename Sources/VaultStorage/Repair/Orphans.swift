@@ -3,7 +3,7 @@ package import VaultModel
 
 // From the files to the index: files in `segments` that have no row, or a wrong one.
 extension VaultStore {
-    /// Returns the names in the folder of one first byte that the index does not know.
+    /// Returns the names in the folder of segments whose ids begin with a byte, except those that the index knows.
     ///
     /// - Returns: files that are named like segments, and other names, which no segment has.
     package func unindexedFiles(in byte: UInt8) throws -> (segments: [SegmentID], others: [String]) {
@@ -26,7 +26,7 @@ extension VaultStore {
     ///
     /// Its commitment has opened with a key of the resource that it names. Its blocks are yet to be opened.
     ///
-    /// - Returns: nil if the file is no segment of this vault, or is named like another segment.
+    /// - Returns: nil if the file is not a segment of this vault, or is named like another segment.
     /// - Throws: ``SegmentFailure/missing``, ``SegmentFailure/unreadable(_:)``; ``VaultError`` if the rows of the
     ///   resource do not open, so that nothing is known about the file.
     package func claim(of id: SegmentID) throws -> ClaimedSegment? {
@@ -48,8 +48,10 @@ extension VaultStore {
         return nil
     }
 
-    /// Moves files back from the quarantine that name a resource which opens, and bytes that nothing holds: its rows may
-    /// have come back since. Whether they are what they claim is yet to be checked, as that of every file without a row.
+    /// Moves files out of the quarantine if they name a resource that opens, and bytes that nothing holds.
+    ///
+    /// The resource's rows may have been restored since. Like every file without a row, these files are yet to be
+    /// checked.
     ///
     /// - Returns: the number of files.
     package func takeBackQuarantined() throws -> Int {
@@ -81,7 +83,7 @@ extension VaultStore {
 
     /// Adds a file whose blocks were checked to the index.
     ///
-    /// The file is made durable first, because it may not be, and then its row is committed.
+    /// It first makes the file durable, because it may not be, then commits its row.
     ///
     /// - Returns: false if another segment holds its bytes.
     package func adopt(_ segment: SegmentDescription, badBlocks: Set<Int> = []) throws -> Bool {

@@ -15,7 +15,7 @@ extension VaultIndex {
         }
     }
 
-    /// Returns whether a resource lacks the row of the representation that is read.
+    /// Returns whether any resource lacks the row of the representation that is read.
     package func lacksServingRows() throws -> Bool {
         var last: ResourceID?
         while true {
@@ -26,7 +26,7 @@ extension VaultIndex {
         }
     }
 
-    /// Lets a resource be fetched again if the row of the representation that is read is missing.
+    /// Makes a resource fetchable again if the row of the representation that is read is missing.
     package func dropMissingServing(of id: ResourceID) throws {
         try write { db in
             guard let resource = try self.resource(id, db), resource.lacksServing else { return }
@@ -37,7 +37,7 @@ extension VaultIndex {
         }
     }
 
-    /// Returns all representations of a resource, whichever of them serves.
+    /// Returns all representations of a resource, whether or not they serve.
     package func representations(of resource: ResourceID) throws -> [RepresentationID] {
         try read { db in
             try Data.fetchAll(
@@ -96,7 +96,7 @@ extension VaultIndex {
         }
     }
 
-    /// Returns those ids that no row names, neither as a segment nor as a pending deletion.
+    /// Returns the ids that no row names, neither as a segment nor as a pending deletion.
     package func unindexed(_ ids: [SegmentID]) throws -> [SegmentID] {
         guard !ids.isEmpty else { return [] }
         return try read { db in
@@ -125,8 +125,8 @@ extension VaultIndex {
 
 // Rows that belong to nothing, or that nothing can name.
 extension VaultIndex {
-    /// The conditions for such rows, in an order in which they can be deleted; those of packs have a check of their own,
-    /// and so have segments.
+    /// The conditions for such rows, in an order in which they can be deleted. The rows of packs and segments have
+    /// their own checks.
     private static let strayRows = [
         (
             table: "resourceKey",
@@ -165,7 +165,7 @@ extension VaultIndex {
         }
     }
 
-    /// Deletes them.
+    /// Deletes the rows that belong to no resource, or that nothing can name.
     ///
     /// - Returns: the number of rows.
     package func dropStrayRows() throws -> Int {
@@ -183,7 +183,7 @@ extension VaultIndex {
 extension VaultIndex {
     /// Records of one kind that do not open.
     package struct UnreadableRecords: Hashable, Sendable {
-        /// What people call them, in the plural.
+        /// Their name in messages, in the plural.
         package let title: String
         package let count: Int
         /// How many of them a generation sealed whose key the keyring lacks, as after its retirement.
@@ -191,7 +191,7 @@ extension VaultIndex {
         fileprivate let table: String
     }
 
-    /// Returns the kinds of records of which some do not open, except for the settings, without which nothing is read.
+    /// Returns the kinds of records of which some do not open, except the settings, without which nothing can be read.
     package func unreadableRecords() throws -> [UnreadableRecords] {
         try SealedTable.own.compactMap { try unreadable($0) }
     }
@@ -205,11 +205,12 @@ extension VaultIndex {
         }
     }
 
-    /// Deletes the records of a kind that do not open, unless a generation sealed them whose key the keyring lacks: then
-    /// the index is older than the keys, or belongs to another keyring, and is not damaged.
+    /// Deletes the records of a kind that do not open, except those sealed by a generation whose key the keyring lacks.
+    ///
+    /// If there are such records, the index is older than the keys or belongs to another keyring, and is not damaged.
     ///
     /// - Parameter forgettingLacked: whether to delete these, too.
-    /// - Returns: how many are left.
+    /// - Returns: how many unreadable records are left.
     package func dropUnreadable(_ records: UnreadableRecords, forgettingLacked: Bool = false) throws -> Int {
         guard let table = SealedTable.own.first(where: { $0.name == records.table }) else { return records.count }
         try write { db in
@@ -219,7 +220,7 @@ extension VaultIndex {
         return try unreadable(table)?.count ?? 0
     }
 
-    /// Returns whether a generation that was retired since wraps a key of a resource.
+    /// Returns whether a generation that has been retired since wraps a key of a resource.
     package func needsRetiredGeneration(_ id: ResourceID) throws -> Bool {
         try read { db in
             try Int.fetchAll(
@@ -232,10 +233,10 @@ extension VaultIndex {
 }
 
 extension VaultStore {
-    /// Returns whether a resource that cannot be read still opens, in the index or in `catalog.backup`: then a repair
-    /// brings it back.
+    /// Returns whether a resource that cannot be read still opens, in the index or in `catalog.backup`, so that a
+    /// repair restores it.
     ///
-    /// - Throws: ``VaultError`` with code `storage` if one of them cannot be read now.
+    /// - Throws: ``VaultError`` with code `storage` if one of them cannot be read at present.
     package func canRestore(_ id: ResourceID) throws -> Bool {
         if try index.read({ try index.opens(id, $0) }) { return true }
         let files = CatalogFiles(in: folder)

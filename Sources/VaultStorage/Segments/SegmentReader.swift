@@ -5,14 +5,14 @@ package import VaultModel
 ///
 /// Nothing in the file is trusted: before a block is opened, the file must have the header that follows from the row
 /// and the key, and plaintext is returned only after its block's tag was checked. Files are read, never mapped, so that
-/// a file that is truncated meanwhile causes an error and not a signal. Calls may block.
+/// a file that is truncated during a read causes an error, not a signal. Calls may block.
 package final class SegmentReader: Sendable {
     private let key: SegmentKey
     let file: any StoredFile
     private let pin: (any AnyObject & Sendable)?
     private let work: WorkCounters?
 
-    /// The most blocks read from the file at a time.
+    /// Maximum blocks read from the file at a time.
     private static let blocksInRun = 8
 
     /// Opens the file and requires its header to match.
@@ -52,7 +52,7 @@ package final class SegmentReader: Sendable {
     /// - Parameters:
     ///   - segment: the current row, which may have grown since this reader was created.
     ///   - mayWait: whether the call may wait for the disk.
-    /// - Returns: false if it would have to wait and may not; then `output` holds nothing of use.
+    /// - Returns: false if it would have to wait but may not; `output` then holds nothing of use.
     /// - Precondition: `output` has exactly as many bytes as `range`, and `range` is within the segment.
     /// - Throws: ``SegmentFailure/badBlock(_:)`` or ``SegmentFailure/unreadable(_:)``; `output` then holds verified
     ///   bytes up to the block that failed, and nothing of that block.
@@ -163,7 +163,7 @@ package final class SegmentReader: Sendable {
 }
 
 extension Range<Int64> {
-    /// Whether all of `other` is within.
+    /// Whether all of `other` is within this range.
     fileprivate func contains(_ other: ByteRange) -> Bool {
         other.lowerBound >= lowerBound && other.upperBound <= upperBound
     }

@@ -5,7 +5,7 @@ package protocol SegmentStore: Sendable {
     /// Creates the file of a new segment.
     func create(_ id: SegmentID) throws(FileFailure) -> any StoredFile
     func open(_ id: SegmentID, writable: Bool) throws(FileFailure) -> any StoredFile
-    /// Makes the names of a new or removed segment durable.
+    /// Makes the appearance or removal of a segment's name durable.
     func synchronizeName(of id: SegmentID) throws(FileFailure)
     /// Returns the size of a segment's file in bytes.
     func size(of id: SegmentID) throws(FileFailure) -> Int64
@@ -17,10 +17,10 @@ package protocol SegmentStore: Sendable {
     func names(in byte: UInt8) throws(FileFailure) -> [String]
     /// Moves a file of any name from that folder to the quarantine.
     func quarantine(_ name: String, in byte: UInt8) throws(FileFailure)
-    /// Returns the segments by whose names files lie in the quarantine.
+    /// Returns the ids of the segments after which files in the quarantine are named.
     func quarantined() throws(FileFailure) -> [SegmentID]
     func openQuarantined(_ id: SegmentID) throws(FileFailure) -> any StoredFile
-    /// Moves a file from the quarantine to where the segment belongs, unless there is one.
+    /// Moves a file from the quarantine to where its segment belongs. Fails if a file is already there.
     func takeBack(_ id: SegmentID) throws(FileFailure)
 }
 
@@ -119,7 +119,7 @@ package struct FolderSegmentStore: SegmentStore {
     }
 }
 
-/// Why bytes of a segment are unavailable; each reason has another consequence.
+/// Why bytes of a segment are unavailable; each reason has its own consequence.
 package enum SegmentFailure: Error, Sendable {
     /// There is no file: the whole segment is a gap.
     case missing

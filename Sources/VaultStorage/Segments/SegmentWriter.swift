@@ -4,8 +4,8 @@ package import VaultModel
 /// Writes one segment, from front to back, once.
 ///
 /// Whole blocks are sealed and written as they fill up; the short last block is sealed only when the segment is closed.
-/// The writer has one owner, which appends from one place at a time. Calls may block. After a failed write nothing more
-/// may be appended, and after a failed sync no other may be tried: then it can only be closed.
+/// The writer has one owner, which appends from one place at a time. Calls may block. After a failed write, nothing
+/// more may be appended; after a failed sync, no other sync may be tried. The segment can then only be closed.
 package struct SegmentWriter: ~Copyable {
     /// The segment with the whole blocks written so far: readable in this process, but not yet durable.
     package private(set) var segment: SegmentDescription
@@ -14,13 +14,13 @@ package struct SegmentWriter: ~Copyable {
     private var sealer: SegmentSealer
     private var filling: [UInt8] = []
     private var sealed: [UInt8]
-    /// The end of the bytes whose writing was started.
+    /// The end of the bytes whose writeback was started.
     private var writebackEnd: Int64 = 0
     private var writeFailure: FileFailure?
     private var syncFailure: FileFailure?
     /// The number of blocks written to the file at a time. If a write of several fails, all of them are lost.
     var blocksInRun = 1
-    /// Whether the disk is told to begin writing before a sync.
+    /// Whether to make the disk start writing before a sync.
     var startsWriteback = true
     /// Whether the file's name is durable; it is synced only once.
     var isNameDurable = false

@@ -28,7 +28,7 @@ extension Atomic<Int64> {
 final class FetchedBytes: Sendable {
     private struct Counts {
         var total: Int64 = 0
-        /// How many of them the index has recorded.
+        /// How much of the total the index has recorded.
         var recorded: Int64 = 0
     }
 
@@ -36,7 +36,7 @@ final class FetchedBytes: Sendable {
 
     var total: Int64 { counts.withLock { $0.total } }
 
-    /// Whether the index has yet to record some.
+    /// Whether the index has yet to record some of the bytes.
     var isDue: Bool { counts.withLock { $0.total > $0.recorded } }
 
     /// Continues from what the index has recorded.

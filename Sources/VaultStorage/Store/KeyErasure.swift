@@ -3,20 +3,20 @@ import VaultModel
 
 /// Erases copies of keys that are no longer needed.
 ///
-/// Sealed keys that were deleted or replaced remain in pages of the index, in its log, in `catalog.backup` and in copies
-/// of the index until they are erased there.
+/// Sealed keys that were deleted or replaced remain in pages of the index, in its log, in `catalog.backup` and in
+/// copies of the index until they are erased there.
 final class KeyErasure: Sendable {
     private let index: VaultIndex
     private let backup: CatalogBackup
     private let quota: StorageQuota
     private let folder: String
     private let fileSystem: any FileSystem
-    /// Held during an erasure: one at a time.
+    /// Held during an erasure, so that only one runs at a time.
     private let erasing = Locked(())
     /// When copies of keys were last erased.
     private let last = Locked<ContinuousClock.Instant?>(nil)
 
-    /// The shortest time between two erasures that removals by name cause.
+    /// Minimum time between two erasures that removals by name cause.
     ///
     /// A removal before that leaves its erasure pending.
     private static let interval: Duration = .seconds(60)
@@ -45,7 +45,7 @@ final class KeyErasure: Sendable {
         try erasing.withLock { _ in
             guard let pending = try pending() else { return }
             last.withLock { $0 = .now }
-            // Before the wipe: what was deleted has a name in the index until the backup lacks it.
+            // Before the wipe: the index names what was deleted until the backup no longer has it.
             try backup.write(forgetting: true)
             try wipeUnusedBytes(patience)
             try quota.withDiskSpace(orReserve: true) { try index.write { db in try pending.remove(db) } }
@@ -66,8 +66,8 @@ final class KeyErasure: Sendable {
 
     /// Erases even if no erasure is pending, and removes copies of the index that were kept aside.
     ///
-    /// - Parameter what: what has been done by then, for the message of the error; nil leaves the error as it is.
-    /// - Throws: ``VaultError`` if a sealed key may remain there; erasing is retried every minute.
+    /// - Parameter what: what has been done by then, for the error message; nil leaves the error unchanged.
+    /// - Throws: ``VaultError`` if a sealed key may remain in one of these places; erasing is retried every minute.
     func erase(after what: String? = nil) throws {
         do {
             try quota.withDiskSpace(orReserve: true) { try index.write { db in try PendingErasure.record(db) } }
@@ -84,7 +84,7 @@ final class KeyErasure: Sendable {
     /// Erases all copies of keys, including `catalog.backup`, when nothing is left that it could back up.
     func eraseAll() throws {
         backup.discardChanges()
-        // The backup first: nothing may bring its rows back if the wipe has to wait.
+        // The backup comes first: nothing may restore its rows if the wipe has to wait.
         try remove(copies + CatalogFiles(in: folder).all)
         try erasing.withLock { _ in try wipeUnusedBytes(VaultStore.erasingTimeout) }
     }

@@ -81,7 +81,7 @@ package struct KeyringRequirements: Sendable {
         return opened
     }
 
-    /// Whether the vault's settings are sealed under a generation, and not in the form of format versions up to 5.
+    /// Whether the vault's settings are sealed under a generation, rather than as in format versions up to 5.
     package var sealsRecordsByGeneration: Bool {
         if case .generation? = row.settings.flatMap({ RecordForm($0) }) { true } else { false }
     }

@@ -1,15 +1,16 @@
 import VaultModel
 
-/// Removes segments whose rows were deleted: their files, and then their place on the list of pending deletions.
+/// Removes segments whose rows were deleted: first their files, then their entries in the list of pending deletions.
 final class SegmentRemoval: Sendable {
     private let index: VaultIndex
     private let segments: any SegmentStore
     private let account: QuotaAccount
-    /// The segments whose files are being removed, each by one caller, so that it is subtracted once.
+    /// The segments whose files are being removed, each by one caller, so that each file is subtracted once.
     private let removing = Locked(Set<SegmentID>())
-    /// Segments that were given up while the index took no writes: they serve nothing, and their rows must go.
+    /// Segments that were abandoned while the index could not be written: they serve nothing, and their rows must be
+    /// deleted.
     private let abandoned = Locked(Set<SegmentID>())
-    /// Segments of imports that are running: they are listed in case this process is killed, and are not removed.
+    /// Segments of running imports: they are on the list in case this process is killed, and are not removed.
     private let spared = Locked(Set<SegmentID>())
 
     init(_ index: VaultIndex, _ segments: any SegmentStore, _ account: QuotaAccount) {
@@ -21,7 +22,7 @@ final class SegmentRemoval: Sendable {
     /// The segments whose rows could not be deleted yet.
     var abandonedSegments: Set<SegmentID> { abandoned.withLock { $0 } }
 
-    /// Deletes the row of a segment that was given up; if that fails, remembers the segment for later.
+    /// Deletes the row of an abandoned segment; if that fails, remembers the segment for later.
     func abandon(_ id: SegmentID, deletingRow delete: () throws -> Void) throws {
         do {
             try delete()
@@ -39,14 +40,14 @@ final class SegmentRemoval: Sendable {
 
     /// Removes the files of all segments that are pending deletion.
     ///
-    /// A segment whose file cannot be removed stays on the list for the next time: that is no reason to refuse a vault
-    /// or to stop playback.
+    /// A segment whose file cannot be removed stays on the list for the next time: that is not a reason to refuse a
+    /// vault or to stop playback.
     func finish() throws {
         var last: SegmentID?
         var stillListed: [SegmentID] = []
         // One pass through the list: a segment that stays on it is tried only once. A page syncs each folder once.
         while true {
-            // Under the lock: a segment is spared for as long as a page can name it and its file is wanted.
+            // Under the lock, so that a segment is spared while a page can name it and its file is wanted.
             let (page, end) = try spared.withLock { spared in
                 let page = try index.segmentsPendingDeletion(after: last, limit: 4096)
                 return (page.filter { !spared.contains($0) }, page.last)
@@ -55,7 +56,7 @@ final class SegmentRemoval: Sendable {
             last = end
             stillListed += try removeFiles(of: page).stillListed
         }
-        // If the index took no writes, there may be space by now.
+        // If the index could not be written, there may be space by now.
         if !stillListed.isEmpty { try? index.forgetPendingDeletions(stillListed) }
     }
 

@@ -1,30 +1,29 @@
 package import VaultModel
 
-/// A title that was removed a moment ago: links that were made before fetch nothing of it.
+/// A recently removed title: links that were created before its removal fetch nothing of it.
 ///
-/// It names nothing but keyed hashes, so that it tells of a shredded title no more than its receipt does.
+/// It contains only keyed hashes, so it reveals no more of a shredded title than the title's receipt does.
 package struct RemovedTitle: Hashable, Sendable {
     /// The title's id.
     package let title: TitleID
-    /// The first eight bytes of the ids of its resource, which is first, and of the parts that were removed with it.
+    /// The first eight bytes of the ids of its resource, which comes first, and of the parts that were removed with it.
     package let ids: [UInt64]
     /// Until when links fetch nothing of it, in seconds since 1970.
     package let end: Int64
 
     package init(title: TitleID, ids: [UInt64], end: Int64) { (self.title, self.ids, self.end) = (title, ids, end) }
 
-    /// Returns what stands for a resource.
+    /// Returns the number that stands for a resource in ``ids``.
     package static func mark(of id: ResourceID) -> UInt64 { id.bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) } }
 }
 
-// The titles that were removed a moment ago.
+// The recently removed titles.
 extension VaultSettings {
-    /// The most titles, and the most ids of one: the settings are sealed again with each segment's commit.
+    /// Maximum titles, and maximum ids of one, since the settings are sealed again with each segment's commit.
     private static let (maxRemovals, maxRemovedIDs) = (32, 1024)
     private static let bytesOfID = 8
 
-    /// The titles that were removed a moment ago, the last ones; a member that is not what a writer writes counts as
-    /// absent.
+    /// The most recently removed titles; an invalid member counts as absent.
     package var removals: [RemovedTitle] {
         get {
             ((try? members.optionalObjects("removals")) ?? []).compactMap { member in

@@ -1,18 +1,18 @@
 import VaultCrypto
 import VaultModel
 
-// The pictures that are given for titles.
+// The pictures that are set for titles.
 extension VaultStore {
-    /// Gives a title a picture in place of the one before, or takes it away.
+    /// Sets the picture of a title, replacing the previous one, or removes it.
     ///
-    /// A picture that is taken away or replaced is also erased from the index's log and from `catalog.backup` within a
+    /// A picture that is removed or replaced is also erased from the index's log and from `catalog.backup` within a
     /// minute.
     ///
     /// - Parameters:
-    ///   - picture: at most ``ResourceMetadata/maxCoverBytes`` and not empty; nil for none.
-    ///   - isOfFeed: whether a feed named it, and no person: then one in the media comes before it.
+    ///   - picture: at most ``ResourceMetadata/maxCoverBytes`` and not empty; nil to remove the picture.
+    ///   - isOfFeed: whether a feed named it rather than a person, so that one in the media takes precedence.
     /// - Throws: ``VaultError`` with code `invalidArgument` if it is empty or too large, or the pictures of all titles
-    ///   would be; `removed` if the title is gone.
+    ///   together would be too large; `removed` if the title is gone.
     package func setCover(_ picture: [UInt8]?, isOfFeed: Bool = false, of resource: inout StoredResource) throws {
         if let picture { try Self.check(coverBytes: Int64(picture.count)) }
         var metadata = resource.metadata

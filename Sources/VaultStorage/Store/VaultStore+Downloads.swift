@@ -13,14 +13,14 @@ extension VaultStore {
 
     /// Deletes entries of the download queue, in one transaction.
     ///
-    /// - Parameter isForgotten: whether copies of them are to be erased, too.
+    /// - Parameter isForgotten: whether to erase copies of them, too.
     package func removeDownloads(_ ids: [DownloadID], isForgotten: Bool) throws {
         guard !ids.isEmpty else { return }
         noteChange(ids.count)
         try withDiskSpace(orReserve: true) { try index.removeDownloads(ids, isForgotten: isForgotten) }
     }
 
-    /// Deletes the whole download queue with the rows that do not open; copies of them are to be erased, too.
+    /// Deletes the whole download queue, including rows that do not open, and has their copies erased.
     package func removeAllDownloads() throws {
         noteChange()
         try withDiskSpace(orReserve: true) { try index.removeAllDownloads() }

@@ -4,15 +4,15 @@ package import VaultModel
 
 // Titles that are stored from a file.
 //
-// Until all of a file is stored, the index has no row of it except its segments' ids among the pending deletions: so
-// nothing can be listed or read, the next owner removes what a killed one left, and its key is in memory only. One
-// transaction then adds all rows.
+// Until all of a file is stored, the index has no rows for it except its segments' ids among the pending deletions. So
+// nothing of it can be listed or read, the next owner removes what a killed one left behind, and its key exists only in
+// memory. One transaction then adds all rows.
 extension VaultStore {
     /// Begins an import: returns the resource with a representation of which nothing is stored yet. Writes nothing.
     ///
     /// - Parameters:
-    ///   - metadata: what is recorded of the resource, if the vault does not have it.
-    ///   - resourceClass: its class then.
+    ///   - metadata: the metadata of the resource, if the vault does not have the resource.
+    ///   - resourceClass: its class in that case.
     /// - Throws: ``VaultError``: `inUse` if bytes of the resource are held; `integrity`, `storage`.
     package func beginImport(
         _ id: ResourceID, _ metadata: ResourceMetadata, as resourceClass: ResourceClass,
@@ -20,7 +20,8 @@ extension VaultStore {
     ) throws -> StoredResource {
         let known = try index.resource(id)
         if let known { try VaultIndex.requireNothingHeld(of: known) }
-        // A key that was never wrapped, so that whatever opens the vault's keys until then opens none of its bytes.
+        // The key is not wrapped until the import ends, so nothing that opens the vault's keys before then opens its
+        // bytes.
         let number = (known?.keys.keys.max() ?? 0) + 1
         let sequence = (known?.serving?.info.sequence ?? 0) + 1
         return StoredResource(
@@ -75,12 +76,12 @@ extension VaultStore {
         return writer.segment
     }
 
-    /// Makes an import what is read of its resource. If it throws, nothing has changed.
+    /// Makes an import the representation of its resource that is read. If it throws, nothing has changed.
     ///
     /// - Parameters:
-    ///   - imported: the resource with the representation of which all is durable.
+    ///   - imported: the resource with the representation, all of which is durable.
     ///   - change: changes the metadata of the resource.
-    /// - Returns: the resource as it is from now on.
+    /// - Returns: the resource afterwards.
     /// - Throws: ``VaultError``: `inUse` if bytes of the resource are held by now; `diskFull`, `storage`.
     package func finishImport(
         _ imported: StoredResource, _ change: (inout ResourceMetadata) -> Void
@@ -95,13 +96,13 @@ extension VaultStore {
         return stored
     }
 
-    /// Gives an import up: removes the files of its segments.
+    /// Abandons an import: removes the files of its segments.
     package func dropImport(_ ids: [SegmentID]) throws {
         removal.spareNoMore(ids)
         _ = try removal.removeFiles(of: ids)
     }
 
-    /// Requires that nothing would be replaced by an import, before the file is read.
+    /// Requires that an import would replace nothing, before the file is read.
     ///
     /// - Throws: ``VaultError``: `inUse` if bytes of the resource are held; `storage`.
     package func requireNothingHeld(of id: ResourceID) throws {
@@ -144,7 +145,7 @@ extension VaultIndex {
     /// Lists a segment that has no row as a pending deletion.
     func listPendingDeletion(_ id: SegmentID) throws { try write { db in _ = try PendingDeletion.insert(id, db) } }
 
-    /// Adds the rows of an import, all in one transaction, in place of those of a resource of which nothing is held.
+    /// Adds all rows of an import in one transaction, replacing those of a resource of which nothing is held.
     fileprivate func enter(
         _ imported: StoredResource, now: Int64, _ change: (inout ResourceMetadata) -> Void
     ) throws -> StoredResource {
@@ -187,7 +188,7 @@ extension VaultIndex {
         }
     }
 
-    /// Deletes the keys and the representations of a resource that gets others.
+    /// Deletes the keys and the representations of a resource that gets new ones.
     private func replace(
         _ id: ResourceID, keyNumber: Int, metadata: [UInt8], raisingTo resourceClass: ResourceClass, _ db: Database
     ) throws {

@@ -5,11 +5,11 @@ extension VaultStore {
     /// Changes the keyring, and records its revision in the index.
     ///
     /// - Parameters:
-    ///   - isRemembered: whether the index requires a keyring at least as new as this from now on.
+    ///   - isRemembered: whether the index then requires a keyring at least as new as this one.
     ///   - lead: makes durable what must be durable before the keyring.
     /// - Throws: as ``Keyring/change(reading:writing:_:)``; any error of `lead`; ``VaultError`` if the index cannot be
-    ///   written: then the file is the new one. If it was a generation's row that could not be written, this process
-    ///   continues with the keys that it had.
+    ///   written, in which case the file is already the new one. If the row of a generation could not be written, this
+    ///   process continues with the keys that it had.
     package func changeKeyring<Result>(
         at place: KeyringPlace, isRemembered: Bool = true, leading lead: () throws -> Void = {},
         _ edit: (inout KeyringEdit) throws -> Result

@@ -17,7 +17,7 @@ extension VaultStore {
         quota.account.begin(indexed: indexed, measured: measured)
     }
 
-    /// Returns the disk space of segment files; for a reader, as the index states it.
+    /// Returns the disk space of segment files; for a reader, according to the index.
     package func bytesUsed() throws -> Int64 { isOwner ? quota.used : try index.fileBytes() }
 
     /// Counts bytes that were delivered but not stored.
@@ -58,7 +58,8 @@ extension VaultStore {
 
     /// Runs work on the index; if the disk is full, evicts something and tries once more.
     ///
-    /// - Parameter isVital: whether the reserve is given up first: the work frees space, or nothing works without it.
+    /// - Parameter isVital: whether to give up the reserve first, because the work frees space or nothing works without
+    ///   it.
     func withDiskSpace<Result>(orReserve isVital: Bool = false, _ body: () throws -> Result) throws -> Result {
         try quota.withDiskSpace(orReserve: isVital, body)
     }
@@ -75,16 +76,16 @@ extension VaultStore {
 
     /// Writes a new `catalog.backup`.
     ///
-    /// - Parameter forgetting: whether the backup before is replaced, too.
+    /// - Parameter forgetting: whether to replace the previous backup, too.
     package func backUpCatalog(forgetting: Bool = false, now: ContinuousClock.Instant = .now) throws {
         try catalogBackup.write(forgetting: forgetting, now: now)
     }
 
-    /// Brings back what the index does not open and `catalog.backup` does.
+    /// Restores what `catalog.backup` opens but the index does not.
     ///
-    /// A backup that does not open has nothing to bring back.
+    /// A backup that does not open has nothing to restore.
     ///
-    /// - Throws: ``VaultError`` with code `storage` if one cannot be read now.
+    /// - Throws: ``VaultError`` with code `storage` if a backup cannot be read at present.
     package func restoreFromBackup() throws -> Restored {
         guard isOwner, keyring.hasRecordKeys else { return Restored() }
         let restored = try withDiskSpace(orReserve: true) { [folder] in
@@ -99,7 +100,7 @@ extension VaultStore {
             return restored
         }
         if restored.resources > 0 {
-            // Titles and their parts find each other by rows that no backup has.
+            // Titles and their parts are linked by rows that no backup has.
             try withDiskSpace(orReserve: true) { try index.linkParts() }
             try index.recountTitles(doubting: true)
         }
@@ -123,8 +124,8 @@ extension VaultStore {
         try erasure.carryOut(patience: patience)
     }
 
-    /// Erases a secret that was just replaced or deleted, unless something was erased within the last minute: then it
-    /// waits for the next erasure.
+    /// Erases a secret that was just replaced or deleted, unless something was erased within the last minute; the
+    /// secret then waits for the next erasure.
     package func eraseIfDue() {
         if erasure.isDue { try? carryOutErasure(patience: .seconds(1)) }
     }
@@ -159,7 +160,7 @@ extension VaultStore {
 
     /// Closes the segments that the last owner left open, at the last block that opens.
     ///
-    /// A segment that cannot be recovered is no reason to refuse the vault.
+    /// A segment that cannot be recovered is not a reason to refuse the vault.
     func recoverOpenSegments() throws {
         for (segment, resource) in try index.openSegments() {
             // If the resource does not open, nothing is known about the bytes, so nothing is deleted.
@@ -233,7 +234,7 @@ extension VaultStore {
 extension VaultStore {
     /// Records that the whole vault was verified.
     ///
-    /// If the settings cannot be written, as by a reader, it is known until the store is closed.
+    /// If the settings cannot be written, as by a reader, the record is kept in memory until the store is closed.
     package func noteVerification(isSound: Bool) {
         let record = VerificationRecord(time: now(), isSound: isSound)
         verification.withLock { $0 = record }

@@ -6,13 +6,14 @@ extension VaultStore {
     /// Adds an empty pack to a title.
     ///
     /// Each fetch of a title that stores small files begins a pack of its own, so that no offset of a pack ever has two
-    /// meanings: a row that is put back after a removal names its own bytes, or none.
+    /// meanings: a row that is restored after a removal names its own bytes, or none.
     ///
     /// - Parameters:
     ///   - title: the cache key of the title's manifest.
     ///   - url: the URL of the manifest.
     ///   - resourceClass: the class of the title.
-    /// - Throws: ``VaultError`` with code `removed` if the vault does not have the title: nothing would remove the pack.
+    /// - Throws: ``VaultError`` with code `removed` if the vault does not have the title: nothing would ever remove the
+    ///   pack.
     package func addPack(
         of title: [UInt8], url: String, resourceClass: ResourceClass
     ) throws -> StoredResource {
@@ -35,8 +36,8 @@ extension VaultStore {
 
     /// Makes the whole blocks of a pack's growing segment durable, and records the files that end within them.
     ///
-    /// - Parameter waiting: the files that are written; those that are durable now are removed.
-    /// - Returns: those that were not recorded, because they are resources of their own by now.
+    /// - Parameter waiting: the files that are being written; those that become durable are removed from it.
+    /// - Returns: the files that have become resources of their own, which are not recorded.
     /// - Throws: ``VaultError`` if the bytes could not be made durable; the segment is then pending deletion.
     package func checkpoint(
         _ writer: inout SegmentWriter, recording waiting: inout [PackedPart], in pack: ResourceID
@@ -47,7 +48,7 @@ extension VaultStore {
 
     /// Closes a pack's segment for good, and records the files that end within it.
     ///
-    /// - Returns: those that were not recorded, because they are resources of their own by now.
+    /// - Returns: the files that have become resources of their own, which are not recorded.
     /// - Throws: ``VaultError`` if the bytes could not be made durable; the segment is then pending deletion.
     package func close(
         _ writer: consuming SegmentWriter, recording waiting: inout [PackedPart], in pack: ResourceID
@@ -75,6 +76,6 @@ extension VaultStore {
 }
 
 extension SegmentWriter {
-    /// Leaves it to the syncs when the disk begins to write: a pack is synced often.
+    /// Leaves it to the syncs to make the disk write, because a pack is synced often.
     package mutating func leaveWritebackToSyncs() { startsWriteback = false }
 }

@@ -83,9 +83,9 @@ extension VaultStore {
         (error as? FileFailure)?.vaultError(what) ?? error
     }
 
-    /// Gives a segment up: deletes its row, then its file.
+    /// Abandons a segment: deletes its row, then its file.
     ///
-    /// - Parameter keepsLimits: whether nothing is evicted for this, and the reserve stays.
+    /// - Parameter keepsLimits: whether to evict nothing for this, and to keep the reserve.
     package func discard(_ id: SegmentID, keepsLimits: Bool = false) throws {
         let drop = { try self.index.drop(id, deletesFile: true) }
         try removal.abandon(id) { _ = try keepsLimits ? drop() : withDiskSpace(orReserve: true, drop) }
@@ -102,14 +102,14 @@ extension VaultStore {
             pin: isOwner ? quota.account.pin(segment.id) : nil, work: work)
     }
 
-    /// Records a failure to read a segment: the block, or the whole segment, is a gap from now on.
+    /// Records a failure to read a segment, so that the block or the whole segment becomes a gap.
     ///
     /// A store that does not own the vault only counts the damage.
     package func invalidate(_ segment: SegmentDescription, for failure: SegmentFailure) throws {
         try invalidate(segment.id, size: segment.diskSize, for: failure)
     }
 
-    /// Does the same for a row whose numbers are impossible.
+    /// Records a failure to read a segment whose row has impossible numbers.
     ///
     /// The space of its file stays counted until the vault is opened again.
     package func invalidate(_ id: SegmentID, size: Int64 = 0, for failure: SegmentFailure) throws {

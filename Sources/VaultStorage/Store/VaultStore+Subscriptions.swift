@@ -14,7 +14,7 @@ extension VaultStore {
         try withDiskSpace(orReserve: true) { try index.removeSubscriptions(ids) }
     }
 
-    /// Deletes all subscriptions durably, also those whose rows do not open.
+    /// Deletes all subscriptions durably, including those whose rows do not open.
     package func removeAllSubscriptions() throws {
         noteChange()
         try withDiskSpace(orReserve: true) { try index.removeAllSubscriptions() }

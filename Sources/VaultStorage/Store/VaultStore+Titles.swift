@@ -5,8 +5,8 @@ extension VaultStore {
     /// Changes what is recorded about the titles that a resource is, or is a part of.
     ///
     /// - Parameters:
-    ///   - resourceClass: the class that it has from now on at least; nil for no change.
-    ///   - link: the title that it joins or leaves, which `change` does in the metadata; nil for neither.
+    ///   - resourceClass: the lowest class that it may have afterwards; nil for no change.
+    ///   - link: the title that it joins or leaves, as `change` records in the metadata; nil for neither.
     package func changeTitles(
         of resource: inout StoredResource, raisingTo resourceClass: ResourceClass? = nil, _ link: TitleLink? = nil,
         _ change: (inout ResourceMetadata) -> Void
@@ -19,7 +19,7 @@ extension VaultStore {
         resource.metadata = metadata
     }
 
-    /// Changes the class of the parts of a title together. Those of another title that is pinned stay pinned.
+    /// Changes the class of the parts of a title together. Parts of another title that is pinned stay pinned.
     ///
     /// - Returns: the parts that have changed.
     package func setClass(

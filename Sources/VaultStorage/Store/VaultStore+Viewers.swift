@@ -4,7 +4,7 @@ package import VaultModel
 
 // The viewers, what is shared with them, and how far they have played.
 extension VaultStore {
-    /// Writes a viewer durably; a PIN that it no longer has is erased.
+    /// Writes a viewer durably; a PIN that the viewer no longer has is erased.
     package func write(_ viewer: Viewer) throws {
         noteChange()
         if try withDiskSpace({ try index.write(viewer) }) { eraseIfDue() }
@@ -17,16 +17,16 @@ extension VaultStore {
         eraseIfDue()
     }
 
-    /// Writes with whom titles are shared, durably; titles that the vault does not have are left out.
+    /// Writes durably with whom titles are shared; titles that the vault does not have are left out.
     package func write(_ shares: [ResourceID: TitleShare]) throws {
         guard !shares.isEmpty else { return }
         noteChange(shares.count)
-        // Who may not see a title any more must not see it because the disk is full.
+        // A full disk must not let a viewer see a title that is no longer shared with them.
         try withDiskSpace(orReserve: true) { try index.write(shares) }
         for id in shares.keys { changes.note(id) }
     }
 
-    /// Returns those resources of which the index has no row that shares them.
+    /// Returns the resources for which the index has no share.
     package func unshared(among ids: Set<ResourceID>) throws -> Set<ResourceID> {
         try index.read { db in
             guard try SealedTable.shares.exists(db) else { return ids }
@@ -35,7 +35,7 @@ extension VaultStore {
         }
     }
 
-    /// Writes the positions of viewers; of the owner under nil.
+    /// Writes the positions of viewers; the owner's are under nil.
     package func write(_ positions: [ViewerID?: PlaybackPositions]) throws {
         guard isOwner, !positions.isEmpty else { return }
         noteChange()

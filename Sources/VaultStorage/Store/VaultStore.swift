@@ -28,7 +28,8 @@ package final class VaultStore: Sendable {
     package let work = WorkCounters()
     /// Reports which resources change.
     package let changes = ChangeNotifier()
-    /// Is called after rows came back from `catalog.backup`: what was read of them before is behind. It may block.
+    /// Called after rows were restored from `catalog.backup`, because earlier reads of them are out of date. It may
+    /// block.
     package let onRestore = Locked<@Sendable () -> Void>({})
     /// The last verification of the whole vault in this run; nil if there was none.
     let verification = Locked<VerificationRecord?>(nil)
@@ -67,7 +68,9 @@ package final class VaultStore: Sendable {
         erasure = KeyErasure(index, catalogBackup, quota, vault: folder, fileSystem: fileSystem)
     }
 
-    /// - Throws: ``VaultError`` with code `owned` if this process may not change the vault.
+    /// Requires that this process may change the vault.
+    ///
+    /// - Throws: ``VaultError`` with code `owned` if it may not.
     package func requireOwner(to act: String) throws {
         guard isOwner else { throw VaultError(.owned, "only the owner of a vault \(act); open it as the owner") }
     }
@@ -84,7 +87,7 @@ package final class VaultStore: Sendable {
         !exists(at: folder, fileSystem: fileSystem) && CatalogFiles(in: folder).exist(fileSystem)
     }
 
-    /// Returns the error that says why there is nothing to open in a folder.
+    /// Returns the error that explains why a folder has nothing to open.
     package static func absence(at folder: String, fileSystem: any FileSystem = PosixFileSystem()) -> VaultError {
         do throws(FileFailure) {
             _ = try fileSystem.names(in: folder)
@@ -143,7 +146,7 @@ package final class VaultStore: Sendable {
             let path = folder + "/index.sqlite"
             let temporary = path + ".new"
             for suffix in ["", "-wal", "-shm"] { try fileSystem.remove(temporary + suffix) }
-            // SQLite must not take the log of a lost index for this one's.
+            // SQLite must not mistake the log of a lost index for this one's.
             for suffix in ["-wal", "-shm"] { try fileSystem.remove(path + suffix) }
             _ = try fileSystem.create(temporary)
             try VaultIndex.create(at: temporary, keyring: keyring)
@@ -232,7 +235,7 @@ package final class VaultStore: Sendable {
     ///
     /// - Parameters:
     ///   - titles: the cache keys of the titles that it is a part of. Those that the vault does not have are left out.
-    ///   - packed: the file in a pack whose place it takes, and whose class, titles and mode it gets.
+    ///   - packed: the file in a pack that it replaces, and whose class, titles and mode it gets.
     ///   - first: the representation to begin in the same transaction.
     package func addResource(
         _ id: ResourceID, url: String, cacheKey: [UInt8], resourceClass: ResourceClass, fields: OriginFields? = nil,
@@ -256,7 +259,8 @@ package final class VaultStore: Sendable {
 
     /// Begins a new representation of a resource.
     ///
-    /// The bytes that the resource held before stay until the new representation has something to serve: ``serve(_:)``.
+    /// The bytes that the resource held before are kept until the new representation has something to serve; see
+    /// ``serve(_:)``.
     package func startRepresentation(_ new: NewRepresentation, of resource: inout StoredResource) throws {
         let sequence = (resource.serving?.info.sequence ?? 0) + 1
         let representation = try StoredRepresentation(new, sequence: sequence, now: now())
@@ -267,7 +271,7 @@ package final class VaultStore: Sendable {
         if isFirst || new.information.length == 0 { try serve(&resource) }
     }
 
-    /// Makes the representation that was begun last the one that is read, also after a restart.
+    /// Makes the representation that was begun last the one that is read, even after a restart.
     ///
     /// The segments of earlier representations become pending deletions.
     package func serve(_ resource: inout StoredResource) throws {
@@ -304,11 +308,11 @@ package final class VaultStore: Sendable {
         resource.serving = serving
     }
 
-    /// Removes a resource with everything it holds, its metadata and its keys, and a title with the parts that only it
-    /// has.
+    /// Removes a resource with everything it holds, its metadata and its keys; removes a title along with the parts
+    /// that only it has.
     ///
     /// They are also erased from the index's log and from `catalog.backup`. If there was an erasure within the last
-    /// minute, this one is left pending: ``hasPendingErasure()``.
+    /// minute, this one is left pending; see ``hasPendingErasure()``.
     ///
     /// - Returns: the bytes of its files; nil if there is no such resource.
     /// - Throws: ``VaultError`` if a copy of the sealed key may remain; erasing is retried until it is gone.
