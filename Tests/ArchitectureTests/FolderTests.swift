@@ -7,7 +7,7 @@ struct FolderTests {
     @Test(
         "No folder of a target names a type, or a member, from a folder that depends on it", arguments: Sources.targets)
     func noCircle(target: String) {
-        let dependencies = Dependencies(of: target, above: Sources.targets.prefix { $0 != target })
+        let dependencies = Dependencies(of: target)
         #expect(!dependencies.types.isEmpty, "a target without types proves nothing")
         for (folder, uses) in dependencies.uses {
             for (other, reasons) in uses where dependencies.reachable(from: other).contains(folder) {
@@ -20,7 +20,7 @@ struct FolderTests {
     func picture() throws {
         var lines = ["digraph folders {"]
         for target in Sources.targets {
-            let dependencies = Dependencies(of: target, above: Sources.targets.prefix { $0 != target })
+            let dependencies = Dependencies(of: target)
             lines.append("  subgraph \"cluster_\(target)\" {\n    label = \"\(target)\"")
             for (folder, uses) in dependencies.uses.sorted(by: { $0.key < $1.key }) {
                 lines += uses.sorted { $0.key < $1.key }
@@ -94,9 +94,9 @@ private struct Dependencies {
     /// For each folder, the other folders that it uses, and what of them.
     let uses: [String: [String: Set<String>]]
 
-    /// - Parameter above: the targets that cannot see this one: the members that they have, and ask for, are others.
-    init(of target: String, above: some Sequence<String>) {
-        let others = above.flatMap { Sources.texts[$0] ?? [] }
+    /// The members that targets have, and ask for, which cannot see this one are others.
+    init(of target: String) {
+        let others = Sources.targets.prefix { $0 != target }.flatMap { Sources.texts[$0] ?? [] }
         self.init(
             Sources.texts[target] ?? [],
             foreign: others.reduce(into: []) { $0.formUnion($1.text.asked.union($1.text.members)) })

@@ -145,10 +145,8 @@ struct FetchState {
     /// Whether more bytes will come.
     var isActive: Bool { phase == .requesting || phase == .receiving }
 
-    /// Whether its answer has begun, and will still bring bytes that a reader wants.
-    func brings(to reader: ReaderState) -> Bool {
-        phase == .receiving && !isSeparate && reader.position < end && reader.end > present
-    }
+    /// Whether the fetch still has to bring bytes that a reader wants.
+    func owes(_ reader: ReaderState) -> Bool { reader.position < end && reader.end > present }
 
     /// Whether all bytes that the answer's head states have arrived, and only the end of the body is awaited.
     var awaitsEnd: Bool { phase == .receiving && statedEnd == present }

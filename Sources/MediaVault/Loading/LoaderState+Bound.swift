@@ -115,7 +115,7 @@ extension LoaderState {
     }
 
     /// The transfers whose answers have begun, except those apart from the representation.
-    private var coming: [FetchState] { fetches.values.filter { $0.phase == .receiving && !$0.isSeparate } }
+    var coming: [FetchState] { fetches.values.filter { $0.phase == .receiving && !$0.isSeparate } }
 
     /// The bytes that are present, or that answers which have begun will bring.
     var presentOrComing: ByteRanges { coming.reduce(into: present) { $0.insert(contentsOf: $1.remaining) } }
@@ -213,8 +213,7 @@ extension LoaderState {
     func isNeeded(_ fetch: FetchState, leaving: ReaderState?) -> Bool {
         guard isBound, !fetch.isSeparate else { return false }
         let needs = { (reader: ReaderState) in
-            !reader.isSeparate && reader.edition == edition && reader.position < fetch.end
-                && reader.end > fetch.present
+            !reader.isSeparate && reader.edition == edition && fetch.owes(reader)
         }
         // The leaving reader is still in the table, whether or not it would need the bytes.
         return readers.values.count(where: needs) > (leaving.map(needs) ?? false ? 1 : 0)

@@ -165,9 +165,10 @@ extension LoaderState {
         let old = reader.fetch
         reader.fetch = fetch
         if isDemanding { effects.merge(demand(reader.position, of: fetch)) }
-        // No other transfer may bring what a bound transfer has still to bring.
-        let goesOn = isBound && reader.hasBegun && old.flatMap { fetches[$0] }?.brings(to: reader) == true
-        if let old, old != fetch, !goesOn { effects.merge(release(old, leaving: reader)) }
+        guard let old, old != fetch else { return effects }
+        // No other transfer may bring what a bound transfer still has to bring.
+        let goesOn = isBound && reader.hasBegun && coming.contains { $0.id == old && $0.owes(reader) }
+        if !goesOn { effects.merge(release(old, leaving: reader)) }
         return effects
     }
 
@@ -218,8 +219,7 @@ extension LoaderState {
     private func heir(to fetch: FetchState) -> ReaderState.ID? {
         guard information?.supportsRanges == false, !fetch.isSeparate else { return nil }
         return readers.first { _, reader in
-            reader.fetch == nil && !reader.isSeparate && reader.edition == edition
-                && reader.position < fetch.end && reader.end > fetch.present
+            reader.fetch == nil && !reader.isSeparate && reader.edition == edition && fetch.owes(reader)
         }?.key
     }
 }

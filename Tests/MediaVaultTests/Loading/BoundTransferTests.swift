@@ -59,7 +59,6 @@ private struct BoundWorld {
         var connection: UInt64 = 0
         var range: ByteRange = 0..<0
         var isCancelled = false
-        var isSealing = true
         var failure: FetchFailure?
         var sealer = ModelSealer()
     }
@@ -113,7 +112,8 @@ private struct BoundWorld {
                 clients[last] = Client(wanted: randomRange())
                 note("client \(last) wants \(clients[last]?.wanted ?? 0..<0)")
             }
-            guard let actor = next() else {
+            let actors = runnable(), slowOnes = Set(actors.filter { kind(of: $0) == slow })
+            guard let actor = random.choose(among: actors, isSlow: slowOnes.contains) else {
                 if clients.isEmpty, last == all { return transfers.isEmpty ? nil : "a transfer never ends" }
                 if last < all { continue }
                 return "nobody goes on, and \(clients.count) clients wait"
@@ -143,14 +143,6 @@ private struct BoundWorld {
         events.append(event)
     }
 
-    /// Returns an actor that can go on; one of the slow kind seldom, so that the others run far ahead of it.
-    private mutating func next() -> Actor? {
-        let actors = runnable()
-        let quick = actors.filter { kind(of: $0) != slow }
-        return (quick.isEmpty || Int.random(in: 0..<50, using: &random) == 0 ? actors : quick)
-            .randomElement(using: &random)
-    }
-
     private func kind(of actor: Actor) -> Kind {
         switch actor {
         case .client: .client
@@ -173,7 +165,7 @@ private struct BoundWorld {
             {
                 actors.append(.receiver(id))
             }
-            if transfer.isSealing, !sleeping.contains(.sealer(id)) || fetch?.sealerSignal.isRaised ?? true {
+            if transfer.sealer.mayAct(for: fetch, isAsleep: sleeping.contains(.sealer(id))) {
                 actors.append(.sealer(id))
             }
         }
@@ -368,7 +360,7 @@ private struct BoundWorld {
     }
 
     private mutating func removeIfOver(_ id: FetchState.ID) {
-        guard let transfer = transfers[id], transfer.phase == .over, !transfer.isSealing else { return }
+        guard let transfer = transfers[id], transfer.phase == .over, !transfer.sealer.isRunning else { return }
         transfers[id] = nil
         apply(state.remove(id))
     }
@@ -381,7 +373,7 @@ private struct BoundWorld {
         case .close: close(id)
         case .finish:
             close(id)
-            transfers[id]?.isSealing = false
+            transfers[id]?.sealer.isRunning = false
             removeIfOver(id)
         case .seal(let bytes, let offset):
             let segments = transfers[id]?.sealer.write(Int64(bytes.count), at: offset, after: &lastSegment) ?? []

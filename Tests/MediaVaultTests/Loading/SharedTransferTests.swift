@@ -93,7 +93,6 @@ private struct Interleaving {
         var isAsked = false
         var isReceiving = true
         var isCancelled = false
-        var isSealing = true
         var sealer = ModelSealer()
     }
 
@@ -153,7 +152,7 @@ private struct Interleaving {
                 addReader()
                 toCome -= 1
             }
-            guard let actor = next() else {
+            guard let actor = random.choose(among: runnable(), isSlow: { [slow] in $0.kind == slow }) else {
                 if wanted.isEmpty, toCome == 0 { return transfers.isEmpty ? nil : "a transfer never ends" }
                 if toCome > 0 { continue }
                 return "nobody goes on, and \(wanted.count) readers wait: \(state.fetches.values.map { "\($0)" })"
@@ -177,14 +176,6 @@ private struct Interleaving {
         wanted[state.addReader(asked)] = asked
     }
 
-    /// Returns an actor that can continue; the slow kind seldom, so that the others run far ahead of it.
-    private mutating func next() -> Actor? {
-        let actors = runnable()
-        let quick = actors.filter { $0.kind != slow }
-        return (quick.isEmpty || Int.random(in: 0..<50, using: &random) == 0 ? actors : quick)
-            .randomElement(using: &random)
-    }
-
     private func runnable() -> [Actor] {
         var actors: [Actor] = []
         for id in wanted.keys.sorted() {
@@ -198,7 +189,7 @@ private struct Interleaving {
             {
                 actors.append(.receiver(id))
             }
-            if transfer.isSealing, !sleeping.contains(.sealer(id)) || fetch?.sealerSignal.isRaised ?? true {
+            if transfer.sealer.mayAct(for: fetch, isAsleep: sleeping.contains(.sealer(id))) {
                 actors.append(.sealer(id))
             }
         }
@@ -280,7 +271,7 @@ private struct Interleaving {
     }
 
     private mutating func removeIfOver(_ id: FetchState.ID) {
-        guard let transfer = transfers[id], !transfer.isReceiving, !transfer.isSealing else { return }
+        guard let transfer = transfers[id], !transfer.isReceiving, !transfer.sealer.isRunning else { return }
         transfers[id] = nil
         apply(state.remove(id))
     }
@@ -298,7 +289,7 @@ private struct Interleaving {
         case .close: close(id)
         case .finish:
             close(id)
-            transfers[id]?.isSealing = false
+            transfers[id]?.sealer.isRunning = false
             removeIfOver(id)
         case .seal(let bytes, let offset):
             if storeFails, Int.random(in: 0..<20, using: &random) == 0 { return fail(id) }

@@ -1,8 +1,13 @@
+import SeededRandom
 import VaultModel
 
-/// The segments that the sealer of one transfer writes, without a file.
+@testable import MediaVault
+
+/// The sealer of one transfer, and the segments that it writes, without a file.
 struct ModelSealer {
     private static let block: Int64 = 32 << 10
+    /// Whether it has not finished.
+    var isRunning = true
     /// The segment being written, and the number of bytes in its incomplete block.
     private(set) var writing: SegmentDescription?
     private var filling: Int64 = 0
@@ -15,6 +20,11 @@ struct ModelSealer {
         return SegmentDescription(
             id: id, representation: representation, keyNumber: 1, blockSize: Int(block), start: range.lowerBound,
             length: range.length)
+    }
+
+    /// Returns whether it can go on.
+    func mayAct(for fetch: FetchState?, isAsleep: Bool) -> Bool {
+        isRunning && (!isAsleep || fetch?.sealerSignal.isRaised ?? true)
     }
 
     /// Seals bytes that begin at an offset.
@@ -44,4 +54,13 @@ struct ModelSealer {
 
     /// Gives up the segment that is being written.
     mutating func giveUp() { (writing, filling) = (nil, 0) }
+}
+
+extension SeededGenerator {
+    /// Returns one of the actors of a model; a slow one seldom, so that the others run far ahead of it.
+    mutating func choose<Actor>(among actors: [Actor], isSlow: (Actor) -> Bool) -> Actor? {
+        let quick = actors.filter { !isSlow($0) }
+        return (quick.isEmpty || Int.random(in: 0..<50, using: &self) == 0 ? actors : quick)
+            .randomElement(using: &self)
+    }
 }
