@@ -192,7 +192,11 @@ final class RequestLines: ChannelInboundHandler {
         pass(bytes, context)
     }
 
-    func channelReadComplete(context: ChannelHandlerContext) { context.fireChannelReadComplete() }
+    func channelReadComplete(context: ChannelHandlerContext) {
+        context.fireChannelReadComplete()
+        // The handlers behind this one no longer request what they would not get.
+        if isDropping { context.read() }
+    }
 
     /// Passes an incomplete line to the parser, which refuses it, once the client has finished sending.
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
