@@ -9,14 +9,14 @@ import Glibc
 
 /// The addresses that one hop of a request may be sent to.
 ///
-/// It is checked against the address of the connection. So the host's name, the spelling of a number, or a second
-/// response of a name server makes no difference.
+/// It is checked against the address of the connection. So the host's name, the spelling of an address, or a second
+/// response from a name server makes no difference.
 ///
-/// If a proxy sends the request on, the connection leads to the proxy, which the operator chose and which may be
-/// private. Then the host is checked before the request is sent, by what its name alone tells.
+/// If a proxy forwards the request, the connection leads to the proxy, which the operator chose and which may be
+/// private. The host is then checked by its name alone, before the request is sent.
 struct AddressPolicy: Sendable {
     private let allowsPrivate: Bool
-    /// How the proxy that sends the request on is spoken to; nil if there is none.
+    /// The protocol of the proxy that forwards the request; nil if there is none.
     private let proxy: ProxyAddress.Scheme?
     private let ownListeners: OwnListeners
 
@@ -25,21 +25,21 @@ struct AddressPolicy: Sendable {
     /// - Parameters:
     ///   - reach: the addresses that the request, or the redirect, may be sent to.
     ///   - host: the host of the hop's URL, which the operator may have allowed by name.
-    ///   - proxy: how the proxy that sends the request on is spoken to; nil if there is none.
+    ///   - proxy: the protocol of the proxy that forwards the request; nil if there is none.
     init(reach: NetworkReach, host: String, proxy: ProxyAddress.Scheme? = nil, _ configuration: CurlConfiguration) {
         allowsPrivate = reach == .anywhere || configuration.allowsPrivate(host)
         self.proxy = proxy
         ownListeners = configuration.ownListeners
     }
 
-    /// Returns the failure for a URL that a proxy may not be asked for; nil if it may, or if there is no proxy.
+    /// Returns the failure for a URL that the proxy must not request; nil if it may, or if there is no proxy.
     func refusal(ofProxied url: MediaURL) -> OriginFailure? {
         guard let proxy else { return nil }
         if let address = ProxiedHost.address(url.host), ownListeners.contain(address, port: url.effectivePort) {
             return Self.isOwn
         }
         guard !allowsPrivate else { return nil }
-        // This machine looks the name up, and only libcurl sees the address.
+        // This machine looks up the name, and only libcurl sees the address.
         if proxy == .socks5, ProxiedHost.address(url.host) == nil { return .privateAddress }
         return ProxiedHost.mayBePublic(url.host) ? nil : .privateAddress
     }
@@ -58,8 +58,8 @@ struct AddressPolicy: Sendable {
 /// Checks every connection of a hop against the address policy.
 ///
 /// A new connection is checked before it is opened. Each connection is checked again before the request is sent,
-/// because libcurl opens none if it has kept one. A kept one is also checked for unsolicited bytes received since its
-/// last response.
+/// because libcurl does not open one if it has kept one. A kept connection is also checked for unsolicited bytes
+/// received since its last response.
 ///
 /// The hop retains this object for as long as libcurl may call it.
 final class AddressGuard {
@@ -68,7 +68,7 @@ final class AddressGuard {
     private(set) var refusal: OriginFailure?
     /// Whether the request is sent to an address that is not public.
     private(set) var isPrivate = false
-    /// Whether the request is sent on a connection that has carried others.
+    /// Whether the request is sent on a connection that has carried other requests.
     private(set) var isReused = false
     /// Whether the reused connection is not fit for the request.
     private(set) var isDirty = false
@@ -120,8 +120,8 @@ final class AddressGuard {
 
     /// Returns whether a connection is fit for the request, immediately before the request is sent on it.
     ///
-    /// A kept connection may have received bytes since libcurl last checked it. A kept one whose socket cannot be found
-    /// is treated as unfit.
+    /// A kept connection may have received bytes since libcurl last checked it. It also counts as unfit if its socket
+    /// cannot be found.
     private func isFit(from local: (NetworkAddress?, Int), to remote: (NetworkAddress?, Int)) -> Bool {
         guard let here = local.0, let there = remote.0,
             let (socket, serial) = sockets.connection(from: (here, local.1), to: (there, remote.1))
@@ -150,7 +150,7 @@ import Darwin
 import Glibc
 #endif
 
-/// An IP address as the socket uses it: the result of resolving a name, or of parsing any spelling of a number.
+/// An IP address as the socket uses it: the result of resolving a name, or of parsing any spelling of an address.
 package struct NetworkAddress: Hashable, Sendable {
     /// The bytes in network order: 4 or 16.
     let bytes: [UInt8]
@@ -179,7 +179,7 @@ package struct NetworkAddress: Hashable, Sendable {
         bytes = unsafe withUnsafeBytes(of: four) { unsafe Array($0) }
     }
 
-    /// Returns whether the address begins with as many bits of another one.
+    /// Returns whether the address begins with the first `bits` bits of another one.
     func isIn(_ network: NetworkAddress, bits: Int) -> Bool {
         guard bytes.count == network.bytes.count, 0...(bytes.count * 8) ~= bits else { return false }
         return isIn(Block(bytes: network.bytes, bits: bits))

@@ -1,15 +1,15 @@
 import CCurl
 import VaultModel
 
-/// The failures that libcurl's results stand for.
+/// Translates libcurl's results into failures.
 enum CurlFailure {
     /// Returns the failure for a result of libcurl.
     ///
     /// - Parameters:
     ///   - headArrived: whether the head of the response had arrived.
     ///   - isRefused: whether the system reported that no process listens at the port.
-    ///   - hasRoute: false if the system reported that no packet gets to the address.
-    ///   - isOneFamily: whether the settings allow addresses of one family only.
+    ///   - hasRoute: false if the system reported that it has no route to the address.
+    ///   - isOneFamily: whether the settings allow addresses of only one family.
     static func failure(
         _ code: CURLcode, headArrived: Bool, isRefused: Bool = false, hasRoute: Bool = true, isOneFamily: Bool = false
     ) -> OriginFailure {
@@ -52,11 +52,11 @@ enum CurlFailure {
         }
     }
 
-    /// Returns the failure of a certificate that is not trusted.
+    /// Returns the failure for a certificate that is not trusted.
     ///
     /// - Parameters:
     ///   - result: OpenSSL's result of the verification.
-    ///   - certificate: the one that was refused for its dates, if they are known.
+    ///   - certificate: the certificate that was refused for its dates, if they are known.
     ///   - now: the time of this machine's clock, which is as likely to be wrong as the dates of the certificate: a
     ///     machine without a battery starts in the past.
     static func untrusted(
@@ -93,8 +93,8 @@ enum CurlFailure {
 
 /// A certificate that was refused for its dates.
 struct OutdatedCertificate: Hashable, Sendable {
-    /// Whether it is not the peer's own, but of an authority between it and the ones that are trusted.
+    /// Whether it is not the peer's own, but that of an authority in its chain.
     var isAuthority = false
-    /// The times from which and up to which it is valid.
+    /// The times at which its validity begins and ends.
     let begin, end: Timestamp
 }

@@ -20,9 +20,9 @@ import Glibc
     /// The libcurl handle, which the multi handle borrows.
     let pointer: UnsafeMutableRawPointer
     private var fields: UnsafeMutablePointer<curl_slist>?
-    /// Where libcurl writes what it says of a failure.
+    /// Where libcurl writes its description of a failure.
     private let text: UnsafeMutablePointer<CChar>
-    /// Where OpenSSL keeps the dates of a certificate that it refuses; nil if it was not told to.
+    /// Where OpenSSL stores the dates of a certificate that it refuses; nil unless ``keepDates()`` was called.
     private var outdated: UnsafeMutablePointer<ccurl_outdated>?
 
     init() throws(OriginFailure) {
@@ -30,7 +30,7 @@ import Glibc
         unsafe self.pointer = pointer
         unsafe text = .allocate(capacity: Int(CURL_ERROR_SIZE))
         unsafe text.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
-        // Without it, a failure is told by its code alone.
+        // Without this buffer, only the result code describes a failure.
         _ = unsafe ccurl_set_pointer(pointer, CURLOPT_ERRORBUFFER, text)
     }
 
@@ -101,32 +101,33 @@ import Glibc
     /// Whether the system refused the failed connection attempt because no process listens there.
     var wasRefused: Bool { number(CURLINFO_OS_ERRNO) == Int(ECONNREFUSED) }
 
-    /// Whether the system knew no way to the address of the failed connection attempt: often this machine has no
-    /// addresses of its family.
+    /// Whether the system had no route to the address of the failed connection attempt: often, this machine has no
+    /// address of that family.
     var lackedRoute: Bool {
         [ENETUNREACH, EHOSTUNREACH, EAFNOSUPPORT, EADDRNOTAVAIL].contains { Int($0) == number(CURLINFO_OS_ERRNO) }
     }
 
-    /// What libcurl says of the failure, which may name hosts: not for messages.
+    /// libcurl's description of the failure, which may name hosts: not for messages.
     var message: String { unsafe String(cString: text) }
 
     /// The local port of the transfer's connection; 0 before it has one.
     var localPort: Int { number(CURLINFO_LOCAL_PORT) }
 
-    /// Returns a number that libcurl knows of the transfer; 0 if it knows none.
+    /// Returns a number that libcurl has for the transfer; 0 if it has none.
     func number(_ info: CURLINFO) -> Int {
         var number = 0
         let result = unsafe ccurl_get_long(pointer, info, &number)
         return result == CURLE_OK ? number : 0
     }
 
-    /// Lets libcurl keep the cookies that it is sent, and gives it those that ``cookies`` has returned of another handle.
+    /// Makes libcurl keep the cookies that it receives, beginning with those that ``cookies`` returned for another
+    /// handle.
     func keepCookies(_ cookies: [String]) throws(OriginFailure) {
         try set(CURLOPT_COOKIEFILE, "")
         for cookie in cookies { try set(CURLOPT_COOKIELIST, cookie) }
     }
 
-    /// The cookies that libcurl keeps, a line each, bound to their hosts and paths.
+    /// The cookies that libcurl keeps, one per line, bound to their hosts and paths.
     var cookies: [String] {
         var list: UnsafeMutablePointer<curl_slist>?
         guard unsafe ccurl_get_list(pointer, CURLINFO_COOKIELIST, &list) == CURLE_OK else { return [] }
@@ -139,8 +140,8 @@ import Glibc
         return lines
     }
 
-    /// Keeps the dates of a certificate that is refused for them. No other transfer may use the connection afterwards,
-    /// because it refers to this handle.
+    /// Makes OpenSSL store the dates of a certificate that it refuses for them. No other transfer may use the
+    /// connection afterwards, because the connection refers to this handle.
     mutating func keepDates() throws(OriginFailure) {
         try set(CURLOPT_FORBID_REUSE, 1)
         let outdated = UnsafeMutablePointer<ccurl_outdated>.allocate(capacity: 1)
@@ -149,7 +150,7 @@ import Glibc
         _ = unsafe ccurl_keep_outdated(pointer, outdated)
     }
 
-    /// The certificate that was refused for its dates; nil if none was, or they were not kept.
+    /// The certificate that was refused for its dates; nil if none was, or its dates were not stored.
     var outdatedCertificate: OutdatedCertificate? {
         guard let outdated = unsafe outdated?.pointee, outdated.is_known else { return nil }
         return OutdatedCertificate(
@@ -157,7 +158,7 @@ import Glibc
             end: Timestamp(seconds: outdated.not_after))
     }
 
-    /// Resumes after a pause. libcurl may deliver the data that it kept before this returns.
+    /// Resumes after a pause. Before this returns, libcurl may deliver the data that it kept.
     func resume() -> CURLcode {
         unsafe curl_easy_pause(pointer, CURLPAUSE_CONT)
     }
@@ -195,9 +196,9 @@ import Glibc
 
     var waker: Waker { unsafe Waker(pointer: pointer) }
 
-    /// Sets the most connections.
+    /// Sets the maximum number of connections.
     ///
-    /// Further transfers wait until one is free; one that is kept for later requests is closed first.
+    /// Further transfers wait until one is free; a connection kept for later requests is closed first.
     func bound(connections count: Int) {
         _ = unsafe ccurl_multi_set_long(pointer, CURLMOPT_MAX_TOTAL_CONNECTIONS, count)
     }
@@ -217,7 +218,7 @@ import Glibc
         _ = unsafe curl_multi_perform(pointer, &running)
     }
 
-    /// Waits until a socket is ready, a timer is due, a ``Waker`` wakes it, or the time is over.
+    /// Waits until a socket is ready, a timer is due, a ``Waker`` ends the wait, or the time is up.
     func poll(atMost limit: Duration) {
         _ = unsafe curl_multi_poll(pointer, nil, 0, max(1, Int32(limit / .milliseconds(1))), nil)
     }
@@ -235,17 +236,17 @@ import Glibc
     }
 }
 
-/// The system's files of certificate authorities, read once: hundreds of kilobytes for each connection otherwise.
+/// The system's files of certificate authorities: hundreds of kilobytes, read once rather than for each connection.
 enum AuthorityFiles {
     private static let read = Locked<[String: [UInt8]]>([:])
-    /// The most bytes of a file: those of all systems together have fewer.
+    /// Maximum bytes of a file: the files of all systems together have fewer.
     private static let maxBytes = 16 << 20
 
     /// Returns the bytes of a file; nil if it cannot be read.
     static func bytes(of path: String) -> [UInt8]? {
         read.withLock { known in
             if let bytes = known[path] { return bytes }
-            // Systems name it by a link.
+            // On many systems, the path is a symbolic link.
             known[path] = WholeFile.bytes(of: path, atMost: maxBytes, followsLinks: true)
             return known[path]
         }

@@ -57,7 +57,7 @@ final class CurlResponse: OriginResponse {
 final class Transfer: Sendable {
     typealias State = TransferState<CheckedContinuation<Void, Never>>
 
-    /// The most bytes buffered for a reader.
+    /// Maximum bytes buffered for a reader.
     static let bufferLimit = 128 * 1024
 
     let request: OriginRequest
@@ -99,7 +99,7 @@ final class Transfer: Sendable {
         return state.withLock { $0.takeUnread() }
     }
 
-    /// Asks the state until it has a value or an error. Cancelling the task ends the transfer.
+    /// Waits until the state has a value or an error. Cancelling the task ends the transfer.
     private func next<Value: Sendable>(_ ask: @Sendable (inout State) -> State.Step<Value>) async throws -> Value {
         try await withTaskCancellationHandler {
             while true {

@@ -11,13 +11,13 @@ final class CurlTransfer {
     enum Outcome {
         /// Send the same request to this URL.
         case follow(MediaURL)
-        /// Send the request again: the kept connection was not fit for it, or the certificate's dates are asked for.
+        /// Send the request again: the kept connection was not fit for it, or the certificate's dates are needed.
         case again(Hop)
         /// End the transfer; nil means properly.
         case over(OriginFailure?)
     }
 
-    /// The most bytes of a redirect's body that are read and dropped in order to keep its connection.
+    /// Maximum bytes of a redirect's body that are read and dropped in order to keep its connection.
     private static let maxDroppedBytes = 64 * 1024
 
     let transfer: Transfer
@@ -25,14 +25,14 @@ final class CurlTransfer {
     let handle: CurlHandle
     private let addresses: AddressGuard
     private let now: @Sendable () -> Int64
-    /// The proxy that sends the request on; nil if it is sent to its host.
+    /// The proxy that forwards the request; nil if the request is sent to its host.
     private let proxy: ProxyAddress?
-    /// What is known of where the answer comes from, if a proxy sends the request on.
+    /// The addresses that the hop may be sent to: behind a proxy, nothing else is known of the response's source.
     private let reach: NetworkReach
-    /// What the settings present to the hop's host.
+    /// The credentials that the settings present to the hop's host.
     private let credentials: HostCredentials
     private let connections: ConnectionNumbers
-    /// Whether the settings allow addresses of one family only.
+    /// Whether the settings allow addresses of only one family.
     private let isOneFamily: Bool
     private var url: MediaURL { hop.url }
     private var parser = HeadParser()
@@ -40,7 +40,7 @@ final class CurlTransfer {
     private var hasNews = false
     /// The target of a redirect, once its head has arrived. The body of a redirect is not waited for.
     private(set) var redirect: MediaURL?
-    /// Whether that redirect is for good.
+    /// Whether that redirect is permanent.
     private var isPermanent = false
     private var dropped = 0
     /// The sockets on which a connection was tried for this hop.
@@ -50,7 +50,7 @@ final class CurlTransfer {
     private var tried: [Int32] = []
     /// Whether the received bytes could be parsed as an HTTP head.
     private var hasReadHead = false
-    /// The reason for which a callback ended the transfer.
+    /// The reason why a callback ended the transfer.
     private var failure: OriginFailure?
     /// The time of the last progress: a head, or a byte of the body.
     private var silentSince = ContinuousClock.now
@@ -78,7 +78,7 @@ final class CurlTransfer {
         try handle.set(fields: lines.filter { !cookies.contains($0) })
         try handle.keepCookies(hop.cookies)
         if hop.keepsDates { try handle.keepDates() }
-        // A request has one Cookie: libcurl adds its own to these.
+        // A request has one Cookie field: libcurl adds its own cookies to these.
         if !cookies.isEmpty {
             let values = cookies.map { $0.dropFirst(RequestFields.cookie.count) }
             try handle.set(CURLOPT_COOKIE, values.joined(separator: "; "))
@@ -92,16 +92,17 @@ final class CurlTransfer {
         try addresses.watch(self.handle)
     }
 
-    /// Whether a proxy itself requests the URL, instead of opening a tunnel: then its connections to the origin are not
-    /// known, and it may answer.
+    /// Whether a proxy itself requests the URL, instead of opening a tunnel: its connections to the origin are then
+    /// unknown, and the response may be its own.
     private var isForwarded: Bool { url.scheme == "http" && usesHTTPProxy }
 
     private var usesHTTPProxy: Bool { proxy?.scheme == .http || proxy?.scheme == .https }
 
-    /// The hosts that the request was sent to at private addresses or with credentials of the settings, on this hop and
-    /// those before it; nil if a proxy sent it to a host of which that is unknown.
+    /// The hosts that the request was sent to at private addresses or with credentials from the settings, on this hop
+    /// and those before it; nil if that is unknown for any host, because a proxy forwarded the request.
     private var privateHosts: Set<String>? {
-        // What a host sends for the operator's credentials is for no manifest of another site, as in a private network.
+        // Content sent for the operator's credentials is as private as that of a private network: no manifest of
+        // another site may use it.
         guard credentials.isEmpty else { return hop.privateHosts?.union([url.host]) }
         guard proxy != nil else { return addresses.isPrivate ? hop.privateHosts?.union([url.host]) : hop.privateHosts }
         guard ProxiedHost.mayBePublic(url.host) else { return hop.privateHosts?.union([url.host]) }
@@ -120,7 +121,7 @@ final class CurlTransfer {
         transfer.deliver()
     }
 
-    /// Returns the failure of a hop that has been silent for `limit`; nil if it has not, or if it waits for its reader.
+    /// Returns the failure of a hop that has been silent for `limit`; nil if it has not, or is waiting for its reader.
     ///
     /// libcurl's own low-speed limit cannot be less than one byte per second, but a slow origin may continue as long as
     /// it sends something. A head that arrives byte by byte does not count as progress.
@@ -142,7 +143,7 @@ final class CurlTransfer {
         if addresses.isDirty, !hop.isOnFreshConnection { return .again(hop.onFreshConnection()) }
         if isOutdated(result), !hop.keepsDates { return .again(hop.keepingDates()) }
         let failure = failure(of: result)
-        // Unsolicited bytes may have come just after the request: bytes that are not a head are not blamed on the
+        // Unsolicited bytes may have arrived just after the request, so bytes that are not a head are not blamed on the
         // response.
         if failure?.kind == .invalidResponse, addresses.isReused, !hasReadHead {
             return .again(hop.onFreshConnection())
@@ -173,7 +174,7 @@ final class CurlTransfer {
             isRefused: handle.wasRefused)
     }
 
-    /// OpenSSL's results of the verification of the proxy's certificate and of the origin's; 0 means that it is trusted.
+    /// OpenSSL's results for the proxy's certificate and for the origin's; 0 means that it is trusted.
     private var verdicts: (proxy: Int, origin: Int) {
         (
             proxy?.scheme == .https ? handle.number(CURLINFO_PROXY_SSL_VERIFYRESULT) : 0,
@@ -181,7 +182,7 @@ final class CurlTransfer {
         )
     }
 
-    /// Whether a certificate was refused because its dates do not fit the clock.
+    /// Returns whether a certificate was refused because its dates do not fit the clock.
     private func isOutdated(_ result: CURLcode) -> Bool {
         guard result == CURLE_PEER_FAILED_VERIFICATION else { return false }
         let verdict = verdicts.proxy != 0 ? verdicts.proxy : verdicts.origin
@@ -220,8 +221,8 @@ final class CurlTransfer {
     ) throws(OriginFailure) {
         try handle.set(CURLOPT_SSL_VERIFYPEER, 1)
         try handle.set(CURLOPT_SSL_VERIFYHOST, 2)
-        // If a directory of authorities is set as well, libcurl reads the file again for every connection:
-        // milliseconds, and megabytes.
+        // If a directory of authorities is set as well, libcurl reads the file again for every connection, which takes
+        // milliseconds and megabytes.
         let file = configuration.authorities ?? CurlLibrary.authoritiesFile
         let usesTLSToProxy = proxy?.scheme == .https
         if file != nil {
@@ -252,11 +253,11 @@ final class CurlTransfer {
         // Without a proxy, the empty text keeps libcurl from reading the environment.
         try handle.set(CURLOPT_PROXY, proxy?.location ?? "")
         guard let proxy else { return }
-        // The settings decide which hosts are asked directly, whatever the environment says.
+        // The settings decide which hosts are contacted directly, whatever the environment states.
         try handle.set(CURLOPT_NOPROXY, "")
         if let user = proxy.user { try handle.set(CURLOPT_PROXYUSERNAME, user) }
         if let password = proxy.password { try handle.set(CURLOPT_PROXYPASSWORD, password) }
-        // The head with which a proxy opens a tunnel is not the origin's.
+        // When a proxy opens a tunnel, the head of its response is not the origin's.
         try handle.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     }
 
@@ -307,7 +308,7 @@ final class CurlTransfer {
                 hasHead = true
                 hasNews = true
                 silentSince = .now
-                // The round trip is known now; the window of a reused connection is narrow already.
+                // Now the round-trip time is known; a reused connection's window is already narrow.
                 SocketWindow.narrow(tried, at: handle.localPort)
                 head.location = hop.count > 0 ? url.withoutCredentials : nil
                 head.movedTo = hop.movedTo?.withoutCredentials
@@ -350,7 +351,7 @@ extension OriginFailure {
     /// No response, not even a refusal: the origin may be behind a connection that is down for a while.
     package static let noResponse = OriginFailure(.unreachable, "no response in time")
 
-    /// The answer would come from an address that the request may not be sent to.
+    /// The response would come from an address that the request may not be sent to.
     package static let privateAddress = OriginFailure(
         .invalidResponse, "it leads to a private address whose host is not in the setting allow-host")
 }

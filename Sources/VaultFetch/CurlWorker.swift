@@ -16,7 +16,7 @@ final class CurlWorker {
     private let sockets = OpenSockets()
     private let connections = ConnectionNumbers()
     private var running: [ObjectIdentifier: CurlTransfer] = [:]
-    /// The transfers that wait for a connection, in order. They cannot stall, because no request was sent yet.
+    /// The transfers that wait for a connection, in order. They cannot stall, because no request has been sent.
     private var waiting: [Transfer] = []
 
     /// - Returns: nil if libcurl cannot be used.
@@ -192,7 +192,7 @@ final class CurlLoop: Sendable {
 
     // MARK: For the thread
 
-    /// Sets the waker of the thread; nil if the thread must not be woken any more.
+    /// Sets the waker of the thread; nil once the thread must no longer be woken.
     func setWaker(_ waker: CurlMulti.Waker?) { queue.withLock { $0.waker = waker } }
 
     /// Takes the queued commands, in order.
@@ -226,21 +226,21 @@ package struct CurlConfiguration: Sendable {
     package var connectTimeout: Duration
     /// The time limit for the head, and then for each byte while the reader waits for it.
     package var stallTimeout: Duration
-    /// Whether a host, as ``MediaURL`` spells it, may be private although a manifest or a redirect led to it.
+    /// Whether a host, as ``MediaURL`` spells it, may be private even if a manifest or a redirect led to it.
     package var allowsPrivate: @Sendable (_ host: String) -> Bool = { _ in false }
     /// How origins are reached; evaluated for each request and each redirect.
     package var network: @Sendable () throws(OriginFailure) -> NetworkSettings = { () throws(OriginFailure) in
         NetworkSettings()
     }
-    /// The wall clock, in seconds since 1970: the expiry of cookies and certificates is judged by it.
+    /// The wall clock, in seconds since 1970, which decides whether cookies and certificates have expired.
     package var now: @Sendable () -> Int64 = WallClock.now
     /// The variables of the process that name proxies.
     package var environment = ProxyEnvironment()
     /// The file of certificate authorities to trust instead of the system's; nil means the system's.
     package var authorities: String?
-    /// The most connections, including those kept for later requests; evaluated for each request.
+    /// Maximum connections, including those kept for later requests; evaluated for each request.
     ///
-    /// A request beyond them waits for one.
+    /// A request beyond the limit waits for a connection.
     package var maxConnections: @Sendable () -> Int = { ConnectionShare.ofProcess }
     /// The ports on which this process listens: a request to one of them would loop.
     package var ownListeners = OwnListeners()

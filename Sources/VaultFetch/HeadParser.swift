@@ -2,12 +2,12 @@ import VaultModel
 
 /// Parses a response head from the lines that libcurl delivers one by one.
 ///
-/// Informational responses (1xx) before the final one are skipped, and trailers after the body are ignored. The lines
-/// of all of them count towards the limits, so that no origin can send heads without end.
+/// Informational responses (1xx) before the final one are skipped, and trailers after the body are ignored. The bytes
+/// of all heads together are limited, so that no origin can send heads without end.
 struct HeadParser {
-    /// The most bytes in all heads of one request.
+    /// Maximum bytes in all heads of one request.
     static let maxBytes = 64 * 1024
-    /// The most fields in one head.
+    /// Maximum fields in one head.
     static let maxFields = 200
 
     private var bytesRead = 0
@@ -71,8 +71,8 @@ struct HeadParser {
         return Int(status)
     }
 
-    /// Decodes a line without its break as UTF-8, or else one character for each byte, so that different bytes stay
-    /// different.
+    /// Decodes a line, without its line break, as UTF-8, or else as one character per byte, so that different bytes
+    /// stay different.
     private static func text(_ line: some Collection<UInt8>) -> String {
         var bytes = Array(line)
         if bytes.last == 0x0A { bytes.removeLast() }

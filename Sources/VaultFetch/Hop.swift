@@ -3,28 +3,28 @@ import VaultModel
 /// The target of one hop of a transfer, and the history of the hops before it.
 struct Hop {
     let url: MediaURL
-    /// The number of redirects followed before.
+    /// The number of redirects followed before this hop.
     private(set) var count = 0
     /// Whether a redirect has led to another origin.
     ///
-    /// The caller's fields and credentials are then not sent any more, even if a later redirect leads back to the first
+    /// The caller's fields and credentials are then no longer sent, even if a later redirect leads back to the first
     /// origin: the other origin chose that target.
     private(set) var hasLeftOrigin = false
-    /// Whether each redirect kept to the host and port that the request names, or to the same host by TLS.
+    /// Whether each redirect stayed at the host and port that the request names, or at the same host over TLS.
     private(set) var isAtNamedHost = true
-    /// Where the redirects led that were permanent, up to the first that was not.
+    /// The last target of the permanent redirects before any other redirect.
     private(set) var movedTo: MediaURL?
     /// Whether the hop must use a new connection.
     private(set) var isOnFreshConnection = false
-    /// Whether the dates of a certificate are kept that is refused for them: only a second try does, because what it needs
-    /// keeps its connection from later requests.
+    /// Whether the dates of a certificate that is refused for them are stored. Only a second try stores them, because
+    /// no later request can use its connection.
     private(set) var keepsDates = false
-    /// The hosts that redirected here from private addresses, or were sent credentials of the settings.
+    /// The hosts that redirected here from private addresses, or were sent credentials from the settings.
     ///
-    /// Nil if a proxy asked a host of which that is unknown.
+    /// Nil if that is unknown for any host, because a proxy forwarded the request.
     private(set) var privateHosts: Set<String>? = []
-    /// The cookies that the hops before were sent, in libcurl's form: some origins redirect to themselves until one comes
-    /// back. No other request has them, and no other origin leads to one that is sent them.
+    /// The cookies that earlier hops received, in libcurl's form: some origins redirect to themselves until a cookie
+    /// comes back. Other requests do not get them, and a redirect to another origin drops them.
     private(set) var cookies: [String] = []
 
     init(_ url: MediaURL) { self.url = url }
@@ -32,9 +32,9 @@ struct Hop {
     /// Returns the hop that a redirect leads to.
     ///
     /// - Parameters:
-    ///   - isPermanent: whether the redirect is for good.
-    ///   - privateHosts: the hosts at private addresses that were asked so far.
-    ///   - cookies: those that the hops so far were sent.
+    ///   - isPermanent: whether the redirect is permanent.
+    ///   - privateHosts: the new value of ``privateHosts``, this hop's host included.
+    ///   - cookies: the cookies that the hops so far received.
     func following(
         to target: MediaURL, isPermanent: Bool = false, privateHosts: Set<String>? = [], cookies: [String] = []
     ) -> Hop {
@@ -50,8 +50,8 @@ struct Hop {
         return next
     }
 
-    /// Returns the same hop, to be tried again for the dates of the certificate that was refused. It is verified again, so
-    /// that nothing is sent unless another one comes, which is trusted.
+    /// Returns the same hop, to be tried again for the dates of the refused certificate. TLS verifies the certificate
+    /// again, so nothing is sent unless the second try finds a trusted one.
     func keepingDates() -> Hop {
         var again = self
         again.keepsDates = true

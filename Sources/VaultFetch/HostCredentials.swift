@@ -1,38 +1,40 @@
 import CCurl
 import VaultModel
 
-/// What the settings present to the host of one hop: request header fields, cookies among them, and by TLS a certificate.
+/// The credentials that the settings present to the host of one hop: request header fields, including cookies, and over
+/// TLS a certificate.
 ///
-/// They carry the operator's rights, and neither a manifest nor a redirect may use these. So they are presented only if
-/// the operator named the URL, and only at its host and port (or from port 80 to 443 of it by TLS): not after a redirect
-/// elsewhere, even if a later one leads back.
+/// They carry the operator's rights, which neither a manifest nor a redirect may use. So they are presented only if the
+/// operator named the URL, and only at its host and port (or, from its port 80, at port 443 over TLS): not after a
+/// redirect elsewhere, even if a later one leads back.
 struct HostCredentials {
-    /// The fields, without those of which the request has its own.
+    /// The fields, except those that the request itself has.
     let fields: HeaderFields
     /// The client certificate; nil if there is none.
     let certificate: ClientCertificate?
 
-    /// Decides what a hop of a request presents.
+    /// Chooses the credentials for a hop of a request.
     ///
-    /// - Parameter now: seconds since 1970, when cookies expire.
+    /// - Parameter now: the time in seconds since 1970; expired cookies are left out.
     init(_ network: NetworkSettings, for request: OriginRequest, at hop: Hop, now: Int64) {
         guard request.reach == .anywhere, hop.isAtNamedHost else {
             (fields, certificate) = (HeaderFields(), nil)
             return
         }
         var fields = network.headers.fields(for: hop.url)
-        // A request has one Cookie.
+        // A request has one Cookie field.
         if fields["Cookie"] == nil, let cookies = network.cookies?.value(for: hop.url, now: now) {
             fields.append(name: "Cookie", value: cookies)
         }
-        // The request's own come first, even if a redirect keeps them back: else one user's bytes would be another's.
+        // The request's own fields take precedence, even where a redirect withholds them: otherwise, one user's request
+        // could return another user's bytes.
         for field in request.fields.fields { fields = fields.without(field.name) }
         if request.url.hasCredentials { fields = fields.without("Authorization") }
         self.fields = fields
         certificate = hop.url.scheme == "https" ? network.clientCertificates.certificate(for: hop.url) : nil
     }
 
-    /// Whether the request is sent as it would be without these settings.
+    /// Whether the settings add nothing to the request.
     var isEmpty: Bool { fields.fields.isEmpty && certificate == nil }
 
     /// The lines to send, in libcurl's spelling.
@@ -40,11 +42,11 @@ struct HostCredentials {
 }
 
 extension CurlFailure {
-    /// Returns the failure of an origin that refused the client certificate or wanted one; nil if that is not the cause.
+    /// Returns the failure for an origin that refused or required a client certificate; nil if that is not the cause.
     ///
     /// - Parameters:
-    ///   - message: what libcurl says of the failure: with TLS 1.3, an origin refuses after the handshake, and only the
-    ///     alert in this text tells that from a lost connection.
+    ///   - message: libcurl's description of the failure: with TLS 1.3, an origin refuses after the handshake, and only
+    ///     the alert in this text distinguishes that from a lost connection.
     ///   - isPresented: whether the settings have a certificate for the host.
     static func failure(ofClientCertificate code: CURLcode, message: String, isPresented: Bool) -> OriginFailure? {
         guard code != CURLE_SSL_CERTPROBLEM else {

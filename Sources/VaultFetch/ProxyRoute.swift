@@ -1,13 +1,13 @@
 import CCurl
 package import VaultModel
 
-/// Which proxy a request is sent to, if any, by the vault's settings and the environment.
+/// Chooses the proxy for a request, if any, by the vault's settings and the environment.
 package struct ProxyEnvironment: Hashable, Sendable {
     private let variables: [String: String]
 
     /// Keeps the variables that name proxies.
     ///
-    /// `HTTP_PROXY` is none of them: where a server passes request fields to a process as variables, a request can
+    /// `HTTP_PROXY` is not one of them: where a server passes request fields to a process as variables, a request can
     /// set it.
     package init(_ environment: [String: String] = [:]) {
         variables = environment.filter { Self.names.contains($0.key) && !$0.value.isEmpty }
@@ -19,8 +19,8 @@ package struct ProxyEnvironment: Hashable, Sendable {
 
     /// Returns the proxy for a request; nil if it is sent to its host.
     ///
-    /// - Throws: ``OriginFailure`` if a variable names no proxy that can be used: sending the request to its host would
-    ///   show it to those from whom a proxy hides it.
+    /// - Throws: ``OriginFailure`` if a variable does not name a usable proxy: a direct request would be visible to
+    ///   those from whom a proxy hides it.
     package func route(to url: MediaURL, _ settings: NetworkSettings) throws(OriginFailure) -> ProxyAddress? {
         if let choice = settings.proxyForHost[url.host] { return choice.proxy }
         if let proxy = settings.proxy { return proxy }
@@ -29,14 +29,14 @@ package struct ProxyEnvironment: Hashable, Sendable {
         guard let name = (candidates + ["all_proxy", "ALL_PROXY"]).first(where: { variables[$0] != nil }),
             let value = variables[name]
         else { return nil }
-        // Other programs take a proxy without a scheme for one that speaks HTTP.
+        // Other programs treat a proxy without a scheme as an HTTP proxy.
         guard let proxy = try? ProxyAddress(value.contains("://") ? value : "http://" + value) else {
             throw OriginFailure(.unreachable, "the variable \(name) is not scheme, host and port of a proxy")
         }
         return proxy
     }
 
-    /// Whether `no_proxy` lists the host, a domain that it is in, or a network that its address is in.
+    /// Returns whether `no_proxy` lists the host, a domain that it is in, or a network that its address is in.
     private func isExcluded(_ host: String) -> Bool {
         guard let list = variables["no_proxy"] ?? variables["NO_PROXY"] else { return false }
         let address = NetworkAddress(host.trimming("[]"))
@@ -57,18 +57,19 @@ package struct ProxyEnvironment: Hashable, Sendable {
     }
 }
 
-/// Which hosts a request from outside may name if a proxy sends it on.
+/// Decides which hosts a manifest or a redirect may name if a proxy forwards the request.
 ///
-/// The proxy looks up the name, so the address of the connection says nothing about the host. What can be told from the
-/// host alone is refused before the request is sent.
+/// The proxy looks up the name, so the address of the connection reveals nothing about the host. A host that is
+/// recognizably private is refused before the request is sent.
 enum ProxiedHost {
-    /// Whether the host may be on the public Internet: a public address, or a name outside this machine and its network.
+    /// Returns whether a host may be on the public Internet: a public address, or a name outside this machine and its
+    /// network.
     static func mayBePublic(_ host: String) -> Bool {
         if let address = address(host) { return address.isPublic }
         let labels = host.trimming(".").split(separator: ".")
         // A name without a dot is looked up in the domain of the proxy.
         guard labels.count > 1, let last = labels.last.map(String.init) else { return false }
-        // A name that ends with a number is an address in a spelling that only some programs read.
+        // A name that ends with a number is an address in a spelling that only some programs accept.
         guard last.first?.isNumber == false else { return false }
         return !privateDomains.contains(last) && labels.suffix(2) != ["fritz", "box"]
     }
@@ -80,8 +81,9 @@ enum ProxiedHost {
         return NetworkAddress(text) ?? NetworkAddress(anySpelling: text)
     }
 
-    /// Top-level domains that are not on the public Internet: RFC 6761, RFC 6762 with its appendix G, RFC 9476, those
-    /// that ICANN has reserved for private use, and those that systems and routers use for themselves.
+    /// Top-level domains that are not on the public Internet: the domains of RFC 6761, of RFC 6762 with its appendix G,
+    /// and of RFC 9476, domains that ICANN has reserved for private use, and domains that systems and routers use
+    /// locally.
     private static let privateDomains: Set = [
         "localhost", "local", "internal", "intranet", "intra", "private", "priv", "corp", "home", "lan", "domain",
         "localdomain", "localdomain4", "localdomain6", "localnet", "dhcp", "svc", "cluster", "test", "invalid", "onion",
@@ -100,8 +102,8 @@ extension String {
 extension CurlFailure {
     /// Returns the failure of the proxy that a request was sent to; nil if the proxy is not to blame.
     ///
-    /// - Parameter tunnelStatus: the status that the proxy answered the request for a tunnel with; 0 if there was none,
-    ///   nil if it was not asked for one.
+    /// - Parameter tunnelStatus: the status of the proxy's response to the request for a tunnel; 0 if it did not
+    ///   respond, nil if no tunnel was requested.
     static func failure(ofProxy code: CURLcode, tunnelStatus: Int?, isRefused: Bool) -> OriginFailure? {
         switch (code, tunnelStatus) {
         case (_, 407): proxyCredentials
@@ -121,7 +123,7 @@ extension CurlFailure {
         }
     }
 
-    /// The proxy wants credentials, or others than it was given.
+    /// The proxy requires credentials, or does not accept those that it was given.
     static let proxyCredentials = OriginFailure(
         .unreachable, "the proxy does not accept the user and password given for it",
         remedy: "correct the proxy in the settings")

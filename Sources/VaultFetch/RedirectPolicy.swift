@@ -2,7 +2,7 @@ package import VaultModel
 
 /// The rules for redirects.
 ///
-/// libcurl follows none itself, because it would send secret fields to other hosts.
+/// libcurl does not follow redirects itself, because it would send secret fields to other hosts.
 package enum RedirectPolicy {
     /// What to do with a head.
     enum Decision: Hashable, Sendable {
@@ -12,7 +12,7 @@ package enum RedirectPolicy {
         case follow(MediaURL)
     }
 
-    /// The most redirects followed for one request.
+    /// Maximum redirects followed for one request.
     static let maxHops = 10
 
     /// Decides whether a head is a redirect to follow.
@@ -33,18 +33,18 @@ package enum RedirectPolicy {
         return .follow(target)
     }
 
-    /// Returns whether a redirect is for good, so that its target is to be asked from now on (RFC 9110 §15.4).
+    /// Returns whether a redirect is permanent, so that later requests should use its target (RFC 9110 §15.4).
     static func isPermanent(_ head: OriginHead) -> Bool { head.status == 301 || head.status == 308 }
 
     /// Returns the addresses that the target of redirects may have.
     ///
-    /// These are the addresses allowed for the request if the target has its host and port, or the same host by TLS
+    /// These are the addresses allowed for the request if the target has its host and port, or the same host over TLS
     /// (port 80 to 443); otherwise only public ones.
     static func reach(of target: MediaURL, named: MediaURL, _ reach: NetworkReach) -> NetworkReach {
         isAtAuthority(of: named, target) ? reach : .publicOnly
     }
 
-    /// Returns whether a URL has the host and port of another, or the same host by TLS (port 80 to 443).
+    /// Returns whether a URL has the host and port of another, or the same host over TLS (port 80 to 443).
     package static func isAtAuthority(of named: MediaURL, _ target: MediaURL) -> Bool {
         target.host == named.host && target.effectivePort == named.effectivePort || target.isUpgrade(of: named)
     }

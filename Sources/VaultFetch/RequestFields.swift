@@ -1,9 +1,9 @@
 import VaultModel
 
-/// The checked header fields of a request, with the rule of which origin may receive them.
+/// The checked header fields of a request, with the rule for which origin may receive them.
 struct RequestFields: Sendable {
     private let request: OriginRequest
-    /// How a line of cookies begins, in lower case.
+    /// The beginning of a line of cookies, in lower case.
     static let cookie = "cookie: "
 
     /// Checks the fields of a request.
@@ -22,7 +22,7 @@ struct RequestFields: Sendable {
     ///
     /// The caller's fields and credentials go only to the origin that they were given for.
     ///
-    /// - Parameter hasLeftOrigin: whether a redirect has led to another origin on the way; then they are not sent at all.
+    /// - Parameter hasLeftOrigin: whether a redirect has led to another origin, so that they are not sent at all.
     func lines(for url: MediaURL, hasLeftOrigin: Bool = false) -> [String] {
         var lines = ["Accept-Encoding: identity"]
         if let range = request.range { lines.append("Range: \(range)") }

@@ -4,7 +4,7 @@ package import VaultModel
 package enum ResponseCheck {
     /// Determines the content of a response, and the representation that it belongs to.
     ///
-    /// - Parameter takesGzip: whether a whole may be compressed, as ``isGzip(_:)`` then says.
+    /// - Parameter takesGzip: whether a whole representation may be compressed; ``isGzip(_:)`` returns whether it is.
     /// - Throws: ``OriginFailure`` of kind `invalidResponse` if the response cannot belong to the request, `refused` if
     ///   it has an error status.
     package static func judge(
@@ -116,9 +116,9 @@ package enum ResponseCheck {
             || hasSettled(head, known: known)
     }
 
-    /// Returns whether a response differs from the known representation only in that its date counts by now.
+    /// Returns whether a response differs from the known representation only in that its date counts now.
     ///
-    /// That date does not show that both are one version: it was not yet old enough then.
+    /// The date does not show that both are one version, because it was too recent in the earlier response.
     private static func hasSettled(_ head: OriginHead, known: KnownRepresentation) -> Bool {
         guard let date = known.unsettledDate, head.validators.lastModified == date else { return false }
         return known.validators.agree(with: Validators(entityTag: head.validators.entityTag))
@@ -145,14 +145,14 @@ package enum ResponseCheck {
         return length
     }
 
-    /// The codings that change bytes: those that IANA registers, and what is sent under other names. Anything else, such
-    /// as `UTF-8` or `binary`, is a mistake of an upload, and its bytes are plain.
+    /// The codings that change bytes: those that IANA registers, and others that origins send. Anything else, such as
+    /// `UTF-8` or `binary`, is a mistake in an upload, and its bytes are plain.
     private static let codings: Set<String> = [
         "aes128gcm", "aesgcm", "br", "brotli", "bz2", "bzip2", "compress", "dcb", "dcz", "deflate", "exi", "gz", "gzip",
         "lz4", "lzma", "pack200-gzip", "sdch", "snappy", "xz", "zlib", "zstd",
     ]
 
-    /// Returns whether the content of a response is compressed with gzip: some origins do that unasked.
+    /// Returns whether the content of a response is compressed with gzip, which some origins send unrequested.
     package static func isGzip(_ head: OriginHead) -> Bool {
         let codings = members(of: "Content-Encoding", in: head)
         return codings.count == 1 && ["gzip", "x-gzip"].contains { codings[0].isEqualIgnoringCase($0) }
@@ -221,7 +221,7 @@ package enum ResponseContent: Hashable, Sendable {
 package enum ResponseDecision: Hashable, Sendable {
     /// The known representation, or any if none was known.
     case current(ResponseContent)
-    /// Another representation than the known one: its bytes may be used, but never combined with those of the known
+    /// A representation other than the known one: its bytes may be used, but never combined with those of the known
     /// one.
     case changed(ResponseContent)
 
@@ -239,7 +239,7 @@ package struct KnownRepresentation: Hashable, Sendable {
     package var validators: Validators
     /// Its length, or nil if no response has stated it.
     package var length: Int64?
-    /// The `Last-Modified` that did not count, because it was of the second in which it was sent.
+    /// The `Last-Modified` that did not count, because it was within the second of its own response.
     package var unsettledDate: String?
 
     package init(validators: Validators, length: Int64?, unsettledDate: String? = nil) {

@@ -61,8 +61,8 @@ enum SocketWindow {
 enum KeptConnection {
     /// Returns whether unsolicited bytes, or the end of the connection, wait on a socket.
     ///
-    /// Bytes that are there before a request is sent would be taken for the beginning of its response. libcurl
-    /// considers such a connection alive.
+    /// Bytes that arrive before a request is sent would be taken for the beginning of its response. libcurl considers
+    /// such a connection alive.
     static func isDirty(_ socket: Int32) -> Bool {
         var byte: UInt8 = 0
         let count = unsafe recv(socket, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
@@ -78,7 +78,7 @@ final class ConnectionNumbers {
     private static let last = Atomic<UInt64>(0)
     private var numbers: [Int: UInt64] = [:]
 
-    /// Returns the number of a transfer's connection; nil if its port is not known.
+    /// Returns the number of a transfer's connection; nil if its port is unknown.
     ///
     /// - Parameter isNew: whether the transfer opened a connection of its own.
     func number(port: Int, isNew: Bool) -> UInt64? {
@@ -135,11 +135,11 @@ final class OpenSockets {
     }
 }
 
-/// The most connections to origins: a share of the process's limit on open files.
+/// The maximum number of connections to origins: a share of the process's limit on open files.
 enum ConnectionShare {
     /// The share under the current limit, which may be raised while the process runs.
     static var ofProcess: Int {
-        // libcurl accepts no larger number, and more connections would be of no use.
+        // libcurl accepts no larger number, and more connections would not help.
         min(DescriptorShares.connections(of: DescriptorShares.limit ?? 0), 1 << 16)
     }
 }

@@ -32,7 +32,7 @@ struct TransferState<Waiter> {
         case cancelled
     }
 
-    /// The most bytes in the buffer; one more piece pauses the transfer.
+    /// Maximum bytes in the buffer; a piece that would exceed it pauses the transfer.
     let limit: Int
     /// Whether libcurl was told to pause and has not been told to resume.
     private(set) var isPaused = false
@@ -123,10 +123,10 @@ struct TransferState<Waiter> {
         return nil
     }
 
-    /// Takes the received bytes that the reader had not taken when it cancelled.
+    /// Takes the received bytes that the reader had not taken when it cancelled the transfer.
     mutating func takeUnread() -> [[UInt8]] { buffer.removeAll() }
 
-    /// Cancels the transfer; buffered bytes stay for ``takeUnread()`` only.
+    /// Cancels the transfer; buffered bytes stay only for ``takeUnread()``.
     ///
     /// - Returns: whether the loop still has to end the transfer.
     mutating func cancel() -> Bool {
@@ -143,7 +143,7 @@ struct TransferState<Waiter> {
 ///
 /// Each byte is copied into its block, and the block is handed on.
 struct BodyBuffer {
-    /// The most bytes in one block.
+    /// Maximum bytes in one block.
     static let blockSize = 64 * 1024
 
     /// The number of buffered bytes.

@@ -2,8 +2,8 @@ package import VaultModel
 
 /// A parsed manifest: a file that names media instead of containing it.
 ///
-/// Bytes in, values out. What is not understood stays byte for byte as it stands; every URI that a player would request
-/// is resolved, so that the caller can lead the player to the vault instead.
+/// Bytes in, values out. Content that the parser does not understand is kept. Every URI that a player would request is
+/// resolved, so that the caller can lead the player to the vault instead.
 package enum Manifest: Sendable {
     /// An HLS playlist (RFC 8216, and its second edition).
     case hls(HLSPlaylist)
@@ -14,10 +14,10 @@ package enum Manifest: Sendable {
     ///
     /// - Parameters:
     ///   - bytes: the whole manifest as the origin sent it, in UTF-8.
-    ///   - kind: what the manifest is.
+    ///   - kind: the kind of the manifest.
     ///   - url: where it was found, after redirects; relative references are resolved against it.
-    ///   - variables: what the multivariant playlist defines that names this media playlist (see ``exports``).
-    ///   - limits: the bounds of what is parsed.
+    ///   - variables: the variables that this media playlist gets from its multivariant playlist (see ``exports``).
+    ///   - limits: the limits on what is parsed.
     /// - Throws: ``ManifestError`` if the manifest cannot be led through the vault.
     package init(
         _ bytes: [UInt8], kind: ManifestKind, url: MediaURL, variables: [String: String] = [:],
@@ -37,7 +37,7 @@ package enum Manifest: Sendable {
         }
     }
 
-    /// Whether the manifest is not live, and was not cut as far as it tells: players accept a playlist without its end.
+    /// Whether the manifest is not live, and shows no sign of being cut: players accept a playlist without its end.
     package var isEnded: Bool {
         switch self {
         case .hls(let playlist): playlist.isEnded
@@ -45,10 +45,10 @@ package enum Manifest: Sendable {
         }
     }
 
-    /// All that the manifest names and that belongs to the title, in order, each as it would be requested.
+    /// All resources of the title that the manifest names, in order, each as a player would request it.
     ///
-    /// A reference that the manifest repeats, such as a key, is repeated here. What matters only while live, such as
-    /// partial segments, is left out; ``rewritten(_:)`` leads it through the vault all the same.
+    /// A reference that the manifest repeats, such as a key, is repeated here. References that matter only while live,
+    /// such as partial segments, are left out, but ``rewritten(hidesNames:_:)`` leads them through the vault, too.
     package var references: [ManifestReference] {
         switch self {
         case .hls(let playlist): playlist.references
@@ -56,7 +56,7 @@ package enum Manifest: Sendable {
         }
     }
 
-    /// The other places of files that it names several for, by the first of them: the one in ``references``.
+    /// The alternative URLs of files that have several, by the first URL: the one in ``references``.
     package var alternatives: [MediaURL: [MediaURL]] {
         switch self {
         case .hls: [:]
@@ -64,7 +64,7 @@ package enum Manifest: Sendable {
         }
     }
 
-    /// Whether it names anything; one that does not may be cut.
+    /// Whether the manifest names anything; one that does not may have been cut.
     package var namesSomething: Bool {
         switch self {
         case .hls(let playlist): playlist.namesSomething
@@ -72,8 +72,8 @@ package enum Manifest: Sendable {
         }
     }
 
-    /// The first of what belongs to the title and cannot be led through the vault, so that players are refused it: at most
-    /// ``ManifestRefusal/most``.
+    /// The references of the title that cannot be led through the vault, so that players are refused them: the first
+    /// ``ManifestRefusal/most`` of them.
     package var refusals: [ManifestRefusal] {
         switch self {
         case .hls(let playlist): playlist.refusals
@@ -81,7 +81,8 @@ package enum Manifest: Sendable {
         }
     }
 
-    /// Returns the manifest as a player must get it that finds it elsewhere: what it names is found all the same.
+    /// Returns the manifest for a player that finds it at another URL, so that its references lead to the same
+    /// resources.
     ///
     /// - Parameter player: the URL that the player's link mirrors; the manifest's own, unless its origin redirected.
     package func placed(at player: MediaURL) -> Manifest {
@@ -92,12 +93,12 @@ package enum Manifest: Sendable {
         }
     }
 
-    /// Returns the manifest with other URIs.
+    /// Returns the bytes of the manifest with other URIs.
     ///
     /// - Parameters:
-    ///   - hidesNames: whether a link is asked for also if a player would find a file without one, because the name of
-    ///     the file or its query must not be seen. Templates, which a player fills, and folders stay as they are.
-    ///   - link: returns the URI to write for a reference, or nil to keep what stands there.
+    ///   - hidesNames: whether to call `link` even for a file that a player would find without a link, because the
+    ///     file's name or query must not be seen. Templates, which a player fills in, and folders stay as they are.
+    ///   - link: returns the URI to write for a reference, or nil to keep the present one.
     package func rewritten(
         hidesNames: Bool = false, _ link: (ManifestReference) throws -> String?
     ) rethrows -> [UInt8] {
@@ -108,7 +109,7 @@ package enum Manifest: Sendable {
         }
     }
 
-    /// The choices: video, audio and subtitles. Empty if there is nothing to choose.
+    /// The video, audio and subtitles to choose from. Empty if there is nothing to choose.
     package var renditions: [Rendition] {
         switch self {
         case .hls(let playlist): playlist.renditions
@@ -124,10 +125,10 @@ package enum Manifest: Sendable {
         }
     }
 
-    /// Returns the manifest with nothing but what a player needs: no comments, no tags, elements and attributes that are
-    /// not of its format, and no text that names a place.
+    /// Returns the manifest with only what a player needs: no comments, no tags, elements or attributes foreign to its
+    /// format, and no text that names a place.
     ///
-    /// - Parameter traces: what would show where the manifest came from.
+    /// - Parameter traces: the texts that would reveal the manifest's origin.
     package func sanitized(_ traces: OriginTraces) -> Manifest {
         switch self {
         case .hls(let playlist): .hls(playlist.sanitized(traces))
@@ -135,13 +136,13 @@ package enum Manifest: Sendable {
         }
     }
 
-    /// Returns the manifest as it plays from a folder, with names of files in place of all URIs, and with nothing else but
-    /// what a player needs.
+    /// Returns the bytes of the manifest for playing from a folder: with file names in place of all URIs, and otherwise
+    /// only what a player needs.
     ///
-    /// It must not be live. What the title does not have leads nowhere.
+    /// The manifest must not be live. References to resources that the title does not have lead nowhere.
     ///
     /// - Parameters:
-    ///   - names: names the files of the title, and records what has to be copied.
+    ///   - names: names the files of the title, and records the files to copy.
     ///   - traces: see ``sanitized(_:)``.
     package func local(_ names: inout LocalNames, without traces: OriginTraces) -> [UInt8] {
         switch self {
@@ -150,7 +151,7 @@ package enum Manifest: Sendable {
         }
     }
 
-    /// About how many bytes of memory it takes.
+    /// The approximate memory that the manifest takes, in bytes.
     package var weight: Int {
         switch self {
         case .hls(let playlist): playlist.weight
@@ -158,7 +159,7 @@ package enum Manifest: Sendable {
         }
     }
 
-    /// How long the title plays; nil if the manifest does not say it, or is still growing.
+    /// The duration of the title; nil if the manifest does not state it, or is still growing.
     package var duration: Duration? {
         switch self {
         case .hls(let playlist): playlist.duration
@@ -166,7 +167,7 @@ package enum Manifest: Sendable {
         }
     }
 
-    /// How long that plays which the manifest names now; nil if it does not say it.
+    /// The duration of what the manifest names at present; nil if the manifest does not state it.
     package var window: Duration? {
         switch self {
         case .hls(let playlist): playlist.window

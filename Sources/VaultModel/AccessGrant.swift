@@ -1,10 +1,10 @@
-/// What a token allows. Each scope includes those before it.
+/// What a token allows. Each scope includes the ones before it.
 public enum AccessScope: String, CaseIterable, Codable, Comparable, Sendable {
     /// Reading the metrics, for a scraper.
     case metrics
-    /// Everything that lists and tells, for a dashboard: no media, no keys, and nothing that changes.
+    /// Listing and reporting, for a dashboard: no media, no keys and no changes.
     case read
-    /// Playback links and media of what the vault has, for a player.
+    /// Playback links, and the media that the vault has, for a player.
     case play
     /// Everything that the service can do.
     case admin
@@ -15,10 +15,9 @@ public enum AccessScope: String, CaseIterable, Codable, Comparable, Sendable {
     private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 }
 
-/// A token, a set of named playback links or a session of a browser that a vault has issued, and that can be revoked on
-/// its own.
+/// A token, a set of named playback links or a browser session, issued by a vault and revocable on its own.
 ///
-/// It is a record, not a secret: nothing in it is enough to make the token, the links or the session.
+/// A grant is a record, not a secret: the token, the links or the session cannot be derived from it.
 public struct AccessGrant: Hashable, Sendable {
     /// What was issued.
     public enum Kind: Hashable, Sendable {
@@ -26,7 +25,7 @@ public struct AccessGrant: Hashable, Sendable {
         case token(AccessScope)
         /// Playback links, to one resource or several.
         case links(LinkedResources)
-        /// A session of a browser, in which a viewer is signed in, or the vault's owner if there is none.
+        /// A browser session, signed in as a viewer, or as the vault's owner if nil.
         case session(ViewerID?)
 
         /// The kind without its details.
@@ -39,11 +38,11 @@ public struct AccessGrant: Hashable, Sendable {
         }
     }
 
-    /// What is listed and revoked together; no two of a family have the same name, except for sessions.
+    /// The grants that are listed and revoked together. Names are unique within a family, except for sessions.
     public enum Family: String, CaseIterable, Sendable {
         case tokens, links, sessions
 
-        /// What one of the family is called.
+        /// The word for one grant of the family.
         package var noun: String {
             switch self {
             case .tokens: "token"
@@ -57,9 +56,9 @@ public struct AccessGrant: Hashable, Sendable {
     public struct LinkedResources: Hashable, Sendable {
         /// The URL of the first one, without credentials.
         public let url: String
-        /// How many there are.
+        /// The number of resources.
         public let count: Int
-        /// The titles; the first thousand of more, and none of links that an earlier version created.
+        /// The titles: at most the first thousand, and none for links that an earlier version created.
         package let titles: [TitleID]
 
         package static let maxTitles = 1000
@@ -68,46 +67,46 @@ public struct AccessGrant: Hashable, Sendable {
             (self.url, self.count, self.titles) = (url, count, Array(titles.prefix(Self.maxTitles)))
         }
 
-        /// Returns whether one of the links leads to a title: the record has its id, or its URL.
+        /// Returns whether one of the links leads to a title: the record has its id or its URL.
         ///
         /// - Parameter title: nil if the title is known by its URL alone.
         package func lead(to title: TitleID?, at url: String) -> Bool {
             self.url == url || title.map(titles.contains) ?? false
         }
 
-        /// Whether the record leaves out titles to which links lead: those of links that an earlier version created, but
-        /// for the first one, and those beyond the first thousand.
+        /// Whether the record omits titles that the links lead to: all but the first if an earlier version created the
+        /// links, and any beyond the first thousand.
         package var leaveOutTitles: Bool { count > max(titles.count, 1) }
     }
 
     package let id: GrantID
     /// What was issued.
     public let kind: Kind
-    /// The name that the operator gave it; links always have one. Of a session it is that of the browser.
+    /// The name that the operator gave; links always have one. A session's name is that of its browser.
     public let name: String?
     /// When it was created, in seconds since 1970.
     public let created: Int64
     /// When it expires, in seconds since 1970; nil for never.
     public let expires: Int64?
-    /// The beginning of the period, in UTC, in which it was last used, in seconds since 1970; nil if it never was.
+    /// The start, in UTC, of the period in which it was last used, in seconds since 1970; nil if it was never used.
     ///
-    /// The period is a day, and of a session five minutes.
+    /// A period is a day, or five minutes for a session.
     public package(set) var lastUsed: Int64?
-    /// The token whose ticket began a session, which ends with it; nil if none did.
+    /// The token whose ticket began this session, and with which the session ends; nil if no token did.
     package let token: GrantID?
-    /// Names the token key and the epoch that it was made with, so that it is known to be void without them.
+    /// Identifies the token key and the epoch that the grant was made with; without them, it is void.
     package let era: [UInt8]
 
     /// The length of a day in seconds.
     package static let day: Int64 = 86_400
-    /// How long a session lasts at most, and without being used, in seconds: the owner can do everything, and a viewer
-    /// watches on their own device.
+    /// The longest life of an owner's session, and its longest idle time, in seconds: short, because the owner can do
+    /// everything.
     package static let (maxSession, maxIdleSession): (Int64, Int64) = (7 * day, day / 2)
-    /// The same of a viewer's session.
+    /// The same for a viewer's session: longer, because a viewer watches on their own device.
     package static let (maxViewing, maxIdleViewing): (Int64, Int64) = (90 * day, 14 * day)
-    /// The most characters of a name, of which an accent may be one.
+    /// Maximum length of a name in Unicode scalars: an accent may count as one.
     package static let maxNameLength = 100
-    /// Characters that change the direction of a name, or cannot be seen in it.
+    /// Characters that change the text direction of a name, or are invisible in it.
     private static let hidden: [ClosedRange<UInt32>] = [
         0xAD...0xAD, 0x61C...0x61C, 0x180E...0x180E, 0x200B...0x200B, 0x200E...0x200F, 0x2028...0x202E,
         0x2060...0x206F, 0xFEFF...0xFEFF,
@@ -124,13 +123,13 @@ public struct AccessGrant: Hashable, Sendable {
         (self.token, self.era) = (token, era)
     }
 
-    /// The id by which people and programs name it: eight hex digits, unique within the vault.
+    /// The id that people and programs use: eight hex digits, unique within the vault.
     public var shortID: String { String(id.hex.prefix(Self.shortIDLength)) }
 
-    /// For how many seconds a use is not recorded again.
+    /// The seconds after a recorded use in which no further use is recorded.
     package var usePeriod: Int64 { kind.family == .sessions ? 300 : Self.day }
 
-    /// Returns whether it has not expired, which a session also does if it is not used.
+    /// Returns whether the grant has not expired; a session also expires when it is idle for too long.
     ///
     /// - Parameter now: seconds since 1970.
     package func isCurrent(at now: Int64) -> Bool {
@@ -143,7 +142,7 @@ public struct AccessGrant: Hashable, Sendable {
     /// Checks a name: two names that look the same would hide which of them is revoked.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument` if it is empty, longer than ``maxNameLength`` characters,
-    ///   begins or ends with a blank, or has characters that control or cannot be seen.
+    ///   begins or ends with a blank, or contains control characters or invisible ones.
     package static func check(name: String) throws {
         let scalars = name.unicodeScalars
         guard (1...maxNameLength).contains(scalars.count), scalars.allSatisfy(isVisible),
@@ -160,7 +159,7 @@ public struct AccessGrant: Hashable, Sendable {
         scalar.properties.generalCategory != .control && !hidden.contains { $0.contains(scalar.value) }
     }
 
-    /// Returns whether a name does not begin or end with it: a blank, or a joiner, which joins nothing there.
+    /// Returns whether a name must not begin or end with a character: a blank, or a joiner, which joins nothing there.
     private static func isBlank(_ scalar: Unicode.Scalar) -> Bool {
         scalar.properties.isWhitespace || (0x200C...0x200D).contains(scalar.value)
     }
@@ -175,9 +174,9 @@ public enum GrantKind: IdentifierKind {
     public static let byteCount = 16
 }
 
-// The record as it is sealed.
+// The sealed record.
 extension AccessGrant {
-    /// Creates a grant from the members of its record; nil if they are not what this version knows.
+    /// Creates a grant from the members of its record; nil if this version does not understand them.
     package init?(id: GrantID, _ record: JSONObject) {
         do {
             let kind: Kind

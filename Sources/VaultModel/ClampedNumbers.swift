@@ -1,12 +1,12 @@
-// Lengths and times that others state: their sums and products may be larger than any number.
+// Arithmetic on lengths and times from outside, whose sums and products may overflow.
 extension Int64 {
-    /// Returns the sum of two numbers that are not negative, or the largest number if it is larger.
+    /// Returns the sum of two nonnegative numbers, or the largest number if it overflows.
     package func addingClamped(_ other: Int64) -> Int64 {
         let (sum, isTooLarge) = addingReportingOverflow(other)
         return isTooLarge ? .max : sum
     }
 
-    /// Returns the product of two numbers that are not negative, or the largest number if it is larger.
+    /// Returns the product of two nonnegative numbers, or the largest number if it overflows.
     package func multipliedClamped(by other: Int64) -> Int64 {
         let (product, isTooLarge) = multipliedReportingOverflow(by: other)
         return isTooLarge ? .max : product
@@ -14,6 +14,6 @@ extension Int64 {
 }
 
 extension Sequence<Int64> {
-    /// The sum of numbers that are not negative, or the largest number if it is larger.
+    /// The sum of nonnegative numbers, or the largest number if it overflows.
     package var clampedSum: Int64 { reduce(0) { $0.addingClamped($1) } }
 }

@@ -1,6 +1,6 @@
-/// A certificate by which an origin knows the vault, with those that lead to its authority and its private key.
+/// A certificate that identifies the vault to an origin, with the rest of its chain and its private key.
 public struct ClientCertificate: Hashable, Sendable, CustomStringConvertible {
-    /// The certificate, and those that lead to its authority, as PEM.
+    /// The certificate and the rest of its chain, as PEM.
     package let chain: String
     /// The private key as PEM, without a passphrase.
     package let key: String
@@ -11,11 +11,11 @@ public struct ClientCertificate: Hashable, Sendable, CustomStringConvertible {
 
     /// Reads the certificates and the key of a PEM file; whatever else it contains is dropped.
     ///
-    /// That the key belongs to the first certificate is not checked.
+    /// It does not check that the key belongs to the first certificate.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if the file is larger than ``ClientCertificates/maxLength``,
-    ///   has no certificate, not exactly one private key, a damaged one, or one with a passphrase. The message repeats
-    ///   nothing of it.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the file is larger than
+    ///   ``ClientCertificates/maxLength``, has no certificate, does not have exactly one private key, or contains a
+    ///   damaged certificate or key, or a key with a passphrase. The message repeats nothing from the file.
     public init(pem text: String) throws {
         guard text.utf8.count <= ClientCertificates.maxLength else { throw ClientCertificates.tooLong }
         guard !text.contains("-----BEGIN ENCRYPTED PRIVATE KEY-----"), !text.contains("Proc-Type: 4,ENCRYPTED") else {
@@ -39,28 +39,28 @@ public struct ClientCertificate: Hashable, Sendable, CustomStringConvertible {
         (chain, self.key, count) = (certificates.map(\.text).joined(), key.text, certificates.count)
     }
 
-    /// The file as ``init(pem:)`` reads it.
+    /// The certificates and the key as PEM, as ``init(pem:)`` reads them.
     package var secretText: String { chain + key }
 
-    /// The number of certificates alone: the key is secret.
+    /// Only the number of certificates: the key is secret.
     public var description: String { "client certificate with a chain of \(count)" }
 }
 
-/// The client certificates of a vault: of single hosts, and one for all others.
+/// The client certificates of a vault: some for single hosts, and one for all others.
 ///
-/// A host with a port means that port alone; a host without one means all its ports.
+/// A host with a port means only that port; a host without one means all its ports.
 public struct ClientCertificates: Hashable, Sendable {
     private var ofHosts: [HostAuthority: ClientCertificate] = [:]
-    /// The certificate for hosts that have none of their own; nil if there is none.
+    /// The certificate for hosts without one of their own; nil if there is none.
     public private(set) var usual: ClientCertificate?
 
-    /// The most bytes of all of them together.
+    /// Maximum bytes of all certificates together.
     public static let maxLength = 64 << 10
 
     /// Creates an empty set.
     public init() {}
 
-    /// Sets the certificate of a host, or of all hosts that have none of their own; nil removes it.
+    /// Sets the certificate for a host, or for all hosts without one of their own; nil removes it.
     ///
     /// - Parameters:
     ///   - pem: a PEM file, as ``ClientCertificate/init(pem:)`` reads it.
@@ -81,7 +81,7 @@ public struct ClientCertificates: Hashable, Sendable {
         return (usual.map { [(host: nil, certificate: $0)] } ?? []) + single
     }
 
-    /// Returns the certificate for a host and port: its own, that of all ports of the host, or the one for all hosts.
+    /// Returns the certificate for a URL: that for its host and port, else that for its host, else the usual one.
     package func certificate(for url: MediaURL) -> ClientCertificate? {
         ofHosts[HostAuthority(host: url.host, port: url.effectivePort)]
             ?? ofHosts[HostAuthority(host: url.host, port: nil)] ?? usual

@@ -1,20 +1,20 @@
-/// The cookies of a file in the Netscape form, which curl, yt-dlp and extensions of browsers write.
+/// The cookies from a file in the Netscape form, which curl, yt-dlp and browser extensions write.
 ///
-/// They are sent as they are: what an origin sets is ignored. Their values are secret.
+/// They are sent unchanged: cookies that an origin sets are ignored. Their values are secret.
 public struct CookieFile: Hashable, Sendable {
     private let cookies: [Cookie]
 
-    /// The largest file, in bytes.
+    /// Maximum size of the file, in bytes.
     public static let maxLength = 64 << 10
-    /// The most cookies.
+    /// Maximum number of cookies.
     public static let maxCount = 1024
 
     /// Parses a file: one cookie per line, with tabs between its seven fields, comments, and empty lines.
     ///
-    /// Of two cookies with the same name, domain and path the later one counts.
+    /// Of two cookies with the same name, domain and path, the later one counts.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if the file is too large, has no cookie, or has a line that
-    ///   is none. The message names the line and repeats nothing of it.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the file is too large, has no cookie, or has an invalid
+    ///   line. The message gives the line's number and repeats nothing from it.
     public init(_ text: String) throws {
         guard text.utf8.count <= Self.maxLength else { throw Self.tooLong }
         var cookies: [Cookie] = []
@@ -41,23 +41,23 @@ public struct CookieFile: Hashable, Sendable {
                 .invalidArgument, "the cookie file has no cookie; give a file in the Netscape form (cookies.txt)")
         }
         self.cookies = cookies
-        // What is stored must be read again.
+        // The stored form must be readable again.
         guard cookies.count <= Self.maxCount, secretText.utf8.count <= Self.maxLength else { throw Self.tooLong }
     }
 
     /// The number of cookies.
     public var count: Int { cookies.count }
 
-    /// The cookies as ``init(_:)`` reads them.
+    /// The cookies with their values, as ``init(_:)`` reads them.
     package var secretText: String { cookies.map { $0.line + "\n" }.joined() }
 
-    /// Returns the value of `Cookie` for a request (RFC 6265 §5.4); nil if no cookie belongs to it.
+    /// Returns the value of the `Cookie` field for a request (RFC 6265 §5.4); nil if no cookie applies.
     ///
-    /// - Parameter now: seconds since 1970, when cookies expire.
+    /// - Parameter now: the time in seconds since 1970; expired cookies are left out.
     package func value(for url: MediaURL, now: Int64) -> String? {
         let matching = cookies.enumerated().filter { $0.element.isSent(to: url, now: now) }
         guard !matching.isEmpty else { return nil }
-        // Those with longer paths first, and otherwise in the order of the file.
+        // Longer paths come first; cookies with equally long paths keep the order of the file.
         return matching.sorted { one, other in
             (-one.element.path.utf8.count, one.offset) < (-other.element.path.utf8.count, other.offset)
         }.map(\.element.pair).joined(separator: "; ")
@@ -70,16 +70,16 @@ public struct CookieFile: Hashable, Sendable {
 
 /// One cookie of a file.
 private struct Cookie: Hashable, Sendable {
-    /// What tells cookies apart (RFC 6265 §5.3).
+    /// What distinguishes cookies (RFC 6265 §5.3).
     struct Identity: Hashable {
         let name, domain, path: String
     }
 
     let domain: String
-    /// Whether hosts below the domain get it, too.
+    /// Whether hosts below the domain receive it, too.
     let includesSubdomains: Bool
     let path: String
-    /// Whether it is sent by TLS alone.
+    /// Whether it is sent only over TLS.
     let isSecure: Bool
     /// Seconds since 1970; 0 for a cookie that does not expire.
     let expires: Int64
@@ -99,7 +99,7 @@ private struct Cookie: Hashable, Sendable {
         return line.utf8.split(separator: 0x09, omittingEmptySubsequences: false).map { String(Substring($0)) }
     }
 
-    /// Reads the fields of a line; nil if they are not those of a cookie. The last one, the value, may be missing.
+    /// Creates a cookie from the fields of a line; nil if they are invalid. The last field, the value, may be missing.
     init?(_ fields: [String]) {
         let domain = fields[0].utf8.first == UInt8(ascii: ".") ? String(fields[0].dropFirst()) : fields[0]
         guard (6...7).contains(fields.count), let host = try? HostAuthority.host(domain),
@@ -121,7 +121,7 @@ private struct Cookie: Hashable, Sendable {
         }
     }
 
-    /// Reads a time. Some programs write fractions of a second, or nothing for a cookie that does not expire.
+    /// Parses a time. Some programs write fractions of a second, or nothing for a cookie that does not expire.
     private static func seconds(_ text: String) -> Int64? {
         if text.isEmpty { return 0 }
         let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
@@ -130,20 +130,20 @@ private struct Cookie: Hashable, Sendable {
     }
 
     private static func isFit(_ text: String) -> Bool {
-        // The mark of what was not UTF-8: sent, it would be another value.
+        // U+FFFD replaces bytes that were not UTF-8: the origin would receive a different value.
         guard !text.unicodeScalars.contains("\u{FFFD}") else { return false }
         return text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F && $0 != UInt8(ascii: ";") }
     }
 
     var identity: Identity { Identity(name: name, domain: domain, path: path) }
 
-    /// The line of the file.
+    /// The cookie as a line of the file.
     var line: String {
         let flags = (subdomains: includesSubdomains ? "TRUE" : "FALSE", secure: isSecure ? "TRUE" : "FALSE")
         return [domain, flags.subdomains, path, flags.secure, "\(expires)", name, value].joined(separator: "\t")
     }
 
-    /// The pair as a request has it. A cookie without a name is its value alone.
+    /// The pair as a request sends it: only the value if the cookie has no name.
     var pair: String { name.isEmpty ? value : "\(name)=\(value)" }
 
     /// Returns whether a request to a URL carries the cookie (RFC 6265 §5.4).
@@ -151,17 +151,18 @@ private struct Cookie: Hashable, Sendable {
         (!isSecure || url.scheme == "https") && (expires == 0 || expires > now) && isAt(url.host) && covers(url.path)
     }
 
-    /// Whether the host is the domain, or a name below it (RFC 6265 §5.1.3).
+    /// Returns whether the host is the domain, or a name below it (RFC 6265 §5.1.3).
     private func isAt(_ host: String) -> Bool {
         if host == domain { return true }
-        // A domain of one label, such as com, has too many hosts below it. An address has none, and ends with a number.
+        // A domain of one label, such as com, covers too many hosts. An IPv4 address, which ends with a number, covers
+        // no other host.
         guard includesSubdomains, domain.contains("."), host.hasSuffix("." + domain),
             let last = host.split(separator: ".").last?.first
         else { return false }
         return !last.isNumber
     }
 
-    /// Whether the path is that of the cookie, or below it (RFC 6265 §5.1.4).
+    /// Returns whether the path is that of the cookie, or below it (RFC 6265 §5.1.4).
     private func covers(_ path: String) -> Bool {
         let (asked, own) = (Array(path.utf8), Array(self.path.utf8))
         guard asked.starts(with: own) else { return false }

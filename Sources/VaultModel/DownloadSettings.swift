@@ -1,27 +1,27 @@
 /// How a vault works through its download queue: how many downloads run, when, and how fast.
 ///
-/// These are sealed settings of the vault, in force as soon as they are changed.
+/// These are sealed settings of the vault; changes take effect at once.
 public struct DownloadSettings: Hashable, Sendable {
-    /// How many downloads of the queue run at a time: 1 to ``maxParallel``.
+    /// How many queued downloads run at a time: 1 to ``maxParallel``.
     public private(set) var parallel = Self.usualParallel
     /// How many of them may run for one host and port: 1 to ``maxParallel``.
     public private(set) var perHost = Self.usualPerHost
     /// The hours of the day in which the queue runs; nil means always.
     public var hours: DownloadHours?
-    /// The most bytes per second of all downloads of the queue together; nil means no limit.
+    /// Maximum bytes per second of all queued downloads together; nil means no limit.
     public private(set) var bytesPerSecond: Int64?
 
-    /// The bytes per second below which a download gives its place to one that waits; 0 means that none does.
+    /// The bytes per second below which a download yields its place to one that waits; 0 means never.
     public private(set) var leastRate = Self.usualLeastRate
 
-    /// The most downloads at a time: more gain nothing, and burden origins and the disk.
+    /// Maximum downloads at a time: more gain nothing, and burden origins and the disk.
     public static let maxParallel = 16
     /// How many downloads run at a time in a new vault.
     public static let usualParallel = 3
     /// How many of them run for one host in a new vault: fewer, so that a slow host does not hold up the others.
     public static let usualPerHost = 2
 
-    /// The least rate in a new vault: less than any line brings on which media can be played.
+    /// The least rate in a new vault: slower than any connection on which media can be played.
     public static let usualLeastRate: Int64 = 4000
 
     /// Creates the settings of a new vault.
@@ -39,7 +39,7 @@ public struct DownloadSettings: Hashable, Sendable {
     /// - Throws: ``VaultError`` with code `invalidArgument`.
     public mutating func setPerHost(_ count: Int) throws { perHost = try Self.checked(count, "downloads-per-host") }
 
-    /// Sets the most bytes per second; nil or 0 means no limit.
+    /// Sets the maximum bytes per second; nil or 0 means no limit.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument`.
     public mutating func setRate(_ rate: Int64?) throws {
@@ -49,7 +49,7 @@ public struct DownloadSettings: Hashable, Sendable {
         bytesPerSecond = rate == 0 ? nil : rate
     }
 
-    /// Sets the bytes per second below which a download gives its place to one that waits; 0 means that none does.
+    /// Sets the bytes per second below which a download yields its place to one that waits; 0 means never.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument`.
     public mutating func setLeastRate(_ rate: Int64) throws {
@@ -68,17 +68,17 @@ public struct DownloadSettings: Hashable, Sendable {
     }
 }
 
-/// Hours of the day in local time, such as `01:00-06:00`, or over midnight `22:30-06:00`.
+/// Hours of the day in local time, such as `01:00-06:00`, or across midnight `22:30-06:00`.
 public struct DownloadHours: Hashable, Sendable, CustomStringConvertible {
     /// The first minute of the day.
     let first: Int
-    /// The minute of the day at which they end.
+    /// The minute of the day at which the hours end.
     let end: Int
 
-    /// The minutes of a day.
+    /// The number of minutes in a day.
     static let day = 24 * 60
 
-    /// Parses two times of the day with a hyphen between them. Twice the same time means the whole day.
+    /// Parses two times of the day with a hyphen between them. Equal times mean the whole day.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument`.
     public init(_ text: String) throws {
@@ -89,7 +89,7 @@ public struct DownloadHours: Hashable, Sendable, CustomStringConvertible {
         (self.first, self.end) = (first % Self.day, end % Self.day)
     }
 
-    /// Returns the minute of the day that `HH:MM` names, up to `24:00`; nil if it names none.
+    /// Returns the minute of the day that `HH:MM` names, up to `24:00`; nil if the text is not such a time.
     private static func minute(_ text: Substring) -> Int? {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 2, parts.allSatisfy({ $0.utf8.count == 2 && $0.utf8.allSatisfy(isDigit) }),
@@ -113,7 +113,7 @@ public struct DownloadHours: Hashable, Sendable, CustomStringConvertible {
         return left > 0 ? left : left + day
     }
 
-    /// The text that this can be read from again.
+    /// The text that ``init(_:)`` parses.
     public var description: String { "\(Self.text(first))-\(Self.text(end))" }
 
     private static func text(_ minute: Int) -> String {

@@ -1,18 +1,18 @@
-/// A time as feeds write it: in the form of mail (RFC 822, RSS), of C, or of the Internet (ISO 8601, Atom and JSON).
+/// Parses dates in the formats that feeds use: mail (RFC 822; RSS), C, and Internet (ISO 8601; Atom and JSON).
 ///
-/// Feeds take liberties, so the parts of a date count by what they look like, and what is absent is zero.
+/// Feeds take liberties, so each part of a date is recognized by its form, and an absent part is zero.
 package enum FeedDate {
-    /// The longest text that is read, in bytes.
+    /// Maximum length of a date, in bytes.
     private static let maxBytes = 64
 
-    /// Returns seconds since 1970; nil if the text is no time.
+    /// Returns seconds since 1970; nil if the text is not a date.
     package static func seconds(_ text: String) -> Int64? {
         guard text.utf8.count <= maxBytes else { return nil }
         let words = text.lowercased().split(whereSeparator: \.isWhitespace).drop { word in
             weekdays.contains(word.prefix(3)) && !word.contains(where: \.isNumber)
         }
         guard let first = words.first else { return nil }
-        // A date of the Internet begins with a year, and names no month.
+        // An Internet date begins with a year, and does not name the month.
         let isShort = first.split(separator: "-").prefix(3).map(\.count).elementsEqual([2, 2, 2])
         if digits(first).count >= 4 || isShort, !words.contains(where: { month($0) != nil }) {
             return ofInternet(words.joined(separator: " "))
@@ -22,7 +22,7 @@ package enum FeedDate {
 
     // MARK: Mail and C
 
-    /// Reads `2 oct 2002 13:00:00 gmt`, `oct 2 13:00:00 2002`, `2 oct 02 1:00 pm +0200`.
+    /// Parses `2 oct 2002 13:00:00 gmt`, `oct 2 13:00:00 2002`, `2 oct 02 1:00 pm +0200`.
     private static func ofMail(_ words: [Substring]) -> Int64? {
         var numbers: [Substring] = []
         var (month, offset): (Int?, Int?)
@@ -40,7 +40,7 @@ package enum FeedDate {
             } else if !digits(word).isEmpty {
                 numbers.append(digits(word))
             } else {
-                // A zone that nobody knows is none, and so is a remark.
+                // Unknown zones and remarks are ignored.
                 offset = offset ?? self.offset(word)
             }
         }
@@ -53,7 +53,7 @@ package enum FeedDate {
         return seconds(day, month, year, (time ?? Time()).of(halfDay: isAfternoon), offset ?? 0)
     }
 
-    /// Returns the parts of `2-oct-02`, `13:00:00+0200` or `gmt+1`; of the last, only the number counts.
+    /// Returns the parts of `2-oct-02`, `13:00:00+0200` or `gmt+1`; for the last, only the offset.
     private static func parts(_ word: Substring) -> [Substring] {
         guard let sign = word.dropFirst().firstIndex(where: { $0 == "+" || $0 == "-" }) else { return [word] }
         let head = word[..<sign]
@@ -63,7 +63,7 @@ package enum FeedDate {
 
     // MARK: The Internet
 
-    /// Reads `2003-12-13t18:30:02.25+01:00`, `20031213 1830 z`, `2003/12/13`, `2003-12`, `2003-347`.
+    /// Parses `2003-12-13t18:30:02.25+01:00`, `20031213 1830 z`, `2003/12/13`, `2003-12`, `2003-347`.
     private static func ofInternet(_ text: String) -> Int64? {
         let date = text.prefix { digit($0) != nil || $0 == "-" || $0 == "/" }
         let rest = text.dropFirst(date.count).drop { $0 == " " || $0 == "t" }
@@ -77,7 +77,7 @@ package enum FeedDate {
         return seconds(day, month, year, time, offset ?? 0)
     }
 
-    /// Returns the day that a date without names means. A day of the year counts as one of a very long January.
+    /// Returns the day of a numeric date. A day of the year becomes a day of a very long January.
     private static func calendarDay(_ date: Substring) -> (day: Int, month: Int, year: Int)? {
         var parts = date.split { $0 == "-" || $0 == "/" }
         if parts.count == 1, parts[0].count > 4 {
@@ -103,7 +103,7 @@ package enum FeedDate {
 
         init() {}
 
-        /// Reads `1:02`, `01:02:03.5`, `0102`.
+        /// Parses `1:02`, `01:02:03.5`, `0102`.
         init?(_ text: Substring) {
             let whole = text.prefix { $0 != "." && $0 != "," }
             var parts = whole.split(separator: ":")
@@ -116,7 +116,7 @@ package enum FeedDate {
             guard minute < 60, second <= 60, hour < 24 || hour == 24 && minute == 0 && second == 0 else { return nil }
         }
 
-        /// Returns the time that is meant with `am` or `pm`; nil stands for neither.
+        /// Returns the time on the 24-hour clock; nil means that neither `am` nor `pm` was given.
         func of(halfDay isAfternoon: Bool?) -> Time {
             guard let isAfternoon, (1...12).contains(hour) else { return self }
             var time = self
@@ -164,7 +164,7 @@ package enum FeedDate {
         "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
     ]
     private static let weekdays: Set<Substring> = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
-    /// The zones with names, in minutes from UTC.
+    /// The named zones, in minutes ahead of UTC.
     private static let zones: [Substring: Int] = [
         "ut": 0, "utc": 0, "gmt": 0, "wet": 0, "ast": -240, "adt": -180, "at": -240, "est": -300, "edt": -240,
         "et": -300, "cst": -360, "cdt": -300, "ct": -360, "mst": -420, "mdt": -360, "mt": -420, "pst": -480,

@@ -11,7 +11,7 @@ package struct FileStamp: Hashable, Sendable {
     package let device: UInt64
     package let number: UInt64
     package let size: Int64
-    /// When its contents or permissions last changed: seconds and nanoseconds since 1970.
+    /// When the file's contents or permissions last changed: seconds and nanoseconds since 1970.
     let changed: [Int]
 
     package init(device: UInt64, number: UInt64, size: Int64, changed: [Int]) {
@@ -23,21 +23,21 @@ package struct FileStamp: Hashable, Sendable {
 }
 
 extension FileStamp {
-    /// Reads the stamp of the file that a path leads to; nil if there is none.
+    /// Reads the stamp of the file at a path, following symbolic links; nil if there is no file.
     package init?(path: String) {
         var facts = stat()
         guard unsafe stat(path, &facts) == 0 else { return nil }
         self.init(facts)
     }
 
-    /// Reads the stamp of the socket at a path, which must not be a symbolic link; nil if there is none.
+    /// Reads the stamp of the socket at a path, which must not be a symbolic link; nil if there is no socket.
     package init?(socketAt path: String) {
         var facts = stat()
         guard unsafe lstat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFSOCK else { return nil }
         self.init(facts)
     }
 
-    /// Reads the stamp of an open file; nil if it is no regular file.
+    /// Reads the stamp of an open file; nil if it is not a regular file.
     package init?(regularFile descriptor: Int32) {
         var facts = stat()
         guard unsafe fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else { return nil }

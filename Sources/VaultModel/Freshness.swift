@@ -1,9 +1,9 @@
 /// The `Cache-Control` of a response, as a private cache reads it (RFC 9111 §5.2.2, RFC 8246).
 ///
-/// `private`, `public` and `s-maxage` are for shared caches. A directive that names fields (`no-cache="…"`) is only
-/// about those fields, which media do not have.
+/// `private`, `public` and `s-maxage` are for shared caches. A directive that names fields (`no-cache="…"`) applies
+/// only to those fields, which media do not have.
 package struct CacheControl: Hashable, Sendable {
-    /// The seconds for which the response is fresh: the least that is stated, and 0 if a value is not a number.
+    /// The seconds for which the response is fresh: the smallest stated value, or 0 if any is not a number.
     package private(set) var maxAge: Int64?
     /// Whether the response has `no-cache` or `no-store`.
     ///
@@ -66,14 +66,14 @@ package struct CacheControl: Hashable, Sendable {
 /// Times are whole seconds of the wall clock. Comparisons allow for a clock that was wrong when a time was recorded, or
 /// is wrong now.
 package struct Freshness: Hashable, Sendable {
-    /// When the request was sent whose response last confirmed the representation, in seconds since 1970.
+    /// The time of the request whose response last confirmed the representation, in seconds since 1970.
     package let checked: Int64
     /// The seconds after ``checked`` for which the origin is not asked.
     package let lifetime: Int64
     /// Whether a refusal by the origin counts even if bytes are held (`no-cache`, `must-revalidate`).
     package let isStrict: Bool
 
-    /// The longest lifetime: the value that RFC 9111 §1.2.2 has a cache use for any larger number.
+    /// The longest lifetime: the value that a cache uses for any larger number (RFC 9111 §1.2.2).
     package static let maxLifetime: Int64 = 1 << 31
     /// The seconds by which a clock may be set back without causing a revalidation.
     private static let clockTolerance: Int64 = 60
@@ -85,7 +85,7 @@ package struct Freshness: Hashable, Sendable {
         self.isStrict = isStrict
     }
 
-    /// Returns whether the origin need not be asked.
+    /// Returns whether the representation may be used without asking the origin.
     ///
     /// If `now` is before the last revalidation, the age is unknown: the clock was wrong then or is wrong now. One
     /// revalidation settles it.
@@ -100,7 +100,7 @@ package struct Freshness: Hashable, Sendable {
         Freshness(checked: time, lifetime: lifetime, isStrict: isStrict)
     }
 
-    /// Returns whether it differs enough from the stored one to be worth writing.
+    /// Returns whether this freshness differs enough from the stored one to be worth writing.
     package func isWorthStoring(after written: Freshness?) -> Bool {
         guard let written, written.isStrict == isStrict else { return true }
         let more = (checked + lifetime) - (written.checked + written.lifetime)
@@ -140,7 +140,7 @@ extension Freshness {
 
     /// Returns the freshness after a 304 (RFC 9111 §4.3.4).
     ///
-    /// If the 304 states a lifetime, that counts; otherwise the previous lifetime starts again.
+    /// A lifetime that the 304 states counts; otherwise the previous lifetime starts again.
     package func confirmed(by fields: HeaderFields, asked: Int64) -> Freshness {
         let saysSomething = fields["Cache-Control"] != nil || fields["Expires"] != nil
         return saysSomething ? Freshness(fields, asked: asked) : renewed(at: asked)

@@ -14,7 +14,7 @@ public struct HTTPDate: Hashable, Comparable, Sendable, CustomStringConvertible 
         self.seconds = seconds
     }
 
-    /// Parses a date in the preferred form or one of the two obsolete forms; nil if it is in none of them.
+    /// Parses a date in the preferred form or one of the two obsolete forms; nil for any other text.
     ///
     /// - Parameter now: seconds since 1970, from which the century of a two-digit year is derived.
     public init?(_ text: String, now: Int64) {

@@ -7,7 +7,7 @@ public enum RangeHeader: Hashable, Sendable {
     /// One or more ranges, in the order of the request.
     case ranges([RequestedRange])
 
-    /// The most ranges that are served separately; a longer list is ignored, so that the work stays bounded.
+    /// Maximum ranges that are served separately; a longer list is ignored, so that the work stays bounded.
     public static let maxRanges = 16
 
     /// Parses the value of a `Range` field.
@@ -65,7 +65,7 @@ public enum ContentRange: Hashable, Sendable, CustomStringConvertible {
     /// Parses a field value.
     ///
     /// - Returns: nil if RFC 9110 calls the value invalid: a last position before the first, or a total that is not
-    ///   greater than the last position. Also nil for numbers beyond 63 bits, and for every unit but `bytes`.
+    ///   greater than the last position. Also nil for numbers beyond 63 bits, and for any unit other than `bytes`.
     public init?(_ value: String) {
         let parts = value.trimmingBlanks().split(separator: " ", maxSplits: 1, omittingEmptySubsequences: true)
         guard parts.count == 2, parts[0].lowercased() == "bytes" else { return nil }

@@ -2,9 +2,10 @@
 extension HeaderFields {
     /// Requires that every field can be sent, and is not one that the vault sets itself.
     ///
-    /// libcurl writes a line break in a value as it is, so that the text after it would be a field of its own.
+    /// libcurl sends a line break in a value unchanged, so the text after it would become a field of its own.
     ///
-    /// - Throws: ``VaultError`` with code ``VaultError/Code/invalidArgument``. The message has at most a field's name.
+    /// - Throws: ``VaultError`` with code ``VaultError/Code/invalidArgument``. The message contains at most a field's
+    ///   name.
     package func requireSendable() throws(VaultError) {
         for field in fields {
             guard !field.name.isEmpty, field.name.utf8.allSatisfy(HTTPToken.contains) else {

@@ -45,7 +45,7 @@ public struct HeaderFields: Hashable, Sendable, CustomStringConvertible, Express
         fields.filter { $0.name.isEqualIgnoringCase(name) }.map(\.value)
     }
 
-    /// Returns the fields without those of a name.
+    /// Returns the fields whose names differ from `name`.
     package func without(_ name: String) -> HeaderFields {
         var others = self
         others.fields.removeAll { $0.name.isEqualIgnoringCase(name) }

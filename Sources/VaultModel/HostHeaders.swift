@@ -1,17 +1,17 @@
 /// Request header fields that the vault adds to requests to single hosts, such as `Authorization`.
 ///
-/// A host with a port means that port alone; a host without one means all its ports. The values are secret.
+/// A host with a port means only that port; a host without one means all its ports. The values are secret.
 public struct HostHeaders: Hashable, Sendable {
     private var fields: [HostAuthority: HeaderFields] = [:]
 
-    /// The most fields of one host.
+    /// Maximum fields per host.
     public static let maxFields = 16
-    /// The most bytes of all hosts, names and values together.
+    /// Maximum bytes of all hosts, names and values together.
     public static let maxLength = 64 << 10
-    /// What stands for a value that is not shown.
+    /// The placeholder for a value that is not shown.
     private static let mask = "…"
 
-    /// Creates headers for no host.
+    /// Creates an empty set of headers.
     public init() {}
 
     /// The names of the fields by host, in ascending order.
@@ -24,10 +24,10 @@ public struct HostHeaders: Hashable, Sendable {
         fields.map { ("\($0)", $1) }.sorted { $0.0 < $1.0 }
     }
 
-    /// Sets one field of a host in place of others of its name; nil removes it.
+    /// Sets a field for a host, replacing any with the same name; nil removes it.
     ///
     /// - Parameters:
-    ///   - name: the name of the field, in which case does not matter.
+    ///   - name: the name of the field, in any case.
     ///   - value: its value, without control characters.
     ///   - host: the host, with a port if only that port is meant.
     /// - Throws: ``VaultError`` with code `invalidArgument`, also if the vault sets a field of this name itself. The
@@ -60,7 +60,7 @@ public struct HostHeaders: Hashable, Sendable {
     /// - Throws: ``VaultError`` with code `invalidArgument` if the text is not a host.
     public mutating func removeAll(for host: String) throws { fields[try HostAuthority(host)] = nil }
 
-    /// Returns the fields for a request to a URL; those of its port come before those of all ports.
+    /// Returns the fields for a request to a URL; a field for its port overrides one for all ports.
     package func fields(for url: MediaURL) -> HeaderFields {
         guard !fields.isEmpty else { return HeaderFields() }
         var found = fields[HostAuthority(host: url.host, port: url.effectivePort)] ?? HeaderFields()
@@ -73,6 +73,6 @@ public struct HostHeaders: Hashable, Sendable {
 }
 
 extension HeaderFields {
-    /// The bytes of all names and values.
+    /// The total bytes of all names and values.
     fileprivate var length: Int { fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count } }
 }

@@ -6,7 +6,7 @@ public protocol IdentifierKind: Sendable {
 
 /// A name made of bytes: random, or the keyed hash of something secret. It reveals nothing about the thing it names.
 public struct Identifier<Kind: IdentifierKind>: Hashable, Sendable, CustomStringConvertible {
-    /// The bytes; there are `Kind.byteCount` of them.
+    /// The bytes, `Kind.byteCount` of them.
     public let bytes: [UInt8]
 
     /// Creates an identifier from bytes; nil if there are more or fewer than `Kind.byteCount`.
@@ -71,7 +71,7 @@ package enum Hex {
         String(decoding: bytes.flatMap { [digit($0 >> 4), digit($0 & 15)] }, as: UTF8.self)
     }
 
-    /// Decodes lower-case hex; nil if a character is anything else, or one is missing.
+    /// Decodes lower-case hex; nil if a character is not such a digit, or their number is odd.
     package static func decode(_ text: String) -> [UInt8]? {
         let digits = Array(text.utf8)
         guard digits.count.isMultiple(of: 2) else { return nil }
@@ -86,7 +86,7 @@ package enum Hex {
 
     private static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
 
-    /// Returns the value of a digit; nil if it is none.
+    /// Returns the value of a digit; nil if the byte is not one.
     static func value(_ digit: UInt8, allowsUpperCase: Bool = false) -> UInt8? {
         switch digit {
         case 0x30...0x39: digit - 0x30

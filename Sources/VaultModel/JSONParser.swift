@@ -1,6 +1,6 @@
 /// A strict JSON parser.
 ///
-/// It takes integers from 0 to 2⁵³ − 1 only, no member twice, nothing after the value, and a bounded depth.
+/// It accepts only integers from 0 to 2⁵³ − 1, and rejects duplicate members, text after the value, and deep nesting.
 /// Foundation's parsers silently keep one of two members with the same name; a keyring that two readers understand
 /// differently must be an error.
 package struct JSONParser {
@@ -115,7 +115,7 @@ package struct JSONParser {
         throw failure
     }
 
-    /// Takes the bytes up to the next that is special in a string.
+    /// Consumes the bytes up to the next one with a special meaning in a string.
     private mutating func plainRun() -> [UInt8] {
         let first = position
         while let byte = next, byte >= 0x20, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") { position += 1 }

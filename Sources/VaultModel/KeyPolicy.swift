@@ -1,15 +1,15 @@
 /// The rules by which URLs name resources, and the exceptions that apply to single hosts.
 ///
-/// The rules state which query items do not affect the bytes, and which hosts stand for each other. The exceptions
-/// state which private hosts manifests and redirects may lead to, whose entity tags are ignored, and whose content
-/// never changes.
+/// The rules state which query items do not affect the bytes, and which hosts stand for others. The exceptions list the
+/// private hosts that manifests and redirects may lead to, the hosts whose entity tags are ignored, and the hosts whose
+/// content never changes.
 ///
-/// A vault has one policy, and all its users name its resources by it. A change of the policy changes names: a resource
-/// that was stored under another name stays, and is found again when the policy is restored.
+/// A vault has one policy, by which all its users name its resources. Changing the policy changes names: a resource
+/// that was stored under an old name stays, and is found again when the old policy is restored.
 public struct KeyPolicy: Hashable, Sendable {
     /// Names of query items that are not part of a resource's name.
     public struct IgnoredItems: Hashable, Sendable {
-        /// The host whose URLs the rule is for; nil means every host.
+        /// The host whose URLs the rule applies to; nil means every host.
         public let host: String?
         /// The names, percent-decoded, in ascending order.
         public let names: [String]
@@ -22,13 +22,12 @@ public struct KeyPolicy: Hashable, Sendable {
     public private(set) var allowHost: Set<String> = []
     /// Hosts whose entity tags are ignored because their nodes send different tags for the same bytes.
     public private(set) var ignoreEntityTag: Set<String> = []
-    /// Hosts whose content never changes under one URL, although their responses have nothing that identifies a
-    /// version.
+    /// Hosts whose content never changes under one URL, although nothing in their responses identifies a version.
     public private(set) var immutable: Set<String> = []
 
-    /// The most rules of a kind, and the most names in a rule.
+    /// Maximum rules of a kind, and maximum names in a rule.
     public static let maxRules = 256
-    /// The longest name of a query item, in bytes.
+    /// Maximum length of a query item's name, in bytes.
     public static let maxNameLength = 256
 
     /// Creates a policy without rules: each URL names a resource of its own.
@@ -36,7 +35,7 @@ public struct KeyPolicy: Hashable, Sendable {
 
     // MARK: Rules
 
-    /// The authorities that stand for others: with `["cdn2.example": "cdn1.example"]`, resources of the first are named
+    /// The authorities that others stand for: with `["cdn2.example": "cdn1.example"]`, resources of the first are named
     /// as resources of the second.
     public var mapHost: [String: String] {
         Dictionary(uniqueKeysWithValues: mapped.map { ("\($0.key)", "\($0.value)") })
@@ -91,7 +90,7 @@ public struct KeyPolicy: Hashable, Sendable {
         try Self.list(host, isIgnored, in: &ignoreEntityTag)
     }
 
-    /// Treats the content of a host as immutable, or no longer.
+    /// Treats the content of a host as immutable, or stops doing so.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument`.
     public mutating func setImmutable(_ host: String, _ isImmutable: Bool = true) throws {
@@ -119,8 +118,8 @@ public struct KeyPolicy: Hashable, Sendable {
 
     /// Returns the URL that names the resource, in canonical form.
     ///
-    /// It has the host that stands for the original one, and lacks the ignored query items. The name of that URL is the
-    /// URL itself.
+    /// Its host is the one that stands for the original host, and the ignored query items are absent. The URL names
+    /// itself: naming it again changes nothing.
     public func name(of url: MediaURL) -> String {
         var named = url
         var hosts: Set = [url.host]
@@ -193,7 +192,7 @@ struct HostAuthority: Hashable, Sendable, CustomStringConvertible {
         self.port = port
     }
 
-    /// Returns the host of a text without a port.
+    /// Parses a host without a port.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument` if the text has a port or is not a host.
     static func host(_ text: String) throws -> String {

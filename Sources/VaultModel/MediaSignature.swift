@@ -1,10 +1,10 @@
-/// The first bytes by which files of audio and video are known, whatever type their origin states: many servers state
-/// `text/plain` of any file whose suffix they do not know.
+/// Recognizes audio and video files by their first bytes, whatever type their origin states: many servers state
+/// `text/plain` for any file with an unknown suffix.
 package enum MediaSignature {
-    /// The number of bytes in which it shows.
+    /// The number of bytes that suffice to recognize a file.
     package static let byteCount = 512
 
-    /// Returns whether bytes begin like a file of audio or video.
+    /// Returns whether bytes begin like an audio or video file.
     package static func begins(_ bytes: [UInt8]) -> Bool {
         isNamed(bytes) || isBoxed(bytes) || isFrame(bytes) || isTransportStream(bytes)
     }
@@ -31,22 +31,22 @@ package enum MediaSignature {
 
     /// Returns whether bytes begin with a box of an ISO file (ISO/IEC 14496-12 §4.2).
     private static func isBoxed(_ bytes: [UInt8]) -> Bool {
-        // No first box is so large that its length begins as a letter does.
+        // A first box of less than 16 MiB begins with a zero byte, which no text does.
         bytes.first == 0 && boxes.contains { bytes.dropFirst(4).starts(with: $0.utf8) }
     }
 
-    /// Returns whether bytes begin with a frame of MPEG audio, of AAC (ADTS) or of AC-3.
+    /// Returns whether bytes begin with a frame of MPEG audio, AAC (ADTS) or AC-3.
     private static func isFrame(_ bytes: [UInt8]) -> Bool {
         guard bytes.count > 2 else { return false }
         if bytes.starts(with: [0x0B, 0x77]) { return true }
-        // A mark of UTF-16 looks like a frame of layer I, which nobody uses.
+        // A UTF-16 byte order mark looks like a layer I frame, so layer I, which nobody uses, is left out.
         let isAudio = bytes[1] & 0xE6 == 0xE2 || bytes[1] & 0xE6 == 0xE4
         let isAAC = bytes[1] & 0xF6 == 0xF0
         return bytes[0] == 0xFF && (isAAC || isAudio && bytes[2] & 0xF0 != 0xF0)
     }
 
-    /// Returns whether packets of a transport stream begin where they must (ISO/IEC 13818-1 §2.4.3), with the times of a
-    /// disc before them or without.
+    /// Returns whether the bytes are transport stream packets (ISO/IEC 13818-1 §2.4.3), with or without the timestamps
+    /// that discs put before them.
     private static func isTransportStream(_ bytes: [UInt8]) -> Bool {
         [(0, 188), (4, 192)].contains { first, size in
             let packets = Array(stride(from: first, to: bytes.count, by: size))

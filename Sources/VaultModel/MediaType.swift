@@ -1,7 +1,6 @@
 /// What is known of a representation without its bytes: stored in the vault, and served from it at the next open.
 public struct ContentInformation: Hashable, Sendable {
-    /// The greatest length of a representation: 2⁵³ − 1 bytes, the largest integer that every JSON reader keeps
-    /// exactly.
+    /// Maximum length of a representation: 2⁵³ − 1 bytes, the largest integer that every JSON reader keeps exactly.
     public static let maxBytes: Int64 = (1 << 53) - 1
 
     /// The length in bytes, or nil until the origin states it.
@@ -14,13 +13,12 @@ public struct ContentInformation: Hashable, Sendable {
     public var supportsRanges: Bool
     /// The URL that the bytes came from, if a redirect led there: the references in a manifest are relative to it.
     public var location: MediaURL?
-    /// The hosts of the bytes that came from addresses that are not public; nil if that is unknown, as in vaults that
-    /// an older version wrote.
+    /// The hosts that sent bytes from nonpublic addresses; nil if unknown, as in vaults that an older version wrote.
     package var privateHosts: Set<String>?
-    /// The URL that the bytes were requested from, if the resource is named by a content id, which may have others; nil
-    /// also if that is unknown, as in vaults that an older version wrote.
+    /// The URL that the bytes were requested from, for a resource named by a content id, which may have several URLs;
+    /// nil for any other, and if unknown, as in vaults that an older version wrote.
     package var source: MediaURL?
-    /// Whether the bytes were imported from a file, and the origin has not shown yet that it has the same ones.
+    /// Whether the bytes were imported from a file, and the origin has not yet shown that it has the same bytes.
     package var isImported = false
 
     /// Creates content information from what an origin sent.
@@ -38,7 +36,7 @@ public struct ContentInformation: Hashable, Sendable {
 /// Media types: parsing, classification, and a guess from a path's extension for origins that send no type or
 /// `application/octet-stream`.
 package enum MediaType {
-    /// Returns the media type for `path`'s extension, or nil if the extension is not one of media.
+    /// Returns the media type for `path`'s extension, or nil if it is not an extension of media files.
     package static func guess(path: some StringProtocol) -> String? {
         guard let name = path.split(separator: "/").last, let dot = name.lastIndex(of: ".") else { return nil }
         return byExtension[name[name.index(after: dot)...].lowercased()]
@@ -57,15 +55,15 @@ package enum MediaType {
 // MARK: Reading
 
 extension MediaType {
-    /// The type of content whose type is not known.
+    /// The type of content whose type is unknown.
     package static let unknown = "application/octet-stream"
 
-    /// The longest value that is parsed, in bytes, parameters included.
+    /// Maximum length of a value in bytes, parameters included.
     private static let maxBytes = 1024
 
     /// Parses a field value that is exactly one media type with its parameters (RFC 9110 §8.3.1).
     ///
-    /// A list is refused because a browser may use any member of it: some take `audio/mpeg, text/html` for a page.
+    /// A list is refused because a browser may use any member of it: some treat `audio/mpeg, text/html` as a page.
     /// Types with several bodies (`multipart/…`) are refused because each body states its own type.
     ///
     /// - Returns: the value without white space around it; nil if it is anything else.
@@ -87,7 +85,7 @@ extension MediaType {
         return String(text)
     }
 
-    /// Returns a media type without its parameters, except for `codecs`, which players need: any other is the origin's own.
+    /// Returns a media type without any parameter but `codecs`, which players need: the others could name the origin.
     ///
     /// - Parameter type: exactly one media type.
     package static func withoutOrigin(_ type: String) -> String {
@@ -100,7 +98,7 @@ extension MediaType {
         return codecs.isEmpty ? String(name) : "\(name); codecs=\"\(codecs)\""
     }
 
-    /// Whether a character may be in a list of codecs (RFC 6381), or in a name of one.
+    /// Returns whether a character may be part of a list of codecs (RFC 6381).
     private static func isOfCodecs(_ character: Character) -> Bool {
         character.isASCII && (character.isLetter || character.isNumber || ".,+-_ ".contains(character))
     }
@@ -156,8 +154,8 @@ extension MediaType {
         return !documents.contains(name)
     }
 
-    /// Returns whether a media type is that of a document or an archive. `text/plain` is not: many servers state it of
-    /// any file whose type they do not know.
+    /// Returns whether a media type is that of a document or an archive. `text/plain` does not count: many servers
+    /// state it for any file whose type they do not know.
     package static func isDocument(_ type: String) -> Bool {
         !mayBeMedia(type) && type.prefix { $0 != ";" }.trimmingBlanks().lowercased() != "text/plain"
     }
@@ -167,7 +165,7 @@ extension MediaType {
         ["text/html", "application/xhtml+xml"].contains(type.prefix { $0 != ";" }.trimmingBlanks().lowercased())
     }
 
-    /// Returns whether bytes begin like a web page, whatever their type says.
+    /// Returns whether bytes begin like a web page, whatever their stated type.
     package static func beginsPage(_ bytes: some Sequence<UInt8>) -> Bool {
         let isBlank: (UInt8) -> Bool = { $0 <= 0x20 || $0 == 0xEF || $0 == 0xBB || $0 == 0xBF }
         let text = Array(bytes.prefix(pageBeginningByteCount).drop(while: isBlank))
@@ -179,13 +177,13 @@ extension MediaType {
         })
     }
 
-    /// What pages begin with, as browsers recognize them.
+    /// The beginnings by which browsers recognize pages.
     private static let pageBeginnings = [
         "<!--", "<!doctype html", "<html", "<head", "<title", "<meta", "<script", "<style", "<body", "<iframe", "<h1",
         "<div", "<font", "<table", "<a", "<b", "<br", "<p",
     ]
 
-    /// The number of bytes in which the beginning of a page shows, with the blanks before it.
+    /// The number of bytes that suffice to recognize a page, leading blanks included.
     package static let pageBeginningByteCount = 64
 
     private static let timedText: Set<String> = ["text/vtt", "text/srt", "text/x-ssa"]

@@ -45,9 +45,9 @@ public struct MediaURL: Hashable, Sendable, CustomStringConvertible {
     /// The port to connect to.
     public var effectivePort: Int { port ?? Self.defaultPort(of: scheme) }
 
-    /// Whether this is the host of another URL by TLS, each at its usual port: http at 80, and here https at 443.
+    /// Returns whether this is an https URL at port 443 with the host of another, which is an http URL at port 80.
     ///
-    /// Port 443 without TLS is another authority: what may be sent to one is not for the other.
+    /// At any other ports, they are different authorities: what may be sent to one must not reach the other.
     package func isUpgrade(of other: MediaURL) -> Bool {
         host == other.host && (other.scheme, other.effectivePort) == ("http", 80)
             && (scheme, effectivePort) == ("https", 443)
@@ -147,7 +147,7 @@ enum MediaURLParser {
         return (userInfo, try host(rest), port)
     }
 
-    /// The length of the longest IPv6 address: with an IPv4 address at its end (RFC 4291 §2.2).
+    /// Maximum length of an IPv6 address, reached with an IPv4 address at its end (RFC 4291 §2.2).
     private static let maxAddressLength = 45
 
     private static func host(_ text: Substring) throws -> String {

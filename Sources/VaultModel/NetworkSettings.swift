@@ -1,4 +1,4 @@
-/// How a vault reaches origins: by which proxies, trusting whom, over which addresses, and with which credentials.
+/// How a vault reaches origins: its proxies, trusted authorities, addresses and credentials.
 ///
 /// These are sealed settings of the vault. They apply to each request that begins after they were changed.
 public struct NetworkSettings: Hashable, Sendable {
@@ -14,7 +14,7 @@ public struct NetworkSettings: Hashable, Sendable {
 
     /// The proxy for all hosts that ``proxyForHost`` does not list; nil means none.
     public var proxy: ProxyAddress?
-    /// Hosts with a proxy of their own, and hosts that are asked directly.
+    /// Hosts with a proxy of their own, and hosts that are contacted directly.
     public private(set) var proxyForHost: [String: ProxyChoice] = [:]
     /// Whether the variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` of the process apply to hosts for
     /// which these settings name no proxy.
@@ -28,20 +28,20 @@ public struct NetworkSettings: Hashable, Sendable {
 
     /// The header fields that are added to requests to single hosts.
     public var headers = HostHeaders()
-    /// The cookies that are sent to the hosts, and by the rules, that they belong to; nil means none.
+    /// The cookies, each sent only to its own hosts and by its own rules; nil means none.
     public var cookies: CookieFile?
-    /// The certificates by which origins with TLS know the vault.
+    /// The certificates that identify the vault to origins with TLS.
     public var clientCertificates = ClientCertificates()
 
-    /// The most hosts with a proxy of their own, and the most with headers of their own.
+    /// Maximum hosts with a proxy of their own, and maximum hosts with headers of their own.
     public static let maxHosts = 256
-    /// The longest value of `User-Agent`, in bytes.
+    /// Maximum length of the value of `User-Agent`, in bytes.
     public static let maxUserAgentLength = 256
 
-    /// Creates settings without proxies and with the system's trust.
+    /// Creates settings without proxies that trust only the system's authorities.
     public init() {}
 
-    /// Sends the requests to a host by a proxy of its own, or directly; nil removes the rule.
+    /// Sends the requests to a host through a proxy of its own, or directly; nil removes the rule.
     ///
     /// - Throws: ``VaultError`` with code `invalidArgument`.
     public mutating func setProxy(_ choice: ProxyChoice?, for host: String) throws {
@@ -80,19 +80,20 @@ public struct NetworkSettings: Hashable, Sendable {
     }
 }
 
-/// Certificates of authorities, as PEM.
+/// The certificates of certificate authorities, as PEM.
 public struct AuthorityCertificates: Hashable, Sendable {
-    /// The certificates alone: whatever else the file contained is dropped, so a private key is never stored.
+    /// Only the certificates: everything else in the file is dropped, so a private key is never stored.
     package let pem: String
     /// The number of certificates.
     public let count: Int
 
-    /// The largest PEM file, in bytes.
+    /// Maximum size of a PEM file, in bytes.
     public static let maxLength = 64 << 10
 
     /// Reads the certificates of a PEM file.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if it is too large, has no certificate, or has a damaged one.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if it is too large, has no certificate, or has a damaged
+    ///   one.
     public init(pem text: String) throws {
         guard text.utf8.count <= Self.maxLength else { throw Self.tooLong }
         guard let certificates = PEM.blocks(["CERTIFICATE"], of: text) else {
@@ -104,7 +105,7 @@ public struct AuthorityCertificates: Hashable, Sendable {
                 "the file has no certificate; give a PEM file, with lines from BEGIN CERTIFICATE to END CERTIFICATE")
         }
         (pem, count) = (certificates.map(\.text).joined(), certificates.count)
-        // What is stored must be read again.
+        // The stored form must be readable again.
         guard pem.utf8.count <= Self.maxLength else { throw Self.tooLong }
     }
 

@@ -1,4 +1,4 @@
-/// Elements that are removed by the number that they got when they were added, such as listeners and tasks.
+/// Elements such as listeners and tasks, each of which gets a number when added and is removed by it.
 package struct NumberedSet<Element> {
     private var elements: [Int: Element] = [:]
     private var last = 0
@@ -8,7 +8,7 @@ package struct NumberedSet<Element> {
     /// The elements, in no particular order.
     package var all: [Element] { Array(elements.values) }
 
-    /// Adds an element; returns its number, which no other element ever has.
+    /// Adds an element and returns its number, which is never reused.
     package mutating func add(_ element: Element) -> Int {
         last += 1
         elements[last] = element

@@ -1,4 +1,4 @@
-/// An optional value that is `null` in JSON if it is nil, so that its member is always present.
+/// An optional value that JSON writes as `null` rather than omitting its member.
 @propertyWrapper
 public struct OrNull<Value: Codable & Sendable>: Codable, Sendable {
     /// The value; nil for `null`.

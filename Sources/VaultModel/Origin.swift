@@ -1,8 +1,8 @@
 /// The source of remote bytes.
 ///
-/// The vault's own implementation is a libcurl transport. A transport of another platform, or a scripted one in a test,
-/// can implement this protocol instead. What takes longer than a minute to answer, or to bring the next bytes, counts as
-/// failed.
+/// The vault's own implementation is a libcurl transport. Another platform's transport, or a scripted one in a test,
+/// can implement this protocol instead. A request fails if the response, or its next bytes, take longer than a minute
+/// to arrive.
 public protocol Origin: Sendable {
     /// Sends a request and returns when the head of the response has arrived; the body follows on demand.
     ///
@@ -59,7 +59,7 @@ public struct OriginRequest: Sendable {
     public var fields: HeaderFields
     /// The addresses that the request may be sent to.
     ///
-    /// Whatever this is, a redirect that leads elsewhere may reach only public addresses.
+    /// Whatever the value, a redirect that leads elsewhere may reach only public addresses.
     public var reach: NetworkReach
 
     /// Creates a request for everything, unless a range is given.
@@ -96,17 +96,17 @@ public struct OriginHead: Sendable {
     /// Nil if the transport does not know it; each response then counts as one on a connection of its own.
     public var connection: UInt64?
 
-    /// The URL that answered, if a redirect led to another than the requested one.
+    /// The URL that responded, if a redirect led away from the requested one.
     public var location: MediaURL?
 
-    /// The URL that took the place of the requested one for good, if permanent redirects led there (301, 308): the last
+    /// The URL that permanently replaces the requested one, if permanent redirects (301, 308) led to it: the last one
     /// before any other redirect.
     public var movedTo: MediaURL?
 
-    /// The hosts among the one that answered and those that redirected to it whose address is not one of the public
-    /// Internet, or that were sent credentials of the vault's settings.
+    /// The hosts that responded or redirected, and either have an address outside the public Internet or were sent
+    /// credentials from the vault's settings.
     ///
-    /// Nil if the transport does not know them. A manifest of another origin never leads to what came from there,
+    /// Nil if the transport does not know them. A manifest of another origin never leads to content from these hosts,
     /// unless the operator has allowed each of them by name.
     public var privateHosts: Set<String>?
 
@@ -125,18 +125,18 @@ public struct OriginHead: Sendable {
 
     /// The validators of the response.
     ///
-    /// A date that is not at least a second before the response's own `Date` distinguishes nothing, because the content
-    /// may have changed again within that second (RFC 9110 §8.8.2.2), and neither does an empty one: they are ignored.
+    /// A date less than a second before the response's own `Date` is ignored, because the content may have changed
+    /// again within that second (RFC 9110 §8.8.2.2). So is an empty one.
     public var validators: Validators {
         Validators(
             entityTag: fields["ETag"].flatMap { EntityTag($0) },
             lastModified: fields["Last-Modified"].flatMap { $0.isEmpty || isOfItsOwnSecond($0) ? nil : $0 })
     }
 
-    /// The connection whose responses count as one version where no validator tells versions apart.
+    /// The connection whose responses count as one version if no validator distinguishes versions.
     ///
-    /// Nil if the content changed in the very second of the response: then it may be changing, and no two responses
-    /// count as one version.
+    /// Nil if the content changed in the second of the response: it may be changing still, so no two responses count as
+    /// one version.
     package var connectionOfVersion: UInt64? {
         fields["Last-Modified"].map(isOfItsOwnSecond) ?? false ? nil : connection
     }
@@ -149,7 +149,7 @@ public struct OriginHead: Sendable {
         return modified >= sent
     }
 
-    /// Returns the head with the time at which it was received as its `Date`, if it has none (RFC 9110 §6.6.1).
+    /// Returns the head, with the time of its receipt as `Date` if it has no valid one (RFC 9110 §6.6.1).
     package func dated(_ now: Int64) -> OriginHead {
         guard fields["Date"].flatMap({ HTTPDate($0, now: 0) }) == nil, let date = HTTPDate(seconds: now) else {
             return self
@@ -188,7 +188,7 @@ public struct OriginFailure: Error, Hashable, Sendable, CustomStringConvertible 
     public let kind: Kind
     /// The reason in a few words without a full stop: `connection refused`.
     public let reason: String
-    /// What would help, as a request: `correct the proxy in the settings`; nil if only waiting does.
+    /// The remedy as an instruction: `correct the proxy in the settings`; nil if only waiting helps.
     public let remedy: String?
 
     /// Creates a failure. `reason` and `remedy` are a few words without a full stop, and contain nothing secret.
@@ -213,7 +213,7 @@ package struct OriginFields: Hashable, Sendable {
         self.fields = fields
     }
 
-    /// Creates fields that were given with a URL; nil if there are none.
+    /// Creates the fields that were given with a URL; nil if none were.
     package init?(_ fields: HeaderFields, for url: MediaURL) {
         guard !fields.fields.isEmpty else { return nil }
         self.init(origin: url.origin, fields: fields)

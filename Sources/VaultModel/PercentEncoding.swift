@@ -1,6 +1,6 @@
-/// Percent-encoding, as far as naming a resource needs it (RFC 3986 §2).
+/// The percent-encoding that naming a resource needs (RFC 3986 §2).
 ///
-/// Foundation decodes only what is valid UTF-8; a name keeps every byte.
+/// Foundation decodes only valid UTF-8; a name keeps every byte.
 package enum PercentEncoding {
     /// Normalizes the percent-encoding of a path.
     ///
@@ -105,15 +105,15 @@ package enum DotSegments {
         path.split(separator: "/").contains { [".", ".."].contains(decoded($0)) }
     }
 
-    /// The most times that an origin and the proxies in front of it are expected to decode escapes.
+    /// How many times an origin and the proxies in front of it are expected to decode escapes, at most.
     ///
     /// A path that is escaped more often is treated as if it hid a dot segment.
     private static let maxDecodings = 4
 
     /// Returns whether an origin might find a dot segment that ``contains(_:)`` does not find.
     ///
-    /// That is the case next to an escaped slash or backslash, before a path parameter, if a segment is escaped twice
-    /// or encoded in more bytes than UTF-8 needs, or if the path would end at an escaped zero byte.
+    /// One may be hidden next to an escaped slash or backslash, before a path parameter, behind repeated escapes or
+    /// overlong UTF-8, or where the path would end at an escaped zero byte.
     package static func mayBeHidden(in path: String) -> Bool {
         guard path.utf8.contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: ";") }) else { return false }
         var shown = Array(path.utf8)
@@ -139,7 +139,7 @@ package enum DotSegments {
             }
     }
 
-    /// Replaces overlong two-byte encodings of ASCII characters, which are not valid UTF-8, by the single byte.
+    /// Replaces overlong two-byte encodings of ASCII characters, which are not valid UTF-8, with the single byte.
     private static func shortest(_ bytes: [UInt8]) -> [UInt8] {
         guard bytes.contains(where: { $0 == 0xC0 || $0 == 0xC1 }) else { return bytes }
         var result: [UInt8] = []

@@ -2,19 +2,19 @@
 public struct PlaybackPosition: Hashable, Sendable {
     /// The title.
     public let title: TitleID
-    /// Where it continues, in milliseconds from its beginning.
+    /// Where playback continues, in milliseconds from the beginning of the title.
     public let position: Int64
-    /// How long the title plays, in milliseconds, as the player knows it; nil if it does not.
+    /// The duration of the title in milliseconds, as the player reported it; nil if the player does not know it.
     public let duration: Int64?
-    /// When the player said so, in seconds since 1970.
+    /// When the player reported the position, in seconds since 1970.
     public let changed: Int64
 
-    /// The milliseconds that a position and a duration can have: up to ten thousand hours.
+    /// The valid positions and durations in milliseconds: up to ten thousand hours.
     package static let milliseconds: ClosedRange<Int64> = 0...36_000_000_000
-    /// The most titles of one viewer that are remembered; of more, those that were played longest ago are forgotten.
+    /// Maximum titles remembered for one viewer; beyond it, the title played longest ago is forgotten.
     package static let maxCount = 2_000
 
-    /// Nil if a value is out of bounds.
+    /// Creates a position; nil if a value is out of bounds.
     package init?(title: TitleID, position: Int64, duration: Int64?, changed: Int64) {
         guard Self.milliseconds.contains(position), duration.map(Self.milliseconds.contains) ?? true,
             (0...JSONValue.largestInteger).contains(changed)
@@ -27,10 +27,10 @@ public struct PlaybackPosition: Hashable, Sendable {
 package struct PlaybackPositions: Hashable, Sendable {
     private var byTitle: [TitleID: PlaybackPosition] = [:]
 
-    /// None.
+    /// Creates an empty set of positions.
     package init() {}
 
-    /// All of them, the latest first.
+    /// All positions, the latest first.
     package var latestFirst: [PlaybackPosition] {
         byTitle.values.sorted { ($1.changed, $0.title.description) < ($0.changed, $1.title.description) }
     }
@@ -39,7 +39,7 @@ package struct PlaybackPositions: Hashable, Sendable {
 
     package var count: Int { byTitle.count }
 
-    /// Remembers a position, in place of the one that the title had.
+    /// Remembers a position, replacing the title's former one.
     package mutating func note(_ position: PlaybackPosition) {
         byTitle[position.title] = position
         guard byTitle.count > PlaybackPosition.maxCount else { return }
@@ -54,9 +54,9 @@ package struct PlaybackPositions: Hashable, Sendable {
     package mutating func forget(_ title: TitleID) -> Bool { byTitle.removeValue(forKey: title) != nil }
 }
 
-// The record as it is sealed.
+// The sealed record.
 extension PlaybackPositions {
-    /// Reads a record; nil if it is not what a writer writes.
+    /// Reads a record; nil if it is malformed.
     package init?(_ record: JSONObject) {
         guard let members = try? record.objects("positions"), members.count <= PlaybackPosition.maxCount else {
             return nil

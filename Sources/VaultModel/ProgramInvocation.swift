@@ -1,19 +1,19 @@
-/// A program that the operator names, with the arguments that it is given: it runs as it is, without a shell.
+/// A program that the operator names, with its arguments; it runs without a shell.
 package struct ProgramInvocation: Hashable, Sendable {
     /// The absolute path of the program.
     package let path: String
     /// The arguments after the program's own name.
     package let arguments: [String]
 
-    /// The most words, the path included.
+    /// Maximum number of words, the path included.
     package static let maxWords = 32
-    /// The most bytes of UTF-8 in all words together.
+    /// Maximum bytes of UTF-8 in all words together.
     package static let maxBytes = 4096
 
-    /// Takes the words that the operator typed: the path, then the arguments.
+    /// Creates an invocation from the words that the operator typed: the path, then the arguments.
     ///
-    /// - Throws: ``VaultError`` with code `invalidArgument` if there is no absolute path, a word has a NUL byte, or there
-    ///   is more than ``maxWords`` and ``maxBytes`` allow.
+    /// - Throws: ``VaultError`` with code `invalidArgument` if the first word is not the absolute path of a file, a
+    ///   word contains a NUL byte, or the words exceed ``maxWords`` or ``maxBytes``.
     package init(_ words: [String]) throws {
         guard let path = words.first, path.hasPrefix("/"), !path.hasSuffix("/") else {
             throw VaultError(
@@ -32,15 +32,15 @@ package struct ProgramInvocation: Hashable, Sendable {
         arguments = Array(words.dropFirst())
     }
 
-    /// The words that this can be made from again.
+    /// The words as ``init(_:)`` takes them.
     package var words: [String] { [path] + arguments }
 }
 
 /// The programs that a vault's settings name.
 package struct ProgramSettings: Hashable, Sendable {
-    /// The program that is told what the operator should know; nil for none.
+    /// The program that receives notices for the operator; nil for none.
     package var notify: ProgramInvocation?
-    /// The program that finds a new URL for a title whose own was refused; nil for none.
+    /// The program that finds a new URL for a title whose own the origin refuses; nil for none.
     package var refresh: ProgramInvocation?
 
     /// Creates the settings of a new vault.

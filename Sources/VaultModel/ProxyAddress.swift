@@ -1,6 +1,6 @@
-/// A proxy that passes requests on to origins: its scheme, host and port, and the credentials that it wants.
+/// A proxy that forwards requests to origins: its scheme, host and port, and the credentials for it.
 public struct ProxyAddress: Hashable, Sendable, CustomStringConvertible {
-    /// How the proxy is spoken to.
+    /// The protocol of a proxy.
     public enum Scheme: String, CaseIterable, Sendable {
         /// HTTP without TLS; requests to https origins go through a tunnel.
         case http
@@ -12,22 +12,22 @@ public struct ProxyAddress: Hashable, Sendable, CustomStringConvertible {
         case socks5h
     }
 
-    /// How the proxy is spoken to.
+    /// The protocol of the proxy.
     public let scheme: Scheme
     /// The host, as ``MediaURL`` spells it.
     public let host: String
     /// The port.
     public let port: Int
-    /// The name of the user; nil if the proxy is given none.
+    /// The user name; nil if none is sent to the proxy.
     package let user: String?
-    /// The password; nil if the proxy is given none.
+    /// The password; nil if none is sent to the proxy.
     package let password: String?
 
-    /// The longest text of an address, in bytes.
+    /// Maximum length of an address as text, in bytes.
     public static let maxLength = 2048
-    /// The longest name of a user, and the longest password, in bytes: SOCKS 5 allows no more.
+    /// Maximum length of a user name or password, in bytes: SOCKS 5 allows no more.
     public static let maxCredentialLength = 255
-    /// What stands for a password that is not shown.
+    /// The placeholder for a password that is not shown.
     private static let mask = "…"
 
     /// Parses `scheme://user:password@host:port`; the credentials are optional and percent-encoded.
@@ -45,7 +45,7 @@ public struct ProxyAddress: Hashable, Sendable, CustomStringConvertible {
             user = try Self.credential(words[0])
             password = words.count > 1 ? try Self.credential(words[1]) : nil
             rest = rest[rest.index(after: at)...]
-            // HTTP ends the name at the first colon.
+            // In HTTP, the user name ends at the first colon.
             guard user != "", user?.contains(":") == false else { throw Self.malformed }
             guard password != Self.mask else {
                 throw VaultError(.invalidArgument, "the proxy's password is not shown; give the password itself")
@@ -54,7 +54,7 @@ public struct ProxyAddress: Hashable, Sendable, CustomStringConvertible {
         guard let authority = try? HostAuthority(String(rest)), let port = authority.port else { throw Self.malformed }
         (self.scheme, host, self.port) = (scheme, authority.host, port)
         (self.user, self.password) = (user, password)
-        // It is stored in this form, and must be read again.
+        // The stored form must be readable again.
         guard secretText.utf8.count <= Self.maxLength else { throw Self.malformed }
     }
 
@@ -85,7 +85,7 @@ public struct ProxyAddress: Hashable, Sendable, CustomStringConvertible {
         return decoded
     }
 
-    /// Escapes every byte that could be taken for something else than a part of the user or of the password.
+    /// Escapes every byte that could be mistaken for anything but part of the user name or password.
     private static func encoded(_ text: String) -> String {
         text.utf8.map { byte in
             let scalar = UnicodeScalar(byte)
@@ -110,7 +110,7 @@ extension Character {
 public enum ProxyChoice: Hashable, Sendable, CustomStringConvertible {
     /// To the host itself.
     case direct
-    /// To a proxy, which passes them on.
+    /// To a proxy, which forwards them.
     case proxy(ProxyAddress)
 
     private static let directWord = "direct"

@@ -2,13 +2,13 @@
 ///
 /// Foundation parses measurements only by locale, and accepts signs.
 package enum Quantity {
-    /// A unit: what follows the digits, and how much it stands for.
+    /// A unit: the suffix that follows the digits, and its factor.
     package typealias Unit = (suffix: String, factor: Int64)
 
     /// Units of time, in seconds.
     package static let times: [Unit] = [("s", 1), ("m", 60), ("h", 3600), ("d", 86_400)]
 
-    /// The units in which a size is printed as it can be typed again.
+    /// Units of size, in bytes, for sizes that are printed so that they can be typed again.
     package static let sizes: [Unit] = [
         ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40),
         ("kB", 1000), ("MB", 1_000_000), ("GB", 1_000_000_000), ("TB", 1_000_000_000_000), ("B", 1),
@@ -16,7 +16,7 @@ package enum Quantity {
 
     /// Returns the number times its unit; nil if `text` is not digits and a unit, or the product exceeds `most`.
     ///
-    /// - Parameter units: a suffix that ends another one stands after it.
+    /// - Parameter units: the units; a suffix that another one ends with must come after it.
     package static func parse(_ text: some StringProtocol, in units: [Unit], upTo most: Int64 = .max) -> Int64? {
         guard let unit = units.first(where: { text.hasSuffix($0.suffix) }) else { return nil }
         let digits = text.dropLast(unit.suffix.count)
@@ -26,7 +26,7 @@ package enum Quantity {
         return overflow || product > most ? nil : product
     }
 
-    /// Returns an amount other than 0 in the largest unit of which it is a whole multiple; the first of equal units.
+    /// Returns an amount other than 0 as a whole multiple of the largest possible unit; of equal units, the first.
     package static func text(_ amount: Int64, in units: [Unit]) -> String {
         let exact = units.filter { amount.isMultiple(of: $0.factor) }
         let largest = exact.map(\.factor).max() ?? 1
@@ -48,21 +48,21 @@ package enum Quantity {
 }
 
 extension Quantity {
-    /// Returns the bytes that a size denotes; nil if it is none.
+    /// Returns the bytes that a size denotes; nil if the text is not a size.
     ///
-    /// The number may have a fraction, a space may follow it, and capitals do not matter: `500M`, `500 MB`, `10m`,
-    /// `1.5GiB`, `5B`, `5 bytes`. `k` and `kB` are powers of 1000, `Ki` and `KiB` powers of 1024. A bare number is
-    /// none, because its unit is unclear; only 0 is the same in every unit.
+    /// The number may have a fraction, a space may follow it, and case does not matter: `500M`, `500 MB`, `10m`,
+    /// `1.5GiB`, `5B`, `5 bytes`. `k` and `kB` are powers of 1000, `Ki` and `KiB` powers of 1024. A bare number is not
+    /// a size, because its unit is unclear; only 0 is the same in every unit.
     package static func size(_ text: some StringProtocol, upTo most: Int64 = ContentInformation.maxBytes) -> Int64? {
         guard let (number, unit) = parts(of: text) else { return nil }
         if text == "0" { return 0 }
         return factor(ofBytes: unit).flatMap { amount(number, times: $0, per: 1, upTo: most) }
     }
 
-    /// Returns the bytes per second that a rate denotes; nil if it is none.
+    /// Returns the bytes per second that a rate denotes; nil if the text is not a rate.
     ///
-    /// A rate is a size, with or without `/s`, or has bits: `5M`, `5MB/s`, `5 MBps`, `40Mbit/s`, `40Mbps`. `40Mb/s` is
-    /// none, because to some people it is bits, to others bytes.
+    /// A rate is a size, with or without `/s`, or is in bits: `5M`, `5MB/s`, `5 MBps`, `40Mbit/s`, `40Mbps`. `40Mb/s`
+    /// is not a rate, because some people read it as bits, others as bytes.
     package static func rate(_ text: some StringProtocol, upTo most: Int64 = ContentInformation.maxBytes) -> Int64? {
         guard let (number, spelling) = parts(of: text) else { return nil }
         var unit = spelling
@@ -80,7 +80,7 @@ extension Quantity {
         return factor(ofPrefix: unit.dropLast()).flatMap { amount(number, times: $0, per: 8, upTo: most) }
     }
 
-    /// Returns the digits at the start, with their decimal point, and the unit behind them.
+    /// Returns the digits at the start, with their decimal point, and the unit after them.
     private static func parts(of text: some StringProtocol) -> (number: Substring, unit: Substring)? {
         let text = Substring(text)
         let number = text.prefix { $0 == "." || ($0.isASCII && $0.isNumber) }
@@ -94,7 +94,7 @@ extension Quantity {
         return unit.isEmpty ? nil : factor(ofPrefix: unit)
     }
 
-    /// Returns what `k`, `M`, `Gi` stand for; 1 for nothing.
+    /// Returns the factor of a prefix such as `k`, `M` or `Gi`; 1 for an empty one.
     private static func factor(ofPrefix prefix: Substring) -> Int64? {
         let letters = prefix.lowercased()
         guard let first = letters.first else { return 1 }
@@ -104,7 +104,7 @@ extension Quantity {
         return (0...power).reduce(1) { product, _ in product * base }
     }
 
-    /// Returns a decimal number times a factor, rounded down; nil if it exceeds `most`, or rounding leaves nothing.
+    /// Returns a decimal number times a factor, rounded down; nil if it exceeds `most`, or only rounding makes it 0.
     private static func amount(
         _ number: Substring, times factor: Int64, per divisor: Int64, upTo most: Int64
     ) -> Int64? {

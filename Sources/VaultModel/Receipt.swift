@@ -59,7 +59,7 @@ public struct Receipt: Hashable, Codable, Sendable {
 
     /// The number of the receipt within its vault, from 1.
     public let sequence: Int64
-    /// When the operation was done, in seconds since 1970; a time in UTC in JSON, but for the line in the log.
+    /// When the operation was done, in seconds since 1970; in JSON a time in UTC, except in the log itself.
     @AsTimestamp public private(set) var time: Int64
     /// The kind of key operation.
     public let act: Act
@@ -67,9 +67,9 @@ public struct Receipt: Hashable, Codable, Sendable {
     public let outcome: Outcome
     /// The generation that the operation changed, or else the one that was current.
     public let generation: Int
-    /// The resource that the operation changed, if it was one: a hash that only the vault's keyring can compute.
+    /// The resource that the operation changed, if only one: a hash that only the vault's keyring can compute.
     public let subject: String?
-    /// The number of resources that the operation changed, if they were several.
+    /// The number of resources that the operation changed, if several.
     public let resources: Int64?
 
     package init(
@@ -116,7 +116,7 @@ public struct AuditFault: Hashable, Codable, Sendable {
 
 /// The result of reading and checking an audit log.
 public struct AuditReport: Hashable, Codable, Sendable {
-    /// The receipts that can be read, in the log's order, those with faults included.
+    /// The receipts that can be read, including those with faults, in the log's order.
     public package(set) var receipts: [Receipt] = []
     /// The faults, in the order of lines.
     public package(set) var faults: [AuditFault] = []

@@ -7,7 +7,7 @@ public struct SegmentDescription: Hashable, Sendable {
     public static let headerByteCount = 88
     /// The bytes that sealing adds to a block.
     public static let tagByteCount = 16
-    /// The most plaintext bytes in a segment: 8 MiB.
+    /// Maximum plaintext bytes in a segment: 8 MiB.
     public static let maxBytes: Int64 = 8_388_608
     /// The allowed block sizes: powers of two from 4 KiB to 1 MiB.
     public static let blockSizes = Set((12...20).map { 1 << $0 })
@@ -16,7 +16,7 @@ public struct SegmentDescription: Hashable, Sendable {
     public let id: SegmentID
     /// The representation that the segment belongs to.
     public let representation: RepresentationID
-    /// The number of the resource's key that the segment is sealed under.
+    /// The number of the resource key that the segment is sealed under.
     public let keyNumber: Int
     /// The plaintext bytes of a full block.
     public let blockSize: Int
@@ -81,7 +81,7 @@ public struct SegmentDescription: Hashable, Sendable {
     /// Returns the index of the block that holds `offset`, which must be within ``range``.
     public func block(holding offset: Int64) -> Int { Int((offset - start) / Int64(blockSize)) }
 
-    /// Whether a segment can have these numbers; rows of a damaged index may not.
+    /// Whether a segment can have these numbers; a damaged index may contain others.
     public var isPossible: Bool {
         Self.blockSizes.contains(blockSize) && start >= 0 && (0...Self.maxBytes).contains(length)
             && start <= .max - Self.maxBytes

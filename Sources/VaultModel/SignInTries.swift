@@ -1,6 +1,6 @@
-/// From where someone signs in.
+/// The place that a sign-in comes from.
 package enum SignInPlace: Hashable, Sendable {
-    /// A network address: 4 bytes of IPv4, 8 of the network of an IPv6 address, none for this machine.
+    /// A network address: the 4 bytes of an IPv4 address, the 8 of an IPv6 address's network, none for this machine.
     case address([UInt8])
     /// A device on which the viewer has signed in before.
     case device(DeviceID)
@@ -14,50 +14,50 @@ package enum DeviceKind: IdentifierKind {
     package static let byteCount = 16
 }
 
-/// Wrong tries to sign in with one name from one place, for the owner.
+/// The failed tries to sign in with one name from one place, as reported to the owner.
 public struct FailedSignIns: Hashable, Sendable {
-    /// The network address from which the last one came: 4 bytes of IPv4, 8 of the network of an IPv6 address; none for
-    /// this machine.
+    /// The network address that the last try came from: the 4 bytes of an IPv4 address, the 8 of an IPv6 address's
+    /// network, none for this machine.
     public let address: [UInt8]
     /// Whether the place is a device on which the viewer has signed in before.
     public let isKnownDevice: Bool
-    /// How many there were since someone last signed in from there.
+    /// The number of failed tries since the last successful sign-in from there.
     public let count: Int
-    /// When the last one was, in seconds since 1970.
+    /// The time of the last failed try, in seconds since 1970.
     public let last: Int64
-    /// Until when no other is accepted, in seconds since 1970; nil if the next one is.
+    /// The time before which no other try is accepted, in seconds since 1970; nil if there is no wait.
     public let until: Int64?
 }
 
-/// The wrong tries to sign in with one name, and until when no other is accepted.
+/// The failed tries to sign in with one name, and the waits that follow from them.
 ///
-/// Each address waits for its own wrong tries, so that no one at one address can keep a viewer out from another. Those
-/// of all addresses together have a budget, so that nobody with many addresses can guess a PIN. A device on which the
-/// viewer has signed in before waits for its own wrong tries alone.
+/// Each address waits for its own failed tries, so that one address cannot lock a viewer out at another. All addresses
+/// share a budget, so that an attacker with many addresses cannot guess a PIN. A device on which the viewer has signed
+/// in before waits only for its own failed tries.
 package struct SignInTries: Hashable, Sendable {
-    /// The places with wrong tries; the one with the latest is last.
+    /// The places with failed tries; the one with the latest is last.
     private var places: [Place] = []
-    /// When the budget of all addresses is whole again, in seconds since 1970.
+    /// When the budget of all addresses is full again, in seconds since 1970.
     private var whole: Int64 = 0
 
-    /// How many wrong tries of a place are free.
+    /// The number of failed tries after which a place first waits.
     package static let free = 5
     /// The first and the longest wait of a place, in seconds.
     package static let (firstWait, longestWait): (Int64, Int64) = (30, 3600)
-    /// How many wrong tries all addresses have together, and in how many seconds they get another one.
+    /// The failed tries that all addresses share, and the seconds in which they regain one.
     ///
-    /// One address has 12 wrong tries in its first hour, and one in each hour after that: less than the budget.
+    /// A single address has 12 failed tries in its first hour, and one per hour after that: less than the budget.
     package static let (budget, refill): (Int64, Int64) = (40, 2400)
-    /// The most places that are remembered; of more, the one whose last try is longest ago is forgotten.
+    /// Maximum places remembered; beyond it, the place whose last try is longest ago is forgotten.
     package static let maxPlaces = 16
-    /// After how many seconds without another wrong try those of a place are forgotten.
+    /// The seconds without another failed try after which a place is forgotten.
     package static let memory: Int64 = 30 * 86_400
     fileprivate static let maxWrong = 1_000_000
 
-    /// No wrong try.
+    /// Creates a state without failed tries.
     package init() {}
 
-    /// What the owner is shown, the latest first.
+    /// The failed tries to show the owner, the latest first.
     package var failures: [FailedSignIns] {
         places.reversed().map {
             FailedSignIns(
@@ -65,9 +65,9 @@ package struct SignInTries: Hashable, Sendable {
         }
     }
 
-    /// Returns for how many seconds no try from a place is accepted; 0 if one is.
+    /// Returns the seconds until a try from a place is accepted; 0 if it is accepted at once.
     ///
-    /// - Parameter now: seconds since 1970; a clock that was set back makes no wait longer than the longest.
+    /// - Parameter now: seconds since 1970; a clock that was set back makes no wait longer than ``longestWait``.
     package func wait(from place: SignInPlace, at now: Int64) -> Int64 {
         let own = min(max(0, (places.first { $0.isAt(place) }?.until ?? 0) - now), Self.longestWait)
         guard case .address = place else { return own }
@@ -75,15 +75,15 @@ package struct SignInTries: Hashable, Sendable {
         return max(own, spent - (Self.budget - 1) * Self.refill)
     }
 
-    /// Takes back what a clock that was ahead has left: then no wait that has begun is longer than it was meant to be.
+    /// Corrects the times that a clock that was ahead has left, so that no running wait is longer than intended.
     ///
-    /// It must be stored, because ``wait(from:at:)`` alone would begin the longest wait again at each try.
+    /// The caller must store the result: with ``wait(from:at:)`` alone, the longest wait would begin again at each try.
     ///
-    /// - Returns: whether there was anything.
+    /// - Returns: whether anything changed.
     package mutating func heal(at now: Int64) -> Bool {
         let before = self
         let latest = places.filter { $0.device == nil }.map(\.last).max() ?? 0
-        // Without an address that tells how far ahead the clock was, the budget is used up, and fills again.
+        // If no address shows how far ahead the clock was, the budget counts as used up, and refills.
         whole = min(max(0, whole - max(0, latest - now)), now + Self.budget * Self.refill)
         for index in places.indices {
             let ahead = max(0, places[index].last - now)
@@ -93,7 +93,7 @@ package struct SignInTries: Hashable, Sendable {
         return self != before
     }
 
-    /// Counts a wrong try: from the fifth of a place on, each wait is twice as long as the one before.
+    /// Counts a failed try: from a place's fifth on, each wait is twice the one before, up to ``longestWait``.
     ///
     /// - Parameter address: the address of a device.
     package mutating func noteWrong(from place: SignInPlace, address: [UInt8] = [], at now: Int64) {
@@ -112,7 +112,7 @@ package struct SignInTries: Hashable, Sendable {
         whole = min(max(whole, now), now + (Self.budget - 1) * Self.refill) + Self.refill
     }
 
-    /// Forgets the wrong tries of a place from which someone has signed in; what they took of the budget stays taken.
+    /// Forgets the failed tries of a place after a successful sign-in there; the budget does not regain them.
     package mutating func noteRight(from place: SignInPlace) { places.removeAll { $0.isAt(place) } }
 }
 
@@ -140,9 +140,9 @@ extension SignInTries {
     }
 }
 
-// The record as it is sealed.
+// The sealed record.
 extension SignInTries {
-    /// Nil if it is not what a writer writes.
+    /// Reads a record; nil if it is malformed.
     init?(_ record: JSONObject) {
         guard let whole = try? record.integer("whole"), let objects = try? record.objects("places"), whole >= 0,
             objects.count <= Self.maxPlaces

@@ -1,9 +1,9 @@
 /// Limits on a vault's space, and on the age of titles that were only played.
 ///
-/// ``maxSize`` and ``minFree`` are in bytes, ``maxAge`` is in seconds. 0 means no limit. Nil means no limit, too,
-/// except for ``minFree``: then a part of the disk stays free, see ``standardFree(ofDisk:)``.
+/// ``maxSize`` and ``minFree`` are in bytes, ``maxAge`` is in seconds. 0 means no limit. So does nil, except for
+/// ``minFree``, where it means ``standardFree(ofDisk:)``.
 public struct StorageLimits: Hashable, Sendable {
-    /// The most bytes of sealed segment files; the index is not counted.
+    /// Maximum bytes of sealed segment files; the index is not counted.
     public var maxSize: Int64?
     /// The seconds after its last read at which a title that was played but not downloaded is evicted.
     ///
@@ -36,7 +36,7 @@ public struct StorageLimits: Hashable, Sendable {
     /// The bytes to leave free, or 0 if ``minFree`` is not set.
     package var free: Int64 { max(0, minFree ?? 0) }
 
-    /// Returns these limits, with unset ones taken from `others`; 0 is set and means no limit.
+    /// Returns these limits, with unset ones taken from `others`; 0 counts as set and means no limit.
     package func over(_ others: StorageLimits) -> StorageLimits {
         StorageLimits(
             maxSize: maxSize ?? others.maxSize, maxAge: maxAge ?? others.maxAge,

@@ -1,40 +1,40 @@
-/// A list of titles that the vault follows: a feed by its URL, or a list by its name, and what of it is kept.
+/// A feed or list that the vault follows, and what to keep of it.
 ///
-/// It is a record, which the index seals.
+/// It is a record: the index stores it sealed.
 package struct Subscription: Hashable, Sendable {
     /// Where the list comes from.
     package enum Source: Hashable, Sendable {
         /// A feed at this URL, which may carry a token or credentials.
         case feed(String)
-        /// A list that the operator gives at each run, under this name: the path of its file.
+        /// A list that the operator supplies at each run, named by the path of its file.
         case list(String)
     }
 
-    /// What of its titles is fetched and kept.
+    /// Which titles of the feed or list are fetched and kept, and how.
     package struct Choices: Hashable, Sendable {
-        /// The name for people; nil for that of the feed.
+        /// The name to show; nil for that of the feed.
         package var name: String?
-        /// How many of the newest titles are wanted; nil for all.
+        /// How many of the newest titles to fetch; nil for all.
         package var newest: Int64?
-        /// Whether titles that the list no longer names stay.
+        /// Whether to keep titles that the list no longer names.
         package var keepsGone = false
-        /// Whether the publisher's names for entries are the titles' content ids, so that their URLs may change.
+        /// Whether the publisher's entry ids become the titles' content ids, so that their URLs may change.
         package var usesContentIDs = false
-        /// The seconds between two runs by a service; nil if it runs by hand only.
+        /// The seconds between two runs by a service; nil if it runs only by hand.
         package var interval: Int64?
         /// The selection of renditions as text; nil for the usual one.
         package var video: String?
         package var audio: String?
         package var subtitles: String?
-        /// Whether what is no media is fetched, too.
+        /// Whether to fetch content that is not media, too.
         package var takesAnyType = false
 
-        /// All titles, with the usual renditions, by hand only.
+        /// Creates the usual choices: all titles, the usual renditions, and runs only by hand.
         package init() {}
 
-        /// The seconds that may be between two runs: five minutes to a year.
+        /// The allowed seconds between two runs: five minutes to a year.
         package static let intervals: ClosedRange<Int64> = 300...31_536_000
-        /// How many titles may be wanted.
+        /// The allowed values of ``newest``.
         package static let counts: ClosedRange<Int64> = 1...10_000
 
         /// Checks the choices.
@@ -62,23 +62,23 @@ package struct Subscription: Hashable, Sendable {
     package let id: SubscriptionID
     package let source: Source
     package var choices: Choices
-    /// When it was added, in seconds since 1970.
+    /// When the subscription was added, in seconds since 1970.
     package let added: Int64
     /// The name that the feed states; nil if it states none.
     package var statedName: String?
-    /// Where the feed went for good, and is asked since; nil if it is where the operator said.
+    /// The URL that the feed has permanently moved to, which is requested instead; nil if it has not moved.
     package var movedTo: String?
-    /// Whether its origin says that it is gone for good, so that no service asks again.
+    /// Whether the origin reports that the feed is gone for good, so that a service no longer requests it.
     package var isGone = false
-    /// The titles that the list named in the last run that read it.
+    /// The titles that the list named when it was last read.
     package var wanted: Set<TitleID> = []
-    /// The titles that came into the vault with it, and are its to remove.
+    /// The titles that the subscription brought into the vault, and may remove.
     package var brought: Set<TitleID> = []
     /// When it last ran, in seconds since 1970; nil if it never did.
     package var lastRun: Int64?
-    /// When a service runs it next, in seconds since 1970; nil for now.
+    /// When a service runs it next, in seconds since 1970; nil for at once.
     package var nextRun: Int64?
-    /// How often it failed since it last succeeded.
+    /// The number of failed runs since the last success.
     package var failures: Int64 = 0
     /// Why the last run failed; nil if it did not.
     package var failure: Failure?
@@ -87,30 +87,30 @@ package struct Subscription: Hashable, Sendable {
         (self.id, self.source, self.choices, self.added) = (id, source, choices, added)
     }
 
-    /// The most subscriptions of a vault.
+    /// Maximum subscriptions per vault.
     package static let maxCount = 200
-    /// The most titles that one has brought, or names.
+    /// Maximum titles that a subscription names, and maximum that it has brought.
     package static let maxTitles = 20_000
-    /// The most failures that are counted.
+    /// The highest number of failures that is recorded.
     private static let maxFailures: Int64 = 1000
 
-    /// Takes over the ids that titles have under another locator.
+    /// Replaces title ids that have changed with the locator.
     ///
-    /// - Parameter titles: those of titles that are not stored; stored ones keep theirs.
+    /// - Parameter titles: the new ids by the old ones, of titles that are not stored; stored titles keep their ids.
     package mutating func rename(_ titles: [TitleID: TitleID]) {
         wanted = Set(wanted.map { titles[$0] ?? $0 })
         brought = Set(brought.map { titles[$0] ?? $0 })
-        // A title that is neither stored nor queued has an id that only its list can tell.
+        // The new id of a title that is neither stored nor queued can be computed only from the list.
         nextRun = nil
     }
 
-    /// The id by which people and programs name it: eight hex digits.
+    /// The id that people and programs use: eight hex digits.
     package var shortID: String { String(id.hex.prefix(8)) }
 
-    /// The name for people: the one given, else that of the feed, else where it comes from, without secrets.
+    /// The name to show: the one given, else that of the feed, else ``place``.
     package var shownName: String { choices.name ?? statedName ?? place }
 
-    /// Where it comes from, without credentials and query.
+    /// The feed's URL without credentials and query, or the list's name.
     package var place: String {
         switch source {
         case .feed(let text): (try? MediaURL(text))?.description ?? ""
@@ -128,7 +128,7 @@ package enum SubscriptionKind: IdentifierKind {
     package static let byteCount = 16
 }
 
-// The record as it is sealed.
+// The sealed record.
 extension Subscription {
     /// Reads a record; nil if a member is missing or impossible.
     package init?(_ id: SubscriptionID, _ record: JSONObject) {

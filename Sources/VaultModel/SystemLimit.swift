@@ -6,27 +6,27 @@ import Musl
 import Darwin
 #endif
 
-/// A limit that the system sets to what this process may use, as `ulimit` shows them.
+/// A limit that the system sets on what this process may use, as `ulimit` shows it.
 package enum SystemLimit: CaseIterable, Sendable {
     /// The number of open files.
     case files
-    /// The bytes of addresses, with those that are only reserved.
+    /// The bytes of address space, including what is only reserved.
     case addresses
-    /// The bytes of memory that is written and not of a file.
+    /// The bytes of writable memory that no file backs.
     case data
-    /// The bytes of the stack, and so of each thread's.
+    /// The bytes of the stack, and so of each thread's stack.
     case stack
-    /// The number of threads of the user, on other systems than Linux that of processes.
+    /// The number of the user's threads, or, on systems other than Linux, of the user's processes.
     case threads
 
-    /// The limit in force, `Int.max` without one; nil if the system does not say it.
+    /// The limit in force, `Int.max` if there is none; nil if the system does not report it.
     package var current: Int? { limits.map { Int(clamping: $0.rlim_cur) } }
 
-    /// Raises the limit in force to `wanted`, as far as the system allows it.
+    /// Raises the limit in force to `wanted`, as far as the system allows.
     package func raise(to wanted: Int) {
         guard var limits, limits.rlim_cur < wanted, limits.rlim_max > limits.rlim_cur else { return }
         limits.rlim_cur = min(limits.rlim_max, rlim_t(wanted))
-        // If that is refused, the limit stays what it was, and applies.
+        // If the system refuses, the old limit stays in force.
         _ = unsafe setrlimit(resource, &limits)
     }
 

@@ -1,15 +1,15 @@
-/// The limits of the system below which a process of the command does not start.
+/// The system limits below which the command does not start.
 ///
-/// Nothing may lack what it needs: the runtime and the system's own libraries end the process when a descriptor or a page
-/// of memory is missing, or wait for ever for a thread that could not be started. The figures are measured, with room.
+/// A shortage would be fatal: the runtime and the system's own libraries end the process when a descriptor or a page of
+/// memory is missing, or wait forever for a thread that could not be started. The figures are measured, plus a margin.
 package struct SystemNeeds: Sendable {
-    /// The bytes of addresses and of data besides the stacks: 200 and 90 MB at work, and room for what it works with.
+    /// The bytes of address space and of data besides the stacks: 200 and 90 MB in use, plus room for working data.
     private static let (addresses, data) = (512 << 20, 256 << 20)
-    /// The bytes of stack that no thread can do without.
+    /// The bytes of stack that every thread needs.
     private static let stack = 256 << 10
-    /// The bytes of each thread's stack if the system does not limit them.
+    /// The bytes of each thread's stack if the system sets no limit.
     private static let unlimitedStack = 2 << 20
-    /// The addresses that the allocator reserves for an arena.
+    /// The bytes of address space that the allocator reserves for an arena.
     private static let arena = 128 << 20
 
     /// The number of processors, on which the number of threads depends.
@@ -19,13 +19,13 @@ package struct SystemNeeds: Sendable {
 
     /// - Parameters:
     ///   - processors: The number of processors.
-    ///   - stack: The limit on the stack; nil if it is not known.
+    ///   - stack: The limit on the stack; nil if it is unknown.
     package init(processors: Int, stack: Int?) {
         self.processors = processors
         threadStack = stack.flatMap { $0 == .max ? nil : $0 } ?? Self.unlimitedStack
     }
 
-    /// Returns the least limit with which a process starts.
+    /// Returns the lowest value of a limit with which the command starts.
     package func least(_ limit: SystemLimit) -> Int {
         switch limit {
         case .files: DescriptorShares.least
@@ -36,7 +36,7 @@ package struct SystemNeeds: Sendable {
         }
     }
 
-    /// The threads of calls that block, of the origins, and those that the libraries start for each processor.
+    /// The threads for blocking calls and for origins, and those that the libraries start for each processor.
     private var threads: Int { max(32, processors) + 12 + 3 * processors }
 
     /// The stacks of all threads.
@@ -45,9 +45,9 @@ package struct SystemNeeds: Sendable {
         return isTooMuch ? .max / 2 : bytes
     }
 
-    /// Returns the error of a limit that is too low; nil if it is not.
+    /// Returns the error for a limit that is too low; nil if the limit suffices.
     ///
-    /// - Parameter number: the limit; of threads, how many the process may have itself.
+    /// - Parameter number: the limit; for threads, how many this process itself may have.
     package func refusal(_ limit: SystemLimit, of number: Int) -> VaultError? {
         let least = least(limit)
         guard number < least else { return nil }
@@ -76,9 +76,9 @@ package struct SystemNeeds: Sendable {
 
     private static func size(_ bytes: UInt64) -> String { "\(bytes / 1024) KiB" }
 
-    /// Returns how many arenas the allocator may have under a limit on addresses; nil if it may choose.
+    /// Returns how many arenas the allocator may have under a limit on address space; nil if it may choose.
     ///
-    /// It reserves one for almost every thread, many times what is used.
+    /// The allocator reserves an arena for almost every thread, many times what the process uses.
     package func arenas(underAddresses number: Int) -> Int? {
         let room = max(1, (number - least(.addresses)) / Self.arena)
         return room < 8 * processors ? room : nil

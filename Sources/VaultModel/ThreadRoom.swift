@@ -1,9 +1,9 @@
 /// How many threads the system lets this process have.
 ///
-/// A limit on threads counts all that the user of the process runs, and a control group all that run in it. What the
-/// system does not say is no limit.
+/// The user's limit counts every thread of the user, and a control group's limit counts every thread in the group. A
+/// limit that the system does not report does not apply.
 package struct ThreadRoom {
-    /// Returns the text of a file of the system; nil if it cannot be read.
+    /// Returns the text of a system file; nil if it cannot be read.
     private let text: (_ path: String) -> String?
     /// Returns the ids of all processes.
     private let processes: () -> [String]
@@ -12,11 +12,11 @@ package struct ThreadRoom {
         (self.text, self.processes) = (text, processes)
     }
 
-    /// Returns how many threads this process may have, with the one that it has.
+    /// Returns how many threads this process may have, including the one that it has.
     ///
     /// - Parameters:
-    ///   - wanted: how many it needs: where these fit beside all threads of the system, nothing is counted.
-    ///   - limit: the limit on the threads of the user.
+    ///   - wanted: how many it needs; if they fit beside all threads of the system, the user's are not counted.
+    ///   - limit: the limit on the user's threads.
     package func threads(wanted: Int, underLimit limit: Int) -> Int {
         min(ofUser(limit, wanted), ofGroups)
     }
@@ -30,7 +30,7 @@ package struct ThreadRoom {
         guard let map = text("/proc/self/uid_map"), let outside = Self.outside(user, map), outside != 0 else {
             return .max
         }
-        // The system counts by user namespace: in another one, what else counts is not known.
+        // The system counts by user namespace: in any but the initial one, the other threads that count are unknown.
         guard map.split(whereSeparator: \.isWhitespace) == ["0", "0", "4294967295"] else { return limit }
         guard !Self.mayPassLimits(own) else { return .max }
         if let all = threadsOfSystem, limit - all >= wanted { return limit - all }
@@ -40,27 +40,27 @@ package struct ThreadRoom {
         return Self.room(limit, used)
     }
 
-    /// Returns who a user is outside of the user namespace, by the lines of `uid_map`: first here, first outside, count.
+    /// Returns a user's id outside the user namespace, from the lines of `uid_map`: first inside, first outside, count.
     private static func outside(_ user: Int, _ map: String) -> Int? {
         map.split(separator: "\n").lazy.map { $0.split { $0.isWhitespace }.compactMap(count) }.compactMap { line in
             line.count == 3 && user >= line[0] && user - line[0] < line[2] ? line[1] + user - line[0] : nil
         }.first
     }
 
-    /// Whether a process may pass over limits (`CAP_SYS_ADMIN` is bit 21, `CAP_SYS_RESOURCE` bit 24).
+    /// Returns whether a process may exceed limits (`CAP_SYS_ADMIN` is bit 21, `CAP_SYS_RESOURCE` bit 24).
     private static func mayPassLimits(_ status: String) -> Bool {
         let rights = value(status, "CapEff").flatMap { UInt64($0, radix: 16) } ?? 0
         return rights & (1 << 21 | 1 << 24) != 0
     }
 
-    /// The number of all threads, of whomever; the fourth word is `running/all`.
+    /// The number of threads of all users; the fourth word is `running/all`.
     private var threadsOfSystem: Int? {
         text("/proc/loadavg")?.split(separator: " ").dropFirst(3).first?.split(separator: "/").last.flatMap(Self.count)
     }
 
     // MARK: Control groups
 
-    /// The least that a control group leaves: that of the process, and all that it is in.
+    /// The fewest threads that the process's control group, or one that contains it, still allows.
     private var ofGroups: Int {
         (text("/proc/self/cgroup") ?? "").split(separator: "\n").flatMap(Self.folders).reduce(.max) { room, folder in
             guard let most = number("\(folder)/pids.max"), let used = number("\(folder)/pids.current")
@@ -69,10 +69,10 @@ package struct ThreadRoom {
         }
     }
 
-    /// Returns the folders of a control group and of those that it is in, from a line of `/proc/self/cgroup`; none if it
-    /// limits no threads.
+    /// Returns the folders of a control group and of those that contain it, from a line of `/proc/self/cgroup`; none if
+    /// the group does not limit threads.
     ///
-    /// In a container the line may tell a path of the machine, of which only the end or nothing is there.
+    /// In a container the line may contain a path on the host, of which only the end, or nothing, exists inside.
     private static func folders(of line: Substring) -> [String] {
         let parts = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, parts[1].isEmpty || parts[1].split(separator: ",").contains("pids") else { return [] }
@@ -92,7 +92,7 @@ package struct ThreadRoom {
 
     private static func room(_ most: Int, _ used: Int) -> Int { max(0, most - used) + 1 }
 
-    /// Returns what stands behind a name in a text with lines such as `Threads:	12`.
+    /// Returns what follows a name in a text with lines such as `Threads:	12`.
     private static func value(_ text: String, _ name: String) -> Substring? {
         text.split(separator: "\n").first { $0.hasPrefix(name + ":") }?.dropFirst(name.count + 1)
             .drop { $0.isWhitespace }
@@ -102,7 +102,7 @@ package struct ThreadRoom {
         value(text, name)?.split { $0.isWhitespace }.compactMap { count($0) } ?? []
     }
 
-    /// Returns a number of users or threads, of which the system has at most 32 bits.
+    /// Parses the number of a user, or a number of threads; both have at most 32 bits.
     private static func count(_ text: Substring) -> Int? {
         Int(text).flatMap { (0...Int(UInt32.max)).contains($0) ? $0 : nil }
     }

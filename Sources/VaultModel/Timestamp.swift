@@ -3,8 +3,8 @@ public struct Timestamp: Hashable, Comparable, Sendable, CustomStringConvertible
     /// Seconds since the beginning of 1970, not counting leap seconds.
     public let seconds: Int64
 
-    /// Creates a time from seconds since the beginning of 1970; one whose year four digits cannot represent becomes the
-    /// nearest that they can.
+    /// Creates a time from seconds since the beginning of 1970; a time outside the years 0 to 9999 becomes the nearest
+    /// one within them.
     public init(seconds: Int64) {
         let range = HTTPDate.writable
         self.seconds = min(max(seconds, range.lowerBound), range.upperBound - 1)
@@ -36,7 +36,7 @@ public struct Timestamp: Hashable, Comparable, Sendable, CustomStringConvertible
 extension Timestamp: Codable {
     /// Reads the text.
     ///
-    /// - Throws: `DecodingError` if it is no time in UTC.
+    /// - Throws: `DecodingError` if the text is not a time in UTC.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         guard let time = Timestamp(try container.decode(String.self)) else {
@@ -52,7 +52,7 @@ extension Timestamp: Codable {
     }
 }
 
-/// Seconds since the beginning of 1970 that JSON has as a time in UTC, as ``Timestamp`` writes it.
+/// Seconds since the beginning of 1970, which JSON has as a time in UTC, as ``Timestamp`` writes it.
 @propertyWrapper
 public struct AsTimestamp: Codable, Hashable, Sendable {
     /// The seconds.
@@ -63,7 +63,7 @@ public struct AsTimestamp: Codable, Hashable, Sendable {
 
     /// Reads the text.
     ///
-    /// - Throws: `DecodingError` if it is no time in UTC.
+    /// - Throws: `DecodingError` if the text is not a time in UTC.
     public init(from decoder: any Decoder) throws { wrappedValue = try Timestamp(from: decoder).seconds }
 
     /// Writes the text.

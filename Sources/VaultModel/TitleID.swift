@@ -1,21 +1,21 @@
 /// The short name of a title: eight lower-case letters and digits, as people and scripts pass it on.
 ///
-/// It is the beginning of the title's first ``ResourceID``, and stays the same if the vault computes its resource ids
-/// again. Like these it reveals nothing about the URL. Its text has 40 bits in base32 (RFC 4648 §6), and never a colon:
-/// no URL looks like it.
+/// It is the beginning of the title's first ``ResourceID``, and stays the same if the vault recomputes its resource
+/// ids. Like a resource id, it reveals nothing about the URL. Its text is 40 bits in base32 (RFC 4648 §6), and never
+/// contains a colon, so no URL looks like it.
 public struct TitleID: Hashable, Sendable, CustomStringConvertible {
-    /// The bytes; there are five of them.
+    /// The five bytes.
     let bytes: [UInt8]
 
-    /// The number of characters of its text.
+    /// The number of characters in its text.
     static let length = 8
     private static let byteCount = 5
     private static let digits = Array("abcdefghijklmnopqrstuvwxyz234567".utf8)
 
-    /// The id of a title that was stored under a resource id.
+    /// Creates the id of a title that was stored under a resource id.
     package init(of resource: ResourceID) { bytes = Array(resource.bytes.prefix(Self.byteCount)) }
 
-    /// Parses the text of an id; nil if it is none. Each id has one spelling.
+    /// Parses the text of an id; nil if it is not one. Each id has one spelling.
     public init?(_ text: String) {
         guard text.utf8.count == Self.length else { return nil }
         var value: UInt64 = 0
@@ -33,7 +33,7 @@ public struct TitleID: Hashable, Sendable, CustomStringConvertible {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The first resource id that begins with the bytes of this id, and the first one after those that do, if any does.
+    /// The bounds of the resource ids that begin with this id's bytes: `end` is one past them, nil if none follows.
     package var resources: (first: [UInt8], end: [UInt8]?) {
         var end = bytes
         while let last = end.popLast() {
@@ -46,7 +46,7 @@ public struct TitleID: Hashable, Sendable, CustomStringConvertible {
 extension TitleID: Codable {
     /// Reads the text.
     ///
-    /// - Throws: `DecodingError` if it is no id.
+    /// - Throws: `DecodingError` if the text is not an id.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         guard let id = TitleID(try container.decode(String.self)) else {

@@ -1,12 +1,12 @@
-/// With whom a title is shared.
+/// The viewers that a title is shared with.
 package struct TitleShare: Hashable, Sendable {
-    /// The title, by the id that stays the same.
+    /// The title, by its unchanging id.
     package let title: TitleID
     package var viewers: Set<ViewerID>
 
     package init(title: TitleID, viewers: Set<ViewerID>) { (self.title, self.viewers) = (title, viewers) }
 
-    /// Reads a record; nil if it is not what a writer writes.
+    /// Reads a record; nil if it is malformed.
     package init?(_ record: JSONObject) {
         guard let title = (try? record.string("title")).flatMap({ TitleID($0) }),
             let names = try? record.strings("viewers"), names.count <= Viewer.maxCount

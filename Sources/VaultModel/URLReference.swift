@@ -1,6 +1,6 @@
 /// URL references, as in `Location` or in a manifest: absolute, or relative to the URL where they were found.
 package enum URLReference {
-    /// Returns the URL that `reference` means at `base` (RFC 3986 §5.2); its fragment is dropped.
+    /// Returns the URL that `reference` denotes at `base` (RFC 3986 §5.2); its fragment is dropped.
     ///
     /// Spaces are escaped: servers send them, and browsers follow such references.
     ///
@@ -40,8 +40,8 @@ package enum URLReference {
 
 /// Resolves the many references of one document.
 ///
-/// Nearly all are plain: the name of a file beside the document, or a URL of the same host as the one before. These are
-/// put together without parsing the whole URL again.
+/// Nearly all are plain: the name of a file beside the document, or a URL on the same host as the one before. The
+/// resolver assembles these without parsing the whole URL again.
 package struct URLResolver {
     private let base: MediaURL
     private let folder: String
@@ -55,7 +55,7 @@ package struct URLResolver {
         folder = String(URLReference.folder(of: base))
     }
 
-    /// Returns the same as ``URLReference/resolve(_:at:)``.
+    /// Returns the same URL as ``URLReference/resolve(_:at:)``.
     package mutating func resolve(_ reference: ArraySlice<UInt8>) throws -> MediaURL {
         let isPath = reference.first == UInt8(ascii: "/")
         if let url = Self.plain(reference, in: isPath ? "" : folder, of: base) { return url }
@@ -89,7 +89,7 @@ package struct URLResolver {
                 // A dot segment, an empty segment, or a host may begin here.
                 if question == nil, last == UInt8(ascii: "/") { return nil }
             case UInt8(ascii: "?"):
-                // Nothing before the question mark stands for the path of the document.
+                // A reference that begins with a question mark keeps the path of the document.
                 if index == reference.startIndex { return nil }
                 question = question ?? index
             case UInt8(ascii: "%"), UInt8(ascii: ":"):

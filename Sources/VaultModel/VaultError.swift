@@ -1,7 +1,6 @@
 /// An error, classified by what the caller can do next.
 ///
-/// The message states what happened, to what, and what to do. It never contains keys, tokens, queries of URLs, or
-/// media.
+/// The message states what happened, to what, and what to do. It never contains keys, tokens, URL queries, or media.
 public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The class of an error: what the caller can do next.
     ///
@@ -25,7 +24,7 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
         /// Every code.
         package static var all: [Code] { Name.allCases.map { Code(name: $0) } }
 
-        /// Creates the code with a name; nil if there is none.
+        /// Creates the code with a name; nil if no code has it.
         package init?(name: String) {
             guard let name = Name(rawValue: name) else { return nil }
             self.name = name
@@ -71,11 +70,11 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let notHeld = Code(name: .notHeld)
         /// The requested range is outside the representation.
         public static let unsatisfiableRange = Code(name: .unsatisfiableRange)
-        /// The content is no media, such as a web page; check the URL.
+        /// The content is not media, but for example a web page; check the URL.
         public static let notMedia = Code(name: .notMedia)
         /// The vault or the reader was closed during the operation.
         public static let closed = Code(name: .closed)
-        /// The service has the vault open and no key for it any more; restart the service.
+        /// The service has the vault open, but no longer has its keys; restart the service.
         public static let locked = Code(name: .locked)
         /// The resource was removed during the operation; open it again.
         public static let removed = Code(name: .removed)
@@ -107,7 +106,7 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
         /// Every hint.
         package static var all: [Hint] { Name.allCases.map { Hint(name: $0) } }
 
-        /// Creates the hint with a name; nil if there is none.
+        /// Creates the hint with a name; nil if no hint has it.
         package init?(name: String) {
             guard let name = Name(rawValue: name) else { return nil }
             self.name = name
@@ -117,7 +116,7 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let createVault = Hint(name: .createVault)
         /// Rebuild the index.
         public static let rebuildIndex = Hint(name: .rebuildIndex)
-        /// Confirm the operation: do it in spite of what the message says.
+        /// Confirm the operation: do it despite what the message says.
         public static let force = Hint(name: .force)
         /// Verify and repair the vault.
         public static let repair = Hint(name: .repair)
@@ -161,7 +160,7 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let passSecret = Hint(name: .passSecret)
         /// Rotate the root key on the service's machine.
         public static let rotateRootLocally = Hint(name: .rotateRootLocally)
-        /// Make the path writable for this process: mount it so, or let the unit of a service write there.
+        /// Make the path writable for this process: change its mount, or let the service's unit write there.
         public static let writablePath = Hint(name: .writablePath)
         /// Import the file without asking the origin.
         public static let importUnasked = Hint(name: .importUnasked)
@@ -172,7 +171,7 @@ public struct VaultError: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// The class of the error: what the caller can do next.
     public var code: Code
-    /// A remedy to offer with the message; nil if the message says all.
+    /// A remedy to offer with the message; nil if the message suffices.
     public var hint: Hint?
     /// One sentence without a full stop, with what happened, to what, and what to do.
     public var message: String

@@ -4,20 +4,20 @@
 public struct Viewer: Hashable, Sendable {
     /// The id.
     public let id: ViewerID
-    /// What the owner calls them, and what they type to sign in; no other viewer has the name.
+    /// The name that the owner gave them and that they type to sign in; no other viewer has it.
     public package(set) var name: String
     /// When they were added, in seconds since 1970.
     public let created: Int64
-    /// Whether every title is shared with them, also those that are added later.
+    /// Whether every title is shared with them, including titles that are added later.
     public package(set) var sharesAll: Bool
-    /// What a PIN is compared with; nil if they sign in only by a ticket of the owner.
+    /// The verifier for their PIN; nil if they sign in only with a ticket from the owner.
     package var pin: PINVerifier?
-    /// The wrong tries to sign in with their name.
+    /// The failed tries to sign in with their name.
     package var tries: SignInTries
     /// The members of the record that this version does not know; a later version may have written them.
     private var others: [String: JSONValue] = [:]
 
-    /// The most viewers of a vault.
+    /// Maximum viewers per vault.
     package static let maxCount = 256
 
     package init(
@@ -28,7 +28,7 @@ public struct Viewer: Hashable, Sendable {
         (self.pin, self.tries) = (pin, tries)
     }
 
-    /// Returns whether this record lets in who another record of the same viewer does not, or shares more.
+    /// Returns whether this record accepts a PIN that another record of the same viewer does not, or shares more.
     package func admitsMore(than other: Viewer) -> Bool {
         pin != nil && pin != other.pin || sharesAll && !other.sharesAll
     }
@@ -36,10 +36,10 @@ public struct Viewer: Hashable, Sendable {
     /// Whether they have a PIN.
     public var hasPIN: Bool { pin != nil }
 
-    /// From where someone failed to sign in with their name, the latest first.
+    /// The failed tries to sign in with their name, by place, the latest first.
     public var failedSignIns: [FailedSignIns] { tries.failures }
 
-    /// Returns the form in which names are compared: people type them with other capitals.
+    /// Returns the form in which names are compared: people vary the case when they type them.
     package static func comparable(_ name: String) -> String { name.lowercased() }
 
     /// Checks a name.
@@ -57,7 +57,7 @@ public enum ViewerKind: IdentifierKind {
     public static let byteCount = 16
 }
 
-/// What a PIN is compared with: its Argon2id hash, and what that was derived with.
+/// The Argon2id hash that verifies a PIN, with the salt and the costs that it was derived with.
 package struct PINVerifier: Hashable, Sendable {
     package let salt: [UInt8]
     /// Passes over the memory.
@@ -71,7 +71,7 @@ package struct PINVerifier: Hashable, Sendable {
     package static let (passBounds, memoryBounds): (ClosedRange<Int64>, ClosedRange<Int64>) =
         (1...16, (8 << 20)...(1 << 30))
 
-    /// Nil if a value is impossible.
+    /// Creates a verifier; nil if a value is impossible.
     package init?(salt: [UInt8], passes: Int64, memory: Int64, hash: [UInt8]) {
         guard salt.count == Self.saltByteCount, hash.count == Self.hashByteCount, Self.passBounds.contains(passes),
             Self.memoryBounds.contains(memory)
@@ -80,9 +80,9 @@ package struct PINVerifier: Hashable, Sendable {
     }
 }
 
-// The record as it is sealed.
+// The sealed record.
 extension Viewer {
-    /// Reads a record; nil if it is not what a writer writes.
+    /// Reads a record; nil if it is malformed.
     package init?(id: ViewerID, _ record: JSONObject) {
         do {
             let name = try record.string("name")
@@ -114,7 +114,7 @@ extension Viewer {
         return record
     }
 
-    /// The members that a writer writes, and that in which former versions counted wrong tries by name alone.
+    /// The members that this version writes, and `tries`, in which former versions counted failed tries by name alone.
     private static let known: Set = ["name", "created", "all", "pin", "failures", "tries"]
 }
 

@@ -6,7 +6,7 @@ import Musl
 import Darwin
 #endif
 
-/// Small files that are read whole, whoever put them there.
+/// Reads small files whole, without trusting the file at the path.
 package enum WholeFile {
     /// Returns the bytes of a regular file; nil if there is none, it cannot be read, or it is larger.
     ///
@@ -14,7 +14,7 @@ package enum WholeFile {
     ///
     /// - Parameters:
     ///   - path: the file.
-    ///   - most: the most bytes that such a file has.
+    ///   - most: the maximum size of the file, in bytes.
     ///   - followsLinks: whether the path may be a symbolic link; links among its folders are followed in any case.
     package static func bytes(of path: String, atMost most: Int, followsLinks: Bool = false) -> [UInt8]? {
         let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (followsLinks ? 0 : O_NOFOLLOW)
@@ -22,7 +22,7 @@ package enum WholeFile {
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         guard let stamp = FileStamp(regularFile: descriptor), stamp.size <= Int64(most) else { return nil }
-        // One byte more shows that the file has grown since.
+        // One extra byte shows whether the file has grown since.
         var bytes = [UInt8](repeating: 0, count: Int(stamp.size) + 1)
         var count = 0
         while count < bytes.count {

@@ -1,13 +1,13 @@
 package import VaultModel
 
-/// A file of a title that was copied into a folder.
+/// A file of a title that is copied into a folder.
 package struct LocalFile: Hashable, Sendable {
     /// The name within the folder.
     package let name: String
     /// Where its content comes from; nil if it has none.
     package let url: MediaURL?
     package let role: ManifestReference.Role
-    /// The part of the content that is copied; nil for all of it.
+    /// The range of the content to copy; nil for all of it.
     package let range: ByteRange?
 
     init(_ name: String, _ url: MediaURL?, _ role: ManifestReference.Role, range: ByteRange? = nil) {
@@ -18,7 +18,8 @@ package struct LocalFile: Hashable, Sendable {
     }
 }
 
-/// Names the files of a title in a folder: a number and a known extension, so that nothing in a manifest becomes a path.
+/// Names the files of a title in a folder: a number and a known extension, so that nothing in a manifest becomes a
+/// path.
 package struct LocalNames: Sendable {
     /// The files named so far, in order.
     package private(set) var files: [LocalFile] = []
@@ -26,21 +27,21 @@ package struct LocalNames: Sendable {
     private var count = 0
     private let title: Set<MediaURL>
 
-    /// What is in a file: of no URL, nothing. Two such files differ only in their extension.
+    /// The content of a file; nothing if it has no URL. Two empty files differ only in their extensions.
     private struct Content: Hashable {
         var url: MediaURL?
         var range: ByteRange?
         var suffix = ""
     }
 
-    /// - Parameter title: the resources of the title. Whatever else a manifest names gets no name.
+    /// - Parameter title: the resources of the title. Nothing else in a manifest gets a name.
     package init(of title: Set<MediaURL>) { self.title = title }
 
     /// Returns whether a resource belongs to the title.
     func has(_ url: MediaURL) -> Bool { title.contains(url) }
 
-    /// Returns the name of a resource, or of a part of it, always the same for the same; nil for what the title does not
-    /// have.
+    /// Returns the name of a resource, or of a range of it, the same on each call; nil if the title does not have the
+    /// resource.
     package mutating func name(
         of url: MediaURL, _ role: ManifestReference.Role, range: ByteRange? = nil
     ) -> String? {
@@ -48,9 +49,9 @@ package struct LocalNames: Sendable {
         return name(Content(url: url, range: range), Self.suffix(of: url, role), role)
     }
 
-    /// Returns the name of a file without content, which players pass over.
+    /// Returns the name of an empty file, which players skip.
     ///
-    /// - Parameter url: what has its place elsewhere, if that can be requested.
+    /// - Parameter url: the resource that the file stands in for; nil if no player could request it.
     mutating func nameOfNothing(at url: MediaURL?, _ role: ManifestReference.Role) -> String {
         let suffix = url.map { Self.suffix(of: $0, role) } ?? "ts"
         return name(Content(suffix: suffix), suffix, role)
@@ -64,7 +65,7 @@ package struct LocalNames: Sendable {
         return name
     }
 
-    /// Returns the beginning of names that a template makes.
+    /// Returns the next number, which begins the name of a file, or the names that a template makes.
     mutating func nextNumber() -> String {
         count += 1
         return String(count)
@@ -79,7 +80,7 @@ package struct LocalNames: Sendable {
         let suffix = last.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).dropFirst().last
         switch role {
         case .playlist: return "m3u8"
-        // ffmpeg reads no local file without an extension of media, and no key either.
+        // ffmpeg reads local files only if they have a media extension, even keys.
         case .key: return "ts"
         case .initialization, .segment, .data:
             let text = suffix.map { String(Substring($0)).lowercased() } ?? ""
@@ -87,7 +88,7 @@ package struct LocalNames: Sendable {
         }
     }
 
-    /// Extensions of media that players accept in a manifest.
+    /// Media extensions that players accept in a manifest.
     private static let known: Set<String> = [
         "aac", "ac3", "cmfa", "cmft", "cmfv", "ec3", "jpeg", "jpg", "m4a", "m4s", "m4v", "mp3", "mp4", "png", "ts",
         "ttml", "vtt", "webm", "webp", "webvtt",

@@ -31,8 +31,8 @@ package enum ManifestDetection {
 
     private static let extensions = ["m3u8", "m3u", "mpd"].map { Array($0.utf8) }
 
-    /// Returns the kind of manifest that the first bytes of a resource begin, for types that say nothing; nil for
-    /// anything else.
+    /// Returns the kind of manifest that begins with these bytes, for resources whose type is unclear; nil for anything
+    /// else.
     ///
     /// - Parameter head: 1 KiB is enough.
     package static func kind(of head: some Sequence<UInt8>) -> ManifestKind? {
@@ -40,7 +40,7 @@ package enum ManifestDetection {
         if text.starts(with: [0xEF, 0xBB, 0xBF]) { text = text.dropFirst(3) }
         skipBlanks(&text)
         if text.starts(with: "#EXTM3U".utf8) { return .hls }
-        // Declarations and comments may stand before the root element.
+        // Declarations and comments may precede the root element.
         while text.starts(with: "<?".utf8) || text.starts(with: "<!--".utf8) {
             let end = text.starts(with: "<?".utf8) ? "?>" : "-->"
             while !text.isEmpty, !text.starts(with: end.utf8) { text.removeFirst() }

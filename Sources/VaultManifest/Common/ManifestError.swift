@@ -1,11 +1,11 @@
-/// Why a manifest cannot be led through the vault. It never contains text of the manifest.
+/// Why a manifest cannot be led through the vault. It never contains text from the manifest.
 package enum ManifestError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The bytes are something else, such as a web page: check the URL.
     case notAManifest
     case namesNothing
     /// The bytes are not UTF-8, or contain control characters. The line counts from 1.
     case notText(line: Int)
-    /// The manifest has more bytes than this, or names URLs of more bytes than this together.
+    /// The manifest, or all the URLs that it names together, have more bytes than this.
     case tooLarge(limit: Int)
     /// The manifest names more resources than this.
     case tooManyReferences(limit: Int)

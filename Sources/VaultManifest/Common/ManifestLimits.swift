@@ -1,22 +1,22 @@
 package import VaultModel
 
-/// The bounds of what is parsed as a manifest.
+/// The limits on manifests that are parsed.
 package struct ManifestLimits: Hashable, Sendable {
-    /// The most bytes of a manifest.
+    /// Maximum bytes of a manifest.
     package var maxBytes = 32 << 20
-    /// The most bytes of a line.
+    /// Maximum bytes of a line.
     package var maxLineBytes = 64 << 10
-    /// The most references.
+    /// Maximum number of references.
     package var maxReferences = 250_000
-    /// The most bytes of all resolved URLs together: a short reference may be relative to a long URL.
+    /// Maximum bytes of all resolved URLs together: a short reference may be relative to a long URL.
     package var maxURLBytes = 128 << 20
-    /// The deepest nesting of elements.
+    /// Maximum depth of nested elements.
     package var maxDepth = 32
-    /// The most elements of an XML document.
+    /// Maximum elements of an XML document.
     package var maxElements = 300_000
-    /// The most attributes of one element: the parser compares each with all before it.
+    /// Maximum attributes of one element: the parser compares each with all before it.
     package var maxAttributes = 64
-    /// The most namespaces declared at one place: the parser searches them for each prefix.
+    /// Maximum namespaces in scope at one place: the parser searches them for each prefix.
     package var maxNamespaces = 64
 
     /// The limits of the vault.
@@ -26,18 +26,18 @@ package struct ManifestLimits: Hashable, Sendable {
     package init() {}
 }
 
-/// Counts what a manifest names against the limits.
+/// Counts the references of a manifest against the limits.
 package struct ManifestBudget: Sendable {
     private let limits: ManifestLimits
     private var references = 0
     private var urlBytes = 0
 
-    /// Creates a budget of which nothing is spent.
+    /// Creates an unspent budget.
     package init(_ limits: ManifestLimits) { self.limits = limits }
 
     /// Counts one more reference that a player would request.
     ///
-    /// - Throws: ``ManifestError/tooManyReferences(limit:)``, or ``ManifestError/tooLarge(limit:)`` for their text.
+    /// - Throws: ``ManifestError/tooManyReferences(limit:)``, or ``ManifestError/tooLarge(limit:)`` for long URLs.
     package mutating func spend(on url: MediaURL) throws(ManifestError) {
         try spendOne()
         try spend(bytes: url.path.utf8.count + (url.query?.utf8.count ?? 0))
@@ -49,7 +49,7 @@ package struct ManifestBudget: Sendable {
         guard references <= limits.maxReferences else { throw .tooManyReferences(limit: limits.maxReferences) }
     }
 
-    /// Counts text that grew beyond what stands in the manifest.
+    /// Counts text that is longer than in the manifest.
     package mutating func spend(bytes: Int) throws(ManifestError) {
         urlBytes += bytes
         guard urlBytes <= limits.maxURLBytes else { throw .tooLarge(limit: limits.maxURLBytes) }

@@ -20,11 +20,11 @@ package struct ManifestReference: Hashable, Sendable {
     package let url: MediaURL
     /// What the player uses it for.
     package let role: Role
-    /// The part that is used, never empty; nil for the whole.
+    /// The range that is used, never empty; nil for the whole.
     package let range: ByteRange?
     /// Whether the URL is a prefix that templates are appended to (DASH); it ends in a slash then.
     package let isFolder: Bool
-    /// Whether it is the last one of a number that was rounded up: if it is not there, the title ends before it.
+    /// Whether this is the last segment of a count that was rounded up: without it, the title ends before it.
     package let mayBeAbsent: Bool
 
     /// Creates a reference.
@@ -39,40 +39,40 @@ package struct ManifestReference: Hashable, Sendable {
     }
 }
 
-/// What a manifest names and no player gets; see ``ManifestTarget/refusal``.
+/// A reference in a manifest that players are refused; see ``ManifestTarget/refusal``.
 package struct ManifestRefusal: Hashable, Sendable {
     /// The line of the URI, or of the element that has it, counted from 1.
     package let line: Int
     package let role: ManifestReference.Role
 
-    /// How many of a manifest are told.
+    /// Maximum refusals reported for a manifest.
     package static let most = 16
 }
 
-/// What becomes of a URI in a manifest.
+/// How to rewrite a URI in a manifest.
 package enum ManifestTarget: Hashable, Sendable {
     /// A player would request this URL: lead it through the vault.
     case url(MediaURL)
-    /// A player requests nothing, so the text stays: `data:` contains its resource, which is no manifest, and `skd:`
+    /// A player requests nothing, so the text stays: `data:` contains its resource, which is not a manifest, and `skd:`
     /// names a key to a DRM system.
     case inert
-    /// A player might open something around the vault, such as a file; write ``refusal`` instead.
+    /// A player might bypass the vault, and for example open a file; write ``refusal`` instead.
     case refused
 
-    /// What is written for a refused URI: a path that the service does not have, so that a player gets a 404.
+    /// The replacement for a refused URI: a path that the service does not have, so that a player gets a 404.
     ///
-    /// A path without the leading slash would be one of the origin's: it would be requested there.
+    /// Without the leading slash, the path would belong to the origin, and be requested there.
     package static let refusal = "/refused"
 
-    /// Decides on a URI.
+    /// Decides how to rewrite a URI.
     ///
     /// - Parameters:
     ///   - uri: the URI's bytes, without white space around them.
-    ///   - role: what the player uses it for. A manifest is not taken from a `data:` URI, because the URIs in
-    ///     it would not lead through the vault; and some players take media for one that begin like it.
+    ///   - role: what the player uses it for. A manifest in a `data:` URI is refused, because the URIs in it would not
+    ///     lead through the vault; so are media that may be text, because some players would read them as a manifest.
     ///   - resolver: resolves relative references.
     package init(_ uri: ArraySlice<UInt8>, _ role: ManifestReference.Role, _ resolver: inout URLResolver) {
-        // Nothing follows an empty reference.
+        // No player follows an empty reference.
         if uri.isEmpty {
             self = .inert
             return
@@ -96,7 +96,7 @@ package enum ManifestTarget: Hashable, Sendable {
         let head = String(decoding: uri[..<comma], as: UTF8.self).lowercased().filter { !$0.isWhitespace }
         var bytes = PercentEncoding.decoded(Array(uri[(comma + 1)...]))
         if head.hasSuffix(";base64") {
-            // Whole groups of the beginning are enough.
+            // The first few whole groups are enough.
             let start = bytes.filter { $0 > 0x20 }.prefix(16)
             guard let decoded = Base64.decode(String(decoding: start, as: UTF8.self)) else { return true }
             bytes = decoded
@@ -109,12 +109,12 @@ package enum ManifestTarget: Hashable, Sendable {
 
 /// The links that stand for references in a rewritten manifest.
 package enum ManifestLink {
-    /// Returns a link as it may stand anywhere in a manifest.
+    /// Returns a link, escaped so that it can stand anywhere in a manifest.
     ///
-    /// Quotes, white space, braces and everything outside ASCII are escaped: a link may contain the name of a file at
-    /// the origin, which must end neither the line nor the attribute, and must not be taken for a variable.
+    /// Quotes, white space, braces and everything outside ASCII are escaped: a link may contain a file name from the
+    /// origin, which must end neither the line nor the attribute, and must not be taken for a variable.
     package static func escaped(_ link: String) -> String {
-        // Nearly every link is plain; looking is cheaper than writing it again.
+        // Nearly every link is plain; checking it is cheaper than writing it again.
         link.utf8.allSatisfy(isPlain) ? link : PercentEncoding.escapingIllegal(link)
     }
 

@@ -1,15 +1,15 @@
 package import VaultModel
 
-/// What would show in a manifest where it came from: the host, the port, the folder and the query of its origin.
+/// The texts in a manifest that would reveal its origin: the host, the port, the folder and the query.
 package struct OriginTraces: Sendable {
-    /// In lower case, as the others.
+    /// In lower case, like the others.
     private let texts: Needles
-    /// Those that count only if no letter or digit is beside them.
+    /// Texts that count only if no letter or digit is beside them.
     private let words: Set<[UInt8]>
     private let ports: Set<[UInt8]>
 
-    /// - Parameter urls: that of the manifest, that which it was redirected to, that of the title it is a part of, and the
-    ///   ``places(of:)`` of what the title has.
+    /// - Parameter urls: the URLs of the manifest, of where it was redirected to, and of its title, and the
+    ///   ``places(of:)`` of the title's files.
     package init(_ urls: [MediaURL]) {
         var texts: Set<[UInt8]> = []
         var words: Set<[UInt8]> = []
@@ -28,7 +28,7 @@ package struct OriginTraces: Sendable {
                     continue
                 }
                 texts.insert(Array(folder.dropLast()))
-                // The keys of object stores have no slash before them. Digits could be a frame rate.
+                // Object store keys have no slash before them. Digits alone could be a frame rate.
                 let isName = inner.contains { (0x61...0x7A).contains($0) } && !Self.mayBeMediaType(inner)
                 if isName { words.insert(Array(inner)) }
             }
@@ -45,22 +45,23 @@ package struct OriginTraces: Sendable {
         (self.texts, self.words, self.ports) = (Needles(texts), words, ports)
     }
 
-    /// Returns where files come from: each host and port, and few folders, as each of these is looked for in each text.
+    /// Returns where files come from: each host and port, but only 100 folders, because every text is searched for
+    /// each.
     package static func places(of files: Set<MediaURL>) -> [MediaURL] {
         let hosts = Set(
             files.map { MediaURL(scheme: $0.scheme, host: $0.host, port: $0.port, path: "/", query: nil) })
         return Array(hosts) + Set(files.lazy.map(\.folder)).prefix(100)
     }
 
-    /// Returns the path of a URL up to its last slash, as it stands, with its escapes decoded, and escaped.
+    /// Returns the path of a URL up to its last slash: unchanged, with its escapes decoded, and escaped.
     private static func spellings(ofFolder url: MediaURL) -> Set<[UInt8]> {
         let folder = url.folder.path
         let spellings = [Array(folder.utf8), PercentEncoding.decoded(Array(folder.utf8))]
         return Set((spellings + [Array(PercentEncoding.escapingIllegal(folder).utf8)]).map(lowercased))
     }
 
-    /// Returns whether a value of a query can be nothing but a secret or a name: an unbroken run of letters and digits
-    /// that is longer than those in names of types, schemes, codecs and keys.
+    /// Returns whether a query value can only be a secret or a name: it has an unbroken run of letters and digits,
+    /// longer than any in the names of types, schemes, codecs and keys.
     private static func isSecret(_ value: [UInt8]) -> Bool {
         let isDigit = { (byte: UInt8) in (0x30...0x39).contains(byte) }
         let isCapital = { (byte: UInt8) in (0x41...0x5A).contains(byte) }
@@ -100,13 +101,13 @@ package struct OriginTraces: Sendable {
     private func isOfOrigin(lowercased text: [UInt8]) -> Bool {
         if texts.areFound(in: text) { return true }
         if words.contains(where: { Self.contains($0, in: text, asWord: true) }) { return true }
-        // The numbers of a URN are years and versions.
+        // Numbers in a URN are years and versions.
         let isName = text.starts(with: "urn:".utf8)
         return !isName && ports.contains { Self.contains($0, in: text) }
     }
 
-    /// Returns whether a reference that no player requests names a place: that of a key for a DRM system, or data of a
-    /// type that names one.
+    /// Returns whether a reference that no player requests names a place: a key to a DRM system, or a place in the type
+    /// of its data.
     func isUnrequestedPlace(_ reference: some RandomAccessCollection<UInt8>) -> Bool {
         switch URLReference.scheme(of: Array(reference)[...]) {
         case "skd": true
@@ -132,7 +133,7 @@ package struct OriginTraces: Sendable {
         return false
     }
 
-    /// Texts that are looked for together, in one pass for all that are not short: a query may have very many.
+    /// Texts to search for together, in one pass for all but the short ones: a query may have very many.
     private struct Needles: Sendable {
         private static let headBytes = 8
         private var short: [[UInt8]] = []

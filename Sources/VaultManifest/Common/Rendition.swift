@@ -2,14 +2,14 @@ import Foundation
 
 /// One choice that a manifest offers: a quality of the video, a language of the audio or of the subtitles.
 public struct Rendition: Hashable, Codable, Sendable {
-    /// What a rendition is.
+    /// The kind of a rendition.
     public enum Kind: String, Hashable, Codable, Sendable {
         case video, audio, subtitles, closedCaptions
     }
 
     /// The name of the rendition within its manifest; distinct, and the same after a selection.
     public let id: String
-    /// What it is.
+    /// The kind of the rendition.
     public let kind: Kind
     /// The language, a tag of RFC 5646.
     public var language: String?
@@ -23,9 +23,9 @@ public struct Rendition: Hashable, Codable, Sendable {
     public var height: Int?
     /// The codecs, as RFC 6381 spells them.
     public var codecs: String?
-    /// Whether the manifest says that it plays unless the viewer chooses another.
+    /// Whether the manifest states that it plays unless another is chosen.
     public var isDefault = false
-    /// Whether the subtitles only translate what a viewer who understands the audio would not understand.
+    /// Whether the subtitles only translate what is not in the language of the audio.
     public var isForced = false
     /// The groups of alternatives that a member belongs to, or that a variant is played with.
     public var groups: [String] = []
@@ -40,10 +40,10 @@ public struct Rendition: Hashable, Codable, Sendable {
     package func speaks(_ languages: LanguageRanges) -> Bool { language.map(languages.contains) ?? false }
 }
 
-/// Languages that are wanted: each stands for its regional forms, too, as `en` does for `en-GB` (RFC 4647 §3.3.1).
+/// The wanted languages, each with its regional forms: `en` includes `en-GB` (RFC 4647 §3.3.1).
 package struct LanguageRanges: Sendable {
     private let ranges: Set<String>
-    /// The longest tag that is compared; RFC 5646 §4.4.1 asks for room for 35 characters.
+    /// Maximum length of a compared tag; RFC 5646 §4.4.1 requires room for 35 characters.
     private static let maxBytes = 64
 
     /// Creates ranges from tags of RFC 5646 in any case; `*` means every language.
@@ -58,9 +58,9 @@ package struct LanguageRanges: Sendable {
             || language.indices.contains { language[$0] == "-" && ranges.contains(String(language[..<$0])) }
     }
 
-    /// Returns a tag in lower case, its language with two letters if it has such a code (RFC 5646 §2.2.1).
+    /// Returns a tag in lower case, with the two-letter code of its language if there is one (RFC 5646 §2.2.1).
     ///
-    /// Manifests often have the codes of three letters, of which some languages have two (ISO 639-2).
+    /// Manifests often use three-letter codes, of which some languages have two (ISO 639-2).
     private static func spelled(_ tag: String) -> String {
         let tag = tag.lowercased()
         let language = tag.prefix { $0 != "-" }

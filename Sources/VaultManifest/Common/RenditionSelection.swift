@@ -1,38 +1,38 @@
 /// The renditions of a title that are wanted offline.
 ///
-/// The default is what a person would choose who only wants to watch: the best picture, the language that the title
-/// opens in, and the subtitles that it opens with.
+/// The default suits anyone who only wants to watch: the best picture, the language that the title opens in, and the
+/// subtitles that it opens with.
 public struct RenditionSelection: Hashable, Codable, Sendable {
-    /// Which qualities of the video.
+    /// The wanted qualities of the video.
     public enum Video: Hashable, Sendable {
         case best, worst, all
-        /// The tallest picture that is not taller than this, in pixels; else the lowest.
+        /// The tallest picture of at most this height in pixels; else the lowest one.
         case height(Int)
     }
 
-    /// Which languages of the audio.
+    /// The wanted languages of the audio.
     public enum Audio: Hashable, Sendable {
-        /// The one that plays unless the viewer chooses another.
+        /// The one that plays unless another is chosen.
         case `default`
         case all
         /// These languages; the default if the title has none of them.
         case languages([String])
     }
 
-    /// Which subtitles.
+    /// The wanted subtitles.
     public enum Subtitles: Hashable, Sendable {
-        /// Those that play unless the viewer chooses others, and the forced ones in the language of the audio.
+        /// The ones that play unless others are chosen, and the forced ones in the language of the audio.
         case `default`
         case none, all
         /// These languages.
         case languages([String])
     }
 
-    /// Which qualities of the video.
+    /// The wanted qualities of the video.
     public var video: Video
-    /// Which languages of the audio.
+    /// The wanted languages of the audio.
     public var audio: Audio
-    /// Which subtitles.
+    /// The wanted subtitles.
     public var subtitles: Subtitles
 
     /// Creates a selection.
@@ -44,10 +44,10 @@ public struct RenditionSelection: Hashable, Codable, Sendable {
 }
 
 extension RenditionSelection.Video {
-    /// Returns the chosen ones of several qualities of one video: one of them, or all.
+    /// Returns the chosen qualities of one video: one of them, or all.
     ///
-    /// Among equally tall ones the highest bit rate counts, then the first. If none states its height, the bit rate
-    /// alone decides, and a wanted height means the best.
+    /// Qualities rank by height, then by bit rate; of equal ones, the first ranks higher. If none states its height,
+    /// the bit rate alone decides, and a wanted height means the best.
     package func chosen(from qualities: [Rendition]) -> [Rendition] {
         let ranked = qualities.enumerated().sorted { one, other in
             let (left, right) = (Self.rank(one.element), Self.rank(other.element))
@@ -68,7 +68,7 @@ extension RenditionSelection.Video {
 }
 
 extension RenditionSelection.Audio {
-    /// Returns the chosen ones of a group of alternatives; never none of some.
+    /// Returns the chosen alternatives of a group: at least one, unless the group is empty.
     package func chosen(from group: [Rendition]) -> [Rendition] {
         let usual = (group.first(where: \.isDefault) ?? group.first).map { [$0] } ?? []
         switch self {
@@ -83,7 +83,7 @@ extension RenditionSelection.Audio {
 }
 
 extension RenditionSelection.Subtitles {
-    /// Returns the chosen ones of a group of alternatives.
+    /// Returns the chosen alternatives of a group.
     ///
     /// - Parameter spoken: the languages of the chosen audio.
     package func chosen(from group: [Rendition], spoken: LanguageRanges) -> [Rendition] {

@@ -1,9 +1,9 @@
 import VaultModel
 
-// A selection as text, which is the same in the vault, in the API and on the command line.
+// A selection as text, spelled the same in the vault, in the API and on the command line.
 
 extension RenditionSelection.Video: RawRepresentable, Codable {
-    /// The tallest picture that can be asked for, in pixels.
+    /// Maximum height of a wanted picture, in pixels.
     private static let maxHeight: Int64 = 100_000
 
     /// Reads `best`, `worst`, `all` or a height such as `480` or `480p`; nil for anything else.
@@ -19,7 +19,7 @@ extension RenditionSelection.Video: RawRepresentable, Codable {
         }
     }
 
-    /// The text that this can be read from again.
+    /// The text that ``init(rawValue:)`` reads.
     public var rawValue: String {
         switch self {
         case .best: "best"
@@ -42,7 +42,7 @@ extension RenditionSelection.Audio: RawRepresentable, Codable {
         }
     }
 
-    /// The text that this can be read from again.
+    /// The text that ``init(rawValue:)`` reads.
     public var rawValue: String {
         switch self {
         case .default: "default"
@@ -65,7 +65,7 @@ extension RenditionSelection.Subtitles: RawRepresentable, Codable {
         }
     }
 
-    /// The text that this can be read from again.
+    /// The text that ``init(rawValue:)`` reads.
     public var rawValue: String {
         switch self {
         case .default: "default"
@@ -82,7 +82,7 @@ enum LanguageList {
     /// The longest tag that implementations must expect (RFC 5646 §4.4.1).
     private static let maxBytes = 35
 
-    /// Returns the languages in a text; nil if it is no such list.
+    /// Returns the languages in a text; nil if it is not such a list.
     static func languages(in text: String) -> [String]? {
         let languages = text.split(separator: ",", omittingEmptySubsequences: false).map { String($0.trimmingBlanks()) }
         let areTags = languages.allSatisfy { tag in

@@ -1,17 +1,17 @@
 package import VaultModel
 
-// An MPD that names several places for the same files: a player takes the first, and another one if that is dead.
+// An MPD may name several places for the same files: a player takes the first, and another if the first is dead.
 extension DASHManifest {
-    /// The most places of a file that are looked at, with the first.
+    /// Maximum places of a file that are considered, including the first.
     private static let mostPlaces = 8
 
-    /// The other places of files, by the first: wherever several `BaseURL` stand, one other or the first, whatever is
-    /// chosen around it.
+    /// The other URLs of files, by the first URL: each comes from another choice among several `BaseURL`, at one level
+    /// or at several.
     package var alternatives: [MediaURL: [MediaURL]] {
         let choices = Self.choices(in: root)
         guard !choices.isEmpty else { return [:] }
         let first = files(of: DASHWalk.representations(of: root, at: url))
-        // All that is chosen costs together what one manifest may: a place may name more than the first.
+        // All choices share the budget of one manifest: another place may name more files than the first.
         var budget = ManifestBudget(.standard)
         var found: [MediaURL: [MediaURL]] = [:]
         for choice in choices {
@@ -45,10 +45,10 @@ extension DASHManifest {
         }
     }
 
-    /// Which `BaseURL` counts in the elements of a name; the first if nothing is said.
+    /// The index of the `BaseURL` that counts, by the name of the element; an absent name means the first.
     private typealias Choice = [Substring: Int]
 
-    /// Returns the choices beside that of the first everywhere, those of one level before those of several.
+    /// Returns the choices other than the first everywhere; a choice at one level comes before a choice at several.
     private static func choices(in root: MarkupElement) -> [Choice] {
         var counts: Choice = [:]
         count(root, &counts)
@@ -61,14 +61,14 @@ extension DASHManifest {
         return Array(choices.sorted { $0.count < $1.count }.dropFirst().prefix(mostPlaces - 1))
     }
 
-    /// Finds the most `BaseURL` that an element of each name has.
+    /// Records the highest number of `BaseURL` in any element of each name.
     private static func count(_ element: MarkupElement, _ counts: inout Choice) {
         guard DASHWalk.levelNames.contains(element.localName) else { return }
         counts[element.localName] = max(counts[element.localName] ?? 0, element.elements("BaseURL").count)
         for child in element.elements { count(child, &counts) }
     }
 
-    /// Returns an element with one `BaseURL` wherever there are several.
+    /// Returns an element with only the chosen `BaseURL` at each level.
     private static func choosing(_ choice: Choice, in element: MarkupElement) -> MarkupElement {
         guard DASHWalk.levelNames.contains(element.localName) else { return element }
         let chosen = min(choice[element.localName] ?? 0, element.elements("BaseURL").count - 1)

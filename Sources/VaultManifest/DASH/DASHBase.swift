@@ -6,16 +6,16 @@ struct DASHBase: Hashable, Sendable {
     /// Nil if a `BaseURL` on the way names nothing that can be requested.
     let url: MediaURL?
 
-    /// What becomes of a reference at this base.
+    /// Where a reference at this base leads.
     enum Target: Hashable, Sendable {
-        /// It is relative and stays below the base's folder, so it stays as it stands: a player that got the base from
-        /// the vault resolves it to a URL of the vault. Nil if the base has no URL.
+        /// Below the base's folder, by a relative reference. The reference stays: a player that got the base from the
+        /// vault resolves it to a URL of the vault. Nil if the base has no URL.
         case inside(MediaURL?)
-        /// It names something elsewhere, or leaves the folder: it must be led through the vault.
+        /// Elsewhere, or out of the folder: the reference must be led through the vault.
         case outside(MediaURL)
-        /// It stays: nothing is requested (``ManifestTarget/inert``).
+        /// Nowhere: the reference stays, because nothing is requested (``ManifestTarget/inert``).
         case inert
-        /// ``ManifestTarget/refusal`` is written instead.
+        /// Around the vault: ``ManifestTarget/refusal`` is written instead.
         case refused
 
         /// The URL to request, if there is one.
@@ -34,14 +34,14 @@ struct DASHBase: Hashable, Sendable {
     /// Returns the base below this one that a `BaseURL` names.
     func descending(to reference: String) -> DASHBase { DASHBase(url: target(of: reference, .data).url) }
 
-    /// Returns what becomes of a reference.
+    /// Returns where a reference leads.
     func target(of reference: String, _ role: ManifestReference.Role) -> Target {
-        // Browsers drop white space around a reference, so a scheme after a space is a scheme.
+        // Browsers drop white space around a reference, so a scheme after a space is still a scheme.
         let text = Array(reference.trimmingSpace().utf8)[...]
         // An empty reference means the base itself, or nothing.
         guard !text.isEmpty else { return .inside(url) }
         let isAbsolute = text.first == UInt8(ascii: "/") || URLReference.scheme(of: text) != nil
-        // Without a base, a relative reference is resolved against one that no other URL is below.
+        // Without a base, a relative reference is resolved against a placeholder that no other URL is below.
         var resolver = URLResolver(url ?? Self.nowhere)
         switch ManifestTarget(text, role, &resolver) {
         case .inert: return .inert
@@ -77,10 +77,10 @@ struct DASHBase: Hashable, Sendable {
         scheme: "https", host: "nowhere.invalid", port: nil, path: "/nowhere/", query: nil)
 }
 
-/// What becomes of a reference or of a template.
+/// How a reference or a template is rewritten.
 enum DASHOutcome: Hashable {
     case stays
-    /// A link to this URL is written; of a template, a link to this folder and the rest of the template.
+    /// Replaced with a link to this URL; for a template, with a link to this folder and the rest of the template.
     case linked(MediaURL)
     case refused
 
@@ -92,7 +92,7 @@ enum DASHOutcome: Hashable {
         }
     }
 
-    /// Decides on a template as one Representation fills it: an id or a bit rate might lead elsewhere, too.
+    /// Decides on a template as filled for one Representation: an id or a bit rate might lead elsewhere, too.
     init(
         _ template: DASHTemplate, filledWith values: DASHTemplate.Values, at base: DASHBase,
         _ role: ManifestReference.Role

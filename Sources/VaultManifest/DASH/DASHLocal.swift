@@ -2,10 +2,10 @@ import VaultModel
 
 // An MPD that names files beside it.
 extension DASHManifest {
-    /// Returns the MPD with names of files in place of all URIs; see `Manifest.local`.
+    /// Returns the bytes of the MPD with file names in place of all URIs; see `Manifest.local`.
     ///
-    /// Each Representation gets an element of its own that names its segments, so that what several had inherited names
-    /// other files for each. Bases go.
+    /// Each Representation gets its own element that names its segments, because an element that several inherit names
+    /// other files for each. The MPD's own bases are removed.
     func local(_ names: inout LocalNames, without traces: OriginTraces? = nil) -> [UInt8] {
         let periods = root.elements("Period")
         let lengths = DASHWalk.periodLengths(
@@ -18,15 +18,15 @@ extension DASHManifest {
             defer { number += 1 }
             return .element(Self.placed(period, at: base.below(period), [DASHLevel(period)], lengths[number], &names))
         }
-        // No template needs the ids of Representations any more.
+        // The new templates do not need the ids of Representations.
         if let traces { placed = DASHSanitizer.removed(from: placed, traces) }
         return DASHManifest(placed, url: Self.nowhere, byteCount: byteCount).rewritten { _ in ManifestTarget.refusal }
     }
 
-    /// Where the names are relative to; nothing else is below it.
+    /// The base of the file names; no other URL is below it.
     private static let nowhere = MediaURL(scheme: "https", host: "folder.invalid", port: nil, path: "/", query: nil)
 
-    /// Returns a Period, an AdaptationSet or a Representation with names of files.
+    /// Returns a Period, an AdaptationSet or a Representation with file names in place of URIs.
     private static func placed(
         _ element: MarkupElement, at base: DASHBase, _ levels: [DASHLevel], _ periodLength: Int64?,
         _ names: inout LocalNames
@@ -46,7 +46,7 @@ extension DASHManifest {
         return result
     }
 
-    /// Returns an element without the children that say where something is.
+    /// Returns an element without its bases, and without the children that name segments.
     private static func withoutNaming(_ element: MarkupElement) -> MarkupElement {
         var result = element
         result.children.removeAll { node in
@@ -58,8 +58,7 @@ extension DASHManifest {
 }
 
 extension DASHRepresentation {
-    /// Returns the elements that name the files of the Representation: those that stand first in it, and those that
-    /// stand last.
+    /// Returns the elements that name the files of the Representation: its first children, and its last.
     fileprivate func local(_ names: inout LocalNames) -> (first: [MarkupElement], last: [MarkupElement]) {
         guard let url = base.url else { return ([unfetched], []) }
         switch segments.naming {
@@ -72,7 +71,7 @@ extension DASHRepresentation {
                 guard let name = fileName(of: entry["media"], .segment, range: range, &names) else { continue }
                 var entry = entry
                 entry["media"] = name
-                // What cannot be read is left to the player, with the whole file.
+                // A range that cannot be parsed is left to the player, which gets the whole file.
                 if range != nil { entry["mediaRange"] = nil }
                 (entry["index"], entry["indexRange"]) = (nil, nil)
                 list.children.append(.element(entry))
@@ -94,12 +93,12 @@ extension DASHRepresentation {
         }
     }
 
-    /// The base of a Representation that is requested from nowhere: it stays if it is in the manifest (`data:`).
+    /// The base of a Representation without a URL to request: its own if that contains its data (`data:`), else empty.
     private var unfetched: MarkupElement {
         var base = element.sibling("BaseURL")
         let text = element.first("BaseURL")?.text ?? ""
         let isInert = DASHBase(url: nil).target(of: text, .data) == .inert
-        // Beside the manifest, a path would name a file.
+        // A path would name a file beside the manifest.
         base.replaceContent(by: isInert ? text : "data:,")
         return base
     }
@@ -111,7 +110,7 @@ extension DASHRepresentation {
         }
         let segments = segments(of: media, names)
         guard let first = segments.first?.url else { return nil }
-        // What changes from segment to segment may stand behind `#`, which is no part of what is requested.
+        // The part that differs between segments may follow a `#`, which is not part of a request.
         if segments.count > 1, segments.allSatisfy({ $0.url == first }) {
             return names.name(of: first, .segment).map(DASHTemplate.escaping)
         }
@@ -122,7 +121,7 @@ extension DASHRepresentation {
         return template.text
     }
 
-    /// Returns the segments of a template that the title has, with what it is filled with.
+    /// Returns the segments of a template that the title has, each with the values that fill the template.
     private func segments(
         of media: DASHTemplate, _ names: LocalNames
     ) -> [(values: DASHTemplate.Values, url: MediaURL)] {
@@ -143,7 +142,7 @@ extension DASHRepresentation {
         return found
     }
 
-    /// Returns the runs of segments without a last one that is not there.
+    /// Returns the runs of segments, without a last segment that the title does not have.
     private func runs(_ names: LocalNames) -> [SegmentRun] {
         var runs = segments.runs(periodLength: periodLength)
         guard let last = runs.last, last.isRounded, let media = segments.template("media") else { return runs }
@@ -155,8 +154,8 @@ extension DASHRepresentation {
         return runs
     }
 
-    /// Replaces the common length of segments by a timeline, which says how many there are: some players would look for
-    /// the next file until there is none.
+    /// Replaces the common duration of segments with a timeline, which states how many there are: some players would
+    /// otherwise request file after file until one is missing.
     private func stateEnd(of template: inout MarkupElement, _ names: LocalNames) {
         guard segments.timeline == nil, template["duration"] != nil else { return }
         (template["duration"], template["endNumber"]) = (nil, nil)
@@ -178,7 +177,7 @@ extension DASHRepresentation {
 
     /// Returns an element that names segments, with its initialization and its timeline.
     ///
-    /// A range of a file becomes a file: some players take local files whole.
+    /// A range of a file becomes a file of its own: some players read local files whole.
     private func parts(of element: MarkupElement?, _ names: inout LocalNames) -> MarkupElement {
         var element = element ?? self.element.sibling(DASHNaming.base.rawValue)
         for part in [segments.initialization, segments.index, segments.switching] {
@@ -200,7 +199,7 @@ extension DASHRepresentation {
         base.target(of: reference ?? "", role).url
     }
 
-    /// Returns the name of what a reference leads to; what stands in the manifest (`data:`) stays.
+    /// Returns the name of the file that a reference leads to; a reference that contains its data (`data:`) stays.
     private func fileName(
         of reference: String?, _ role: ManifestReference.Role, range: ByteRange? = nil, _ names: inout LocalNames
     ) -> String? {

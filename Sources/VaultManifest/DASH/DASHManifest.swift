@@ -2,13 +2,13 @@ package import VaultModel
 
 /// A DASH media presentation description, MPD (ISO/IEC 23009-1).
 ///
-/// Elements are known by their names without prefix. Nothing is taken from other documents (``DASHRemote``), and what
-/// players read differently is refused (``DASHNames``).
+/// Elements are recognized by their names without prefixes. Nothing is taken from other documents (``DASHRemote``), and
+/// names that players read differently are refused or removed (``DASHNames``).
 package struct DASHManifest: Sendable {
     let root: MarkupElement
     /// Where the MPD was found.
     let url: MediaURL
-    /// The length of what was parsed.
+    /// The size of the MPD that was parsed.
     let byteCount: Int
 
     /// Parses an MPD.
@@ -16,7 +16,7 @@ package struct DASHManifest: Sendable {
     /// - Parameters:
     ///   - bytes: the whole MPD, in UTF-8 or ASCII, with or without a byte order mark.
     ///   - url: where it was found.
-    ///   - limits: the bounds of what is parsed.
+    ///   - limits: the limits on what is parsed.
     /// - Throws: ``ManifestError`` if it cannot be led through the vault, or names too much.
     package init(_ bytes: [UInt8], url: MediaURL, limits: ManifestLimits) throws(ManifestError) {
         root = try DASHRemote.resolved(MarkupReader.read(bytes, limits: limits))
@@ -36,10 +36,10 @@ package struct DASHManifest: Sendable {
         self.byteCount = byteCount
     }
 
-    /// Refuses what would be fetched as a part of the manifest, what players read differently, and templates that would
+    /// Refuses elements that import another manifest, elements that players read differently, and templates that would
     /// fill a player's memory.
     ///
-    /// - Parameter isForeign: whether the names in the element are not those of DASH.
+    /// - Parameter isForeign: whether the names in the element are not DASH names.
     private static func check(_ element: MarkupElement, isForeign: Bool = false) throws(ManifestError) {
         guard element.localName != "ImportedMPD" else { throw .remoteElement }
         if element.localName == DASHNaming.template.rawValue {
@@ -61,17 +61,17 @@ package struct DASHManifest: Sendable {
     /// Whether the MPD may change or grow (`type="dynamic"`, ISO/IEC 23009-1 §5.3.1.2).
     package var isLive: Bool { root["type"]?.trimmingSpace() == "dynamic" }
 
-    /// Every file that the MPD names, in order; of a live one, only what does not depend on the time of day.
+    /// Every file that the MPD names, in order; for a live MPD, only files that do not depend on the time of day.
     ///
     /// If a level has several `BaseURL`, the first counts; see ``alternatives``.
     package var references: [ManifestReference] {
         DASHWalk.representations(of: root, at: url).flatMap { $0.references(isLive: isLive) }
     }
 
-    /// Whether it has a Representation.
+    /// Whether the MPD has a Representation.
     var namesSomething: Bool { !DASHWalk.representations(of: root, at: url).isEmpty }
 
-    /// The first Representations of which a player is refused something.
+    /// The first Representations with a file that players are refused.
     var refusals: [ManifestRefusal] {
         let refused = DASHWalk.representations(of: root, at: url).lazy.filter { $0.files(isLive: isLive).isRefused }
         return refused.prefix(ManifestRefusal.most).map {
@@ -79,10 +79,10 @@ package struct DASHManifest: Sendable {
         }
     }
 
-    /// About how many bytes of memory it takes: a tree of short texts is many times as large as what it was read from.
+    /// The approximate memory that the MPD takes, in bytes: a tree of short texts is many times the size of its source.
     var weight: Int { byteCount * 8 }
 
-    /// How long the title plays; nil if the MPD does not say it, or is live.
+    /// The duration of the title; nil if the MPD does not state it, or is live.
     package var duration: Duration? {
         guard !isLive else { return nil }
         if let total = root["mediaPresentationDuration"].flatMap(DASHTime.nanoseconds) {
@@ -102,14 +102,14 @@ package struct DASHManifest: Sendable {
         return String(decoding: title.utf8.prefix(512), as: UTF8.self)
     }
 
-    /// Returns the MPD without what no player needs; see ``Manifest/sanitized(_:)``.
+    /// Returns the MPD with only what a player needs; see ``Manifest/sanitized(_:)``.
     func sanitized(_ traces: OriginTraces) -> DASHManifest {
         DASHManifest(DASHSanitizer.removed(from: root, traces), url: url, byteCount: byteCount)
     }
 
-    /// Returns the MPD as a player must get it that finds it elsewhere: with its own URL as the base of what is in it.
+    /// Returns the MPD for a player that finds it at another URL: with its own URL as the base of its references.
     ///
-    /// - Parameter player: where a player finds it.
+    /// - Parameter player: the URL where the player finds it.
     func placed(at player: MediaURL) -> DASHManifest {
         guard player.folder != url.folder else { return self }
         var root = root
@@ -128,16 +128,16 @@ package struct DASHManifest: Sendable {
         return DASHManifest(root, url: url, byteCount: byteCount)
     }
 
-    /// Whether an element in the root says where the MPD, or what is in it, is found.
+    /// Returns whether a child of the root states where the MPD or its files are found.
     private static func isPlace(_ element: MarkupElement) -> Bool {
         ["BaseURL", "Location"].contains(element.localName) && !DASHNames.isForeign(element)
     }
 
-    /// Returns the MPD with other URIs, and without what would make a player ask around the vault.
+    /// Returns the bytes of the MPD with other URIs, and without elements that would make a player bypass the vault.
     ///
     /// - Parameters:
     ///   - hidesNames: see ``Manifest/rewritten(hidesNames:_:)``.
-    ///   - link: returns the URI to write for a reference, or nil to keep what stands there.
+    ///   - link: returns the URI to write for a reference, or nil to keep the present one.
     package func rewritten(
         hidesNames: Bool = false, _ link: (ManifestReference) throws -> String?
     ) rethrows -> [UInt8] {

@@ -17,13 +17,13 @@ struct DASHAdaptation {
     let renditions: [Rendition]
     /// The Representations.
     let representations: [MarkupElement]
-    /// Their ids; one without an id is named by its place.
+    /// The ids of the Representations; one without an id is named by its place.
     let ids: [String]
     let roles: Set<String>
 
     /// Reads a set.
     ///
-    /// - Parameter place: where it stands in the manifest; names what has no id.
+    /// - Parameter place: its place in the manifest, which names Representations without an id.
     init(_ element: MarkupElement, place: String) {
         self.element = element
         let representations = element.elements("Representation")
@@ -53,7 +53,7 @@ struct DASHAdaptation {
             rendition.isForced = roles.contains("forced-subtitle") || roles.contains("forced_subtitle")
             return rendition
         }
-        // Of one language, the best bit rate.
+        // For audio or subtitles, only the best bit rate.
         renditions = kind == .video ? all : RenditionSelection.Video.best.chosen(from: all)
     }
 
@@ -81,9 +81,10 @@ struct DASHAdaptation {
 }
 
 extension DASHManifest {
-    /// The choices: each Representation of the video, each language of the audio and of the subtitles.
+    /// The renditions to choose from: each Representation of the video, each language of the audio and of the
+    /// subtitles.
     ///
-    /// A choice that several Periods offer is listed once.
+    /// A rendition that several Periods offer is listed once.
     package var renditions: [Rendition] {
         var result: [Rendition] = []
         var ids: Set<String> = []
@@ -98,8 +99,8 @@ extension DASHManifest {
         return result
     }
 
-    /// Returns the MPD as it will be played offline: in each Period the chosen renditions only, and without other
-    /// manifests. Every `BaseURL` stays, since files may be held from any. A live one stays as it is.
+    /// Returns the MPD as it will be played offline: with only the chosen renditions in each Period, and without links
+    /// to other manifests. Every `BaseURL` stays, because files may be held from any. A live MPD stays as it is.
     package func selecting(_ selection: RenditionSelection) -> DASHManifest {
         guard !isLive else { return self }
         var selected = Self.withoutOtherManifests(root)
@@ -134,14 +135,14 @@ extension DASHManifest {
             }
             return .element(kept)
         }
-        // Both name AdaptationSets, of which some are gone.
+        // Both refer to AdaptationSets, some of which are gone.
         if !isComplete {
             result.children.removeAll { ["Subset", "Preselection"].contains($0.element?.localName ?? "") }
         }
         return result
     }
 
-    /// Returns an element without manifests to play next or instead.
+    /// Returns an element without the properties that name manifests to play next or instead.
     private static func withoutOtherManifests(_ element: MarkupElement) -> MarkupElement {
         guard DASHWalk.levelNames.contains(element.localName) else { return element }
         var result = element
@@ -167,7 +168,7 @@ private struct Choice {
         self.selection = selection
         let all: (Rendition.Kind) -> [DASHAdaptation] = { kind in sets.filter { $0.content == .media(kind) } }
         let videos = all(.video)
-        // A sign-language interpreter, for example, is a video by itself.
+        // A sign-language interpreter, for example, is a separate video.
         let main = videos.filter { $0.roles.contains("main") }
         let video = selection.video.chosen(
             from: (main.isEmpty || selection.video == .all ? videos : main).flatMap(\.renditions))
@@ -192,14 +193,14 @@ private struct Choice {
         return needed
     }
 
-    /// Returns a set with the Representations that are kept; nil if there are none.
+    /// Returns a set with only the Representations to keep; nil if there are none.
     func kept(of set: DASHAdaptation) -> MarkupElement? {
         switch set.content {
         case .other: return set.element
         case .extra: return selection.video == .all ? set.element : nil
         case .media(let kind):
             let chosen = ids[kind] ?? []
-            // Every bit rate of audio and subtitles, too, if everything is wanted.
+            // If all qualities of the video are wanted, so is every bit rate of the chosen audio and subtitles.
             let isWhole =
                 selection.video == .all && set.renditions.contains { chosen.contains($0.id) } && kind != .video
             var place = 0
@@ -219,7 +220,7 @@ private struct Choice {
 }
 
 extension Rendition {
-    /// What makes it a choice, whatever its bit rate and its id are in one Period.
+    /// What distinguishes it from other renditions, whatever its bit rate and its id in one Period.
     fileprivate var choice: Rendition {
         var choice = Rendition(id: "", kind: kind)
         (choice.language, choice.name, choice.height) = (language, name, height)

@@ -1,6 +1,6 @@
 import VaultModel
 
-/// A Representation with what it inherits: enough to name every file of it.
+/// A Representation with what it inherits: enough to name all its files.
 struct DASHRepresentation {
     let element: MarkupElement
     let base: DASHBase
@@ -8,15 +8,15 @@ struct DASHRepresentation {
     /// The length of the Period in nanoseconds, if it is known.
     let periodLength: Int64?
 
-    /// What its templates are filled with, except for numbers and times.
+    /// The values that fill its templates, except for numbers and times.
     ///
-    /// Attributes as they stand: if one is no number, its text must not lead a player elsewhere either.
+    /// They are the text of attributes: even a bit rate that is not a number must not lead a player elsewhere.
     var values: DASHTemplate.Values {
         DASHTemplate.Values(id: element["id"] ?? "", bandwidth: element["bandwidth"] ?? "")
     }
 }
 
-/// The Representations of an MPD, and the bases that they have.
+/// Finds the Representations of an MPD, and their bases.
 enum DASHWalk {
     /// Returns every Representation in order.
     static func representations(of root: MarkupElement, at url: MediaURL) -> [DASHRepresentation] {
@@ -32,8 +32,8 @@ enum DASHWalk {
     /// Returns the Representations in a Period, an AdaptationSet or a Representation.
     ///
     /// - Parameters:
-    ///   - base: of what is in the element.
-    ///   - levels: what this element and those around it say about segments.
+    ///   - base: the base of the element's content.
+    ///   - levels: what this element and those around it state about segments.
     static func representations(
         in element: MarkupElement, at base: DASHBase, levels: [DASHLevel], periodLength: Int64? = nil
     ) -> [DASHRepresentation] {
@@ -70,7 +70,7 @@ enum DASHWalk {
 }
 
 extension DASHBase {
-    /// Returns the base of what is in an element: its first `BaseURL` counts, the others are alternatives.
+    /// Returns the base of an element's content: its first `BaseURL` counts, the others are alternatives.
     func below(_ element: MarkupElement) -> DASHBase {
         element.first("BaseURL").map { descending(to: $0.text) } ?? self
     }
@@ -105,10 +105,10 @@ extension DASHRepresentation {
 
     /// Returns every file that a player needs for this Representation, in order.
     ///
-    /// What depends on the time of day is left out: the segments of a live template.
+    /// The segments of a live template are left out, because they depend on the time of day.
     func references(isLive: Bool) -> [ManifestReference] { files(isLive: isLive).references }
 
-    /// Returns ``references(isLive:)``, and whether something is left out that a player is refused.
+    /// Returns ``references(isLive:)``, and whether a file is left out because players are refused it.
     func files(isLive: Bool) -> (references: [ManifestReference], isRefused: Bool) {
         guard let url = base.url else { return ([], true) }
         var found = References(resolver: URLResolver(url), base: url)
@@ -116,7 +116,7 @@ extension DASHRepresentation {
         case nil:
             found.append(nil, .segment)
         case .base:
-            // The whole file is needed; what is separate comes before.
+            // The whole file is needed; separate files come before it.
             for part in [segments.initialization, segments.index] where part?["sourceURL"] != nil {
                 found.append(part?["sourceURL"], .initialization, range: part?.byteRange("range"))
             }
@@ -154,7 +154,7 @@ extension DASHRepresentation {
     }
 
     private func appendSegments(to found: inout References) {
-        // Without a template for them, the base is the only segment.
+        // Without a template for segments, the base is the only segment.
         guard let media = segments.template("media") else { return found.append(nil, .segment) }
         guard isAllowed(media, .segment) else { return found.isRefused = true }
         let list = segments.template("index").flatMap { isAllowed($0, .data) ? $0 : nil }
@@ -175,7 +175,7 @@ extension DASHRepresentation {
         }
     }
 
-    /// References as they are found.
+    /// The references found so far.
     private struct References {
         var resolver: URLResolver
         let base: MediaURL
@@ -188,7 +188,7 @@ extension DASHRepresentation {
             self.base = base
         }
 
-        /// Appends a reference; nil is the base itself. What nobody can request is left out.
+        /// Appends a reference; nil is the base itself. A reference that no player can request is left out.
         mutating func append(
             _ reference: String?, _ role: ManifestReference.Role, range: ByteRange? = nil, mayBeAbsent: Bool = false
         ) {
@@ -205,7 +205,7 @@ extension DASHRepresentation {
 }
 
 extension MarkupElement {
-    /// Returns an attribute that is `first-last`, both inclusive; nil if it has no end, or is no range.
+    /// Returns the range that an attribute spells as `first-last`, both inclusive; nil for anything else.
     func byteRange(_ name: String) -> ByteRange? {
         let ends = self[name]?.trimmingSpace().split(separator: "-", omittingEmptySubsequences: false) ?? []
         guard ends.count == 2, let first = DecimalNumber.exact(ends[0]), let last = DecimalNumber.exact(ends[1]),
@@ -214,7 +214,8 @@ extension MarkupElement {
         return first..<(last + 1)
     }
 
-    /// Returns an attribute that is a range as ``byteRange(_:)``, or `first-`, which ends with the file.
+    /// Returns the range that an attribute spells as for ``byteRange(_:)``, or as `first-`, which extends to the end of
+    /// the file.
     func copiedRange(_ name: String) -> ByteRange? {
         if let range = byteRange(name) { return range }
         guard let text = self[name]?.trimmingSpace(), text.last == "-" else { return nil }

@@ -1,18 +1,18 @@
-/// The elements of an MPD that make a player request something that is no media.
+/// The elements of an MPD that make a player request something other than media.
 enum DASHRequests {
-    /// Returns whether an element would make a player ask around the vault, so that it is left out.
+    /// Returns whether an element would make a player bypass the vault, and must be left out.
     ///
-    /// - Parameter readsAgain: whether the MPD is read again and again, and where may be seen in it.
+    /// - Parameter readsAgain: whether players reload the MPD, and may see where from.
     static func areMade(by element: MarkupElement, readsAgain: Bool) -> Bool {
         let scheme = element["schemeIdUri"]?.trimmingSpace() ?? ""
         switch element.localName {
-        // Reports of what is played; a server that names hosts to play from; and changes of the manifest that would
-        // contain URIs of the origin. Players read a whole manifest again if there is no patch.
+        // Playback reports; a server that names hosts to play from; and patches of the manifest, which would contain
+        // URIs of the origin. Without a patch, players reload the whole manifest.
         case "Metrics", "Reporting", "ClientDataReporting", "ContentSteering", "PatchLocation": return true
-        // Only a live manifest is read again, without this from its own URL. Some players resolve against this URL
-        // instead of the manifest's.
+        // Players reload only a live manifest, and without this element from its own URL. Some players resolve
+        // references against this URL instead of the manifest's.
         case "Location": return !readsAgain
-        // A time that was kept is worse than none, and a time server is asked around the vault.
+        // A stored answer of a time server is worse than none, and a direct request would bypass the vault.
         case "UTCTiming": return !scheme.hasPrefix("urn:mpeg:dash:utc:direct:")
         case "EventStream", "InbandEventStream": return requestingEvents.contains { scheme.hasPrefix($0) }
         default: return false
@@ -24,7 +24,7 @@ enum DASHRequests {
         "urn:mpeg:dash:event:callback:", "urn:mpeg:dash:event:alternativeMPD:",
     ]
 
-    /// Properties whose value lists manifests: what plays next, and what plays instead.
+    /// Properties whose values list manifests to play next, or instead.
     static let manifestSchemes: Set<String> = ["urn:mpeg:dash:chaining:2016", "urn:mpeg:dash:fallback:2016"]
 
     /// The property whose attribute `url` is a font for subtitles.

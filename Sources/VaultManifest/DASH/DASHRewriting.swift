@@ -2,22 +2,22 @@ import VaultModel
 
 /// Writes other URIs into an MPD.
 ///
-/// The path of a link mirrors the path at the origin, so what is relative to a base and stays below its folder is kept
-/// as it stands. DRM licences are not the vault's: a player requests them with a POST whose answer is for it alone, and
-/// half of their URLs are in binary data. So everything in `ContentProtection` stays, and players ask licence servers
-/// themselves.
+/// The path of a link mirrors the path at the origin, so a relative reference that stays below its base's folder is
+/// kept. The vault does not handle DRM licences: a player requests them with a POST whose response is for that player
+/// alone, and half of their URLs are in binary data. So everything in `ContentProtection` stays, and players request
+/// licences directly.
 struct DASHRewriting {
     let isLive: Bool
     /// See ``Manifest/rewritten(hidesNames:_:)``.
     let hidesNames: Bool
     let link: (ManifestReference) throws -> String?
 
-    /// Returns an element as it is written.
+    /// Returns an element with other URIs in its content.
     ///
     /// - Parameters:
     ///   - outer: the base of the element itself.
-    ///   - levels: what the elements around it say about segments.
-    ///   - users: who inherits what stands in it, if it names segments.
+    ///   - levels: what the elements around it state about segments.
+    ///   - users: the Representations that inherit its content, if it names segments.
     func rewritten(
         _ element: MarkupElement, at outer: DASHBase, levels outerLevels: [DASHLevel] = [],
         users outerUsers: SegmentUsers? = nil
@@ -26,7 +26,7 @@ struct DASHRewriting {
         let base = isLevel ? outer.below(element) : outer
         let levels = isLevel ? outerLevels + [DASHLevel(element)] : outerLevels
         var users = outerUsers
-        // Representations with other bases inherit what names segments: look for them only if there is something.
+        // Representations with other bases inherit elements that name segments: without such elements, skip the search.
         if isLevel, let level = levels.last, !level.elements.isEmpty {
             users = SegmentUsers(DASHWalk.representations(in: element, at: base, levels: levels), base)
         }
@@ -48,13 +48,13 @@ struct DASHRewriting {
             guard !DASHRequests.areMade(by: child, readsAgain: isLive && !hidesNames) else { continue }
             switch child.localName {
             case "BaseURL":
-                // A player would fill a template for byte ranges with a URL and request that.
+                // A player would fill this template for byte ranges with a URL, and request the result.
                 child["byteRange"] = nil
                 isFile = isFile ?? isOneFile(element, at: base, levels: levels)
                 child.keepText(try baseURL(child.text, isFile: isFile == true, at: outer))
             case "Location": child.keepText(try plain(child.text, .playlist, at: [outer]))
             default:
-                // Only these are inherited; what else has their names would be resolved for every Representation.
+                // Only elements that name segments are inherited, with their content; others are resolved once.
                 let isInherited = isLevel ? DASHNaming(rawValue: String(child.localName)) != nil : outerUsers != nil
                 let users = isInherited ? users : nil
                 try rewriteAttributes(of: &child, at: base, for: users ?? SegmentUsers([], base))
@@ -70,7 +70,7 @@ struct DASHRewriting {
     /// The Representations that inherit an element, and the distinct bases that they have.
     struct SegmentUsers {
         let bases: [DASHBase]
-        /// The bases with what templates are filled with.
+        /// The bases, each with the values that fill templates.
         let values: [(base: DASHBase, values: DASHTemplate.Values)]
 
         init(_ representations: [DASHRepresentation], _ base: DASHBase) {
@@ -81,7 +81,7 @@ struct DASHRewriting {
         }
     }
 
-    /// The most bases at which the entries of one list are resolved.
+    /// Maximum bases at which the entries of one list are resolved; with more, the entries are refused.
     private static let maxBasesOfList = 16
 
     private func rewriteAttributes(
@@ -119,9 +119,9 @@ struct DASHRewriting {
         element[attribute] = new
     }
 
-    /// Returns what is written for a reference, or nil to keep it.
+    /// Returns the text to write for a reference, or nil to keep it.
     ///
-    /// If it means different things at different bases, no text would be right for all.
+    /// A reference with different outcomes at different bases is refused: no text would be right for all.
     private func plain(_ text: String, _ role: ManifestReference.Role, at bases: [DASHBase]) throws -> String? {
         let targets = Set(bases.map { $0.target(of: text, role) })
         let outcomes = Set(targets.map(DASHOutcome.init))
@@ -137,7 +137,7 @@ struct DASHRewriting {
         }
     }
 
-    /// Returns what is written for a `BaseURL`, or nil to keep it.
+    /// Returns the text to write for a `BaseURL`, or nil to keep it.
     ///
     /// - Parameter isFile: whether the URL is one file, and nothing is relative to it.
     private func baseURL(_ text: String, isFile: Bool, at outer: DASHBase) throws -> String? {
@@ -150,25 +150,25 @@ struct DASHRewriting {
             }
             let path = text.trimmingSpace().prefix { $0 != "?" && $0 != "#" }
             return path.isEmpty ? "./" : String(path)
-        // A folder, so that what is relative to it is refused, too.
+        // A folder, so that references relative to it are refused, too.
         case .refused: return ManifestTarget.refusal + "/"
         case .linked(let url):
             if isFile, hidesNames || !url.namesFolder || url.query != nil {
                 return try link(ManifestReference(url, .segment)).map(ManifestLink.escaped)
             }
             guard let folder = try link(ManifestReference(url.folder, .segment, isFolder: true)) else { return nil }
-            // The name matters if the URL is one file after all; otherwise it is dropped when something is resolved.
+            // The name matters if the URL is one file after all; otherwise, resolving a reference drops it.
             let name = String(url.path.dropFirst(url.folder.path.count))
             let query = hidesNames ? nil : url.query
             return ManifestLink.escaped(folder) + (name.isEmpty ? "" : name + (query.map { "?\($0)" } ?? ""))
         }
     }
 
-    /// Returns whether the base of an element is a file that is requested, and nothing is relative to it as it is
-    /// written.
+    /// Returns whether the base of an element is a file that players request, and no reference that is written is
+    /// relative to it.
     private func isOneFile(_ element: MarkupElement, at base: DASHBase, levels: [DASHLevel]) -> Bool {
         let representations = DASHWalk.representations(in: element, at: base, levels: levels)
-        // All that has a link of its own is relative to nothing.
+        // A reference with a link of its own is not relative.
         let isAlone = { (segments: DASHSegments) in hidesNames ? segments.isBaseRequested : segments.isOneFile }
         return representations.contains { $0.base == base }
             && representations.allSatisfy { representation in
@@ -177,7 +177,7 @@ struct DASHRewriting {
             }
     }
 
-    /// Returns what is written for a template, or nil to keep it.
+    /// Returns the text to write for a template, or nil to keep it.
     private func template(
         _ text: String, _ role: ManifestReference.Role, for users: SegmentUsers
     ) throws -> String? {
@@ -212,7 +212,7 @@ struct DASHRewriting {
 }
 
 extension MarkupElement {
-    /// Removes everything but text, which players read as one, and replaces it if there is something else to write.
+    /// Removes everything but the text, whose pieces players join, or replaces all content with another text.
     fileprivate mutating func keepText(_ text: String?) {
         if let text { replaceContent(by: text) } else { children.removeAll { $0.element != nil } }
     }

@@ -1,26 +1,26 @@
-/// Removes what an MPD says beside what a player needs: what it tells about the title, elements and attributes that are
-/// not of DASH, and whatever names a place and is no reference.
+/// Removes from an MPD what no player needs: facts about the title, elements and attributes that are not from DASH, and
+/// everything that names a place but is not a reference.
 ///
-/// Of other namespaces, those of Common Encryption and SCTE 35 stay.
+/// Of other namespaces, only those of Common Encryption and SCTE 35 stay.
 struct DASHSanitizer {
     private let traces: OriginTraces
-    /// What the root's namespace is called: a parser of DASH goes by names alone, so any does.
+    /// The root's namespace: DASH parsers go by names alone, so it may be any.
     private let own: String?
 
-    /// Returns an MPD sanitized.
+    /// Returns a sanitized MPD.
     static func removed(from root: MarkupElement, _ traces: OriginTraces) -> MarkupElement {
         guard !traces.isPlace(root.name) else { return MarkupElement(name: String(root.localName), attributes: [:]) }
         let own = spaces(of: root, within: [:])[prefix(of: root.name)]
         return DASHSanitizer(traces: traces, own: own).removed(from: root, Surroundings())
     }
 
-    /// What an element has from those around it.
+    /// What an element inherits from those around it.
     private struct Surroundings {
-        /// What prefixes stand for; "" is that of names without one.
+        /// The namespaces by their prefixes; "" is the prefix of names without one.
         var spaces: [Substring: String] = [:]
-        /// Whether the element is of another namespace that stays.
+        /// Whether the element is in another namespace that stays.
         var isForeign = false
-        /// Whether a template is filled with the ids of Representations, which players need then.
+        /// Whether a template is filled with the ids of Representations, which players then need.
         var fillsIDs = false
     }
 
@@ -50,7 +50,7 @@ struct DASHSanitizer {
             if !isForeign, Self.references.contains(element.localName) {
                 return traces.isUnrequestedPlace(Array(element.text.utf8)) ? .text(Self.unrequested) : node
             }
-            // Players read the pieces between comments as one.
+            // Players join the pieces between comments.
             let text = element.text
             if isForeign, Self.binaries.contains(element.localName), Self.isBase64(text) { return node }
             let isText = isForeign || Self.texts.contains(element.localName)
@@ -61,7 +61,7 @@ struct DASHSanitizer {
             guard isOfDASH ? Self.elements.contains(child.localName) : space.map(Self.isKept) ?? false else {
                 return nil
             }
-            // A descriptor says nothing without its scheme.
+            // A descriptor means nothing without its scheme.
             if isOfDASH, let scheme = child["schemeIdUri"], !isIdentifier(scheme.trimmingSpace()) {
                 return Self.demanding.contains(child.localName) ? .element(Self.unknown(child)) : nil
             }
@@ -91,7 +91,7 @@ struct DASHSanitizer {
         return Self.attributes.contains(attribute.name) && !traces.isPlace(attribute.value)
     }
 
-    /// Returns whether an attribute is led through the vault.
+    /// Returns whether an attribute is a reference, which is led through the vault.
     private func isReference(_ name: String, of element: MarkupElement) -> Bool {
         switch element.localName {
         case "SegmentTemplate": ["media", "index", "initialization", "bitstreamSwitching"].contains(name)
@@ -111,17 +111,17 @@ struct DASHSanitizer {
         }
     }
 
-    /// What is written in place of a reference that no player requests.
+    /// The replacement for a reference that no player requests.
     private static let unrequested = "skd:removed"
 
-    /// Returns a descriptor of a scheme that no player knows, so that none plays what the descriptor is about.
+    /// Returns a descriptor with a scheme that no player knows, so that no player plays what it describes.
     private static func unknown(_ descriptor: MarkupElement) -> MarkupElement {
         MarkupElement(name: descriptor.name, attributes: ["schemeIdUri": "urn:x:removed"])
     }
 
     // MARK: Names
 
-    /// Returns whether a text is the name of a scheme: those of the industry forum look like URLs.
+    /// Returns whether a text is the name of a scheme; names by the DASH Industry Forum look like URLs.
     private func isIdentifier(_ text: String) -> Bool {
         if text.hasPrefix("urn:") { return !traces.isPlace(text) }
         guard let start = ["tag:", "http://dashif.org/", "https://dashif.org/"].first(where: text.hasPrefix) else {
@@ -130,7 +130,7 @@ struct DASHSanitizer {
         return !traces.isPlace(String(text.dropFirst(start.count)))
     }
 
-    /// Returns what prefixes stand for in an element.
+    /// Returns the namespaces in an element by their prefixes.
     private static func spaces(of element: MarkupElement, within outer: [Substring: String]) -> [Substring: String] {
         var spaces = outer
         for attribute in element.attributes where attribute.name.utf8.starts(with: "xmlns".utf8) {
@@ -151,10 +151,10 @@ struct DASHSanitizer {
 
     // MARK: What players need (ISO/IEC 23009-1 §5)
 
-    /// The elements whose text is led through the vault.
+    /// The elements whose text is a reference, which is led through the vault.
     private static let references: Set<Substring> = ["BaseURL", "Location"]
     private static let texts: Set<Substring> = ["Label", "GroupLabel"]
-    /// The elements of other namespaces with data in Base64, in which `//` is no mark of a place.
+    /// The elements of other namespaces with data in Base64, in which `//` does not mark a place.
     private static let binaries: Set<Substring> = ["pssh", "Binary"]
 
     private static func isBase64(_ text: String) -> Bool {
@@ -166,7 +166,7 @@ struct DASHSanitizer {
         }
     }
 
-    /// The descriptors that a player must know to play what they are about.
+    /// The descriptors that a player must know to play what they describe.
     private static let demanding: Set<Substring> = ["ContentProtection", "EssentialProperty"]
 
     private static let elements: Set<Substring> = [

@@ -1,6 +1,6 @@
 import VaultModel
 
-/// How segments are named (ISO/IEC 23009-1 §5.3.9): by the element that says it.
+/// How segments are named (ISO/IEC 23009-1 §5.3.9), by the element that states it.
 enum DASHNaming: String, CaseIterable {
     case template = "SegmentTemplate"
     case list = "SegmentList"
@@ -8,7 +8,7 @@ enum DASHNaming: String, CaseIterable {
     case base = "SegmentBase"
 }
 
-/// What one Period, AdaptationSet or Representation says about segments; read once for all that inherit it.
+/// What one Period, AdaptationSet or Representation states about segments; read once for all that inherit it.
 struct DASHLevel {
     /// An element that names segments.
     struct Element {
@@ -37,7 +37,7 @@ struct DASHLevel {
         let duration: Int64
         /// How often the segment is repeated; nil until the next entry or the end of the Period.
         let repeats: Int64?
-        /// The parts of the segment that are requested by themselves (`S@k`).
+        /// The number of parts of the segment that are requested separately (`S@k`).
         let parts: Int64
 
         init?(_ element: MarkupElement) {
@@ -63,19 +63,19 @@ struct DASHLevel {
     }
 }
 
-/// What a Representation and the levels around it say about its segments.
+/// What a Representation and the levels around it state about its segments.
 ///
 /// The innermost level decides how segments are named; what it leaves out is inherited from the same element further
 /// out.
 struct DASHSegments {
-    /// Nil if the `BaseURL` is one file, and nothing is said about what is in it.
+    /// Nil if the `BaseURL` is one file, and nothing is stated about its segments.
     let naming: DASHNaming?
     /// The elements of that name, innermost first.
     private let elements: [DASHLevel.Element]
 
     /// Joins levels.
     ///
-    /// - Parameter levels: of the Period, the AdaptationSet and the Representation.
+    /// - Parameter levels: the levels of the Period, the AdaptationSet and the Representation.
     init(_ levels: [DASHLevel]) {
         let naming = levels.last { !$0.elements.isEmpty }.flatMap { level in
             DASHNaming.allCases.first { level.elements[$0] != nil }
@@ -106,7 +106,7 @@ struct DASHSegments {
         return merged
     }
 
-    /// Returns an attribute that is a template.
+    /// Returns an attribute as a template.
     func template(_ name: String) -> DASHTemplate? { inherited { $0.element[name] }.map(DASHTemplate.init) }
 
     /// Whether the `BaseURL` names one file, and nothing is relative to it.
@@ -147,14 +147,14 @@ struct SegmentRun: Hashable {
     var duration: Int64
     var count: Int64
     var parts: Int64 = 1
-    /// Whether the last one plays only in part, if it is there at all: the count was rounded up.
+    /// Whether the count was rounded up: the last segment plays only in part, if it exists at all.
     var isRounded = false
 }
 
 extension DASHSegments {
     /// Returns the runs of segments that a template names.
     ///
-    /// Their counts come from the manifest and may be as large as a number can be.
+    /// Their counts come from the manifest and may be as large as `Int64.max`.
     ///
     /// - Parameter length: the length of the Period in nanoseconds, if it is known.
     func runs(periodLength length: Int64?) -> [SegmentRun] {
@@ -169,7 +169,7 @@ extension DASHSegments {
         } else if let duration = number("duration"), duration > 0 {
             let count = length.map { Self.ceiling($0, timescale, duration) } ?? (last == nil ? 1 : .max)
             var run = SegmentRun(number: first, time: offset, duration: duration, count: count)
-            // A stated number is not rounded, and a first segment must be there.
+            // A stated last number is not rounded, and the first segment must exist.
             let leavesLittle = length.map { Self.leavesLittle($0, timescale, duration) } ?? false
             run.isRounded = last == nil && count > 1 && leavesLittle
             runs = [run]
@@ -208,8 +208,8 @@ extension DASHSegments {
         return runs
     }
 
-    /// Returns whether so little of a number of nanoseconds is left after whole durations, in units of the timescale, that
-    /// it may be no segment of its own: at most a second, and less than half a duration.
+    /// Returns whether whole durations, in units of the timescale, leave so short a rest of the nanoseconds that it may
+    /// not be a segment of its own: at most a second, and less than half a duration.
     private static func leavesLittle(_ nanoseconds: Int64, _ timescale: Int64, _ duration: Int64) -> Bool {
         let second = Int128(timescale) * 1_000_000_000
         let whole = Int128(duration) * 1_000_000_000
@@ -217,7 +217,7 @@ extension DASHSegments {
         return rest > 0 && rest <= second && rest * 2 < whole
     }
 
-    /// Returns how many durations in units of the timescale are begun in a number of nanoseconds.
+    /// Returns how many durations, in units of the timescale, begin within a number of nanoseconds.
     private static func ceiling(_ nanoseconds: Int64, _ timescale: Int64, _ duration: Int64) -> Int64 {
         let whole = Int128(nanoseconds) * Int128(timescale)
         let part = Int128(duration) * 1_000_000_000
@@ -226,6 +226,6 @@ extension DASHSegments {
 }
 
 extension MarkupElement {
-    /// Returns an attribute that is a whole number; nil if it is none, or does not fit in 63 bits.
+    /// Returns an attribute as a whole number; nil if it is not one, or does not fit in 63 bits.
     func number(_ name: String) -> Int64? { self[name].flatMap { DecimalNumber.exact($0.trimmingSpace()) } }
 }

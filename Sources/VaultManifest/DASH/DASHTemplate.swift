@@ -1,10 +1,10 @@
 /// A URL template of a `SegmentTemplate` (ISO/IEC 23009-1 §5.3.9.4.4): text with identifiers between dollar signs.
 struct DASHTemplate: Sendable {
-    /// What identifiers stand for.
+    /// The values that identifiers stand for.
     struct Values {
-        /// `Representation@id`, as it stands.
+        /// The text of `Representation@id`.
         var id = ""
-        /// `Representation@bandwidth`, as it stands.
+        /// The text of `Representation@bandwidth`.
         var bandwidth = ""
         var number: Int64 = 1
         var time: Int64 = 0
@@ -20,22 +20,22 @@ struct DASHTemplate: Sendable {
         case part(width: Int)
     }
 
-    /// The widest number that an identifier may ask for: more digits than a 64-bit number has are only zeros.
+    /// Maximum width of an identifier's number: digits beyond those of a 64-bit number are only zeros.
     static let maxWidth = 32
 
     private var pieces: [Piece] = []
-    /// The text as it stands.
+    /// The text of the template.
     let text: String
-    /// Whether some width is more than ``maxWidth``.
+    /// Whether any width exceeds ``maxWidth``.
     private(set) var isTooWide = false
 
-    /// Parses a template. What is no identifier stays as it stands, as players do.
+    /// Parses a template. Text that is not an identifier is kept, as players do.
     init(_ text: String) {
         self.text = text
         var literal = ""
         var parts = text.split(separator: "$", omittingEmptySubsequences: false)[...]
         literal += parts.popFirst() ?? ""
-        // What follows is in turn inside and outside a pair of dollar signs.
+        // The parts that follow are alternately inside and outside a pair of dollar signs.
         while let inside = parts.popFirst() {
             guard let outside = parts.popFirst() else {
                 literal += "$" + inside
@@ -89,7 +89,7 @@ struct DASHTemplate: Sendable {
 
     /// The text before the first identifier, up to its last slash; what follows is in that folder.
     ///
-    /// A slash in a query is none of a folder.
+    /// A slash in a query does not end a folder.
     var folder: Substring {
         let fixed = text.prefix { $0 != "$" && $0 != "?" && $0 != "#" }
         return fixed[
@@ -97,7 +97,7 @@ struct DASHTemplate: Sendable {
                 ?? fixed.startIndex)]
     }
 
-    /// Returns the reference that the template stands for.
+    /// Returns the reference that the template yields for these values.
     func filled(_ values: Values) -> String {
         var result = ""
         for piece in pieces {
@@ -118,6 +118,6 @@ struct DASHTemplate: Sendable {
         result += digits
     }
 
-    /// Returns a text that is no template in such a way that it is one and means the same.
+    /// Returns a template that yields exactly this text.
     static func escaping(_ text: String) -> String { text.replacing("$", with: "$$") }
 }

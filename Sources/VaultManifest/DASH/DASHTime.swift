@@ -1,9 +1,9 @@
 /// A duration as an MPD writes it: `PT1H2M3.5S` (XML Schema 1.1 part 2, §3.3.6), in nanoseconds.
 enum DASHTime {
-    /// The longest duration that is believed: ten years.
+    /// The longest accepted duration: ten years.
     static let longest: Int64 = 10 * 366 * 86_400 * 1_000_000_000
 
-    /// Returns the nanoseconds; nil if the text is not a duration, or one below zero or over ``longest``.
+    /// Returns the nanoseconds; nil if the text is not a duration, is negative, or exceeds ``longest``.
     ///
     /// A year counts as 365 days, a month as 30.
     static func nanoseconds(_ text: String) -> Int64? {

@@ -1,22 +1,22 @@
 /// A reference to a character in markup: `&amp;`, `&#233;`, `&eacute;`.
 ///
-/// The names are those of XML and of HTML 4. What a document type defines is never looked at.
+/// The names are those of XML and of HTML 4. Definitions in a document type are never used.
 struct CharacterReference {
-    /// The kinds of references, by what XML makes of them.
+    /// The kinds of references, by their meaning in XML.
     enum Kind { case plain, onlyHTML, control }
 
     let kind: Kind
-    /// What it stands for; empty for a control character, which no text means.
+    /// The text that it stands for; empty for a control character, which no feed intends.
     let text: String
-    /// The place behind its semicolon.
+    /// The index after its semicolon.
     let end: Int
 
-    /// The longest name, and then some.
+    /// Enough bytes for the longest name.
     private static let maxBytes = 12
 
     /// Reads the reference that begins with `&` at a place.
     ///
-    /// - Returns: nil if there is none, so that the `&` stands for itself.
+    /// - Returns: nil if there is no reference, so that the `&` stands for itself.
     init?(in bytes: [UInt8], at place: Int) {
         let body = bytes[(place + 1)...].prefix(Self.maxBytes)
         guard let semicolon = body.firstIndex(of: UInt8(ascii: ";")), semicolon > place + 1 else { return nil }
@@ -36,11 +36,11 @@ struct CharacterReference {
         }
     }
 
-    /// Returns whether a name is one that every reader of HTML knows.
+    /// Returns whether every HTML reader knows a name.
     static func isKnown(_ name: String) -> Bool { ofXML[name] != nil || ofHTML[name] != nil }
 
     private static func numbered(_ number: UInt32) -> (Kind, String) {
-        // Pages in windows-1252 number their own characters.
+        // Pages in windows-1252 use its numbers for characters.
         if let byte = UInt8(exactly: number), (0x80...0x9F).contains(byte) {
             return (.plain, String(Character(FeedCharset.scalar(ofWindows1252: byte))))
         }
@@ -53,7 +53,7 @@ struct CharacterReference {
     private static let ofXML = ["amp": "&", "lt": "<", "gt": ">", "quot": "\"", "apos": "'"]
 
     private static let ofHTML: [String: Unicode.Scalar] = {
-        // What shows as nothing, or as a blank, is written as a number.
+        // Invisible characters and blanks are written as numbers.
         var table: [String: Unicode.Scalar] = [
             "ensp": "\u{2002}", "emsp": "\u{2003}", "thinsp": "\u{2009}", "zwnj": "\u{200C}", "zwj": "\u{200D}",
             "lrm": "\u{200E}", "rlm": "\u{200F}",

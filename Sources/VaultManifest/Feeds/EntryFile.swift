@@ -4,10 +4,10 @@ import VaultModel
 struct EntryFile {
     /// The reference to it; nil or empty if the entry states none.
     var reference: String?
-    /// Its media type, and in a few words what it is (Media RSS); nil if that is not stated.
+    /// Its media type, and its `medium` in Media RSS, such as `image`; nil if not stated.
     var type: String?
     var medium: String?
-    /// What its reference is relative to, itself relative to the base of the entry; nil if nothing is stated.
+    /// The base of its reference, itself relative to the base of the entry; nil if none is stated.
     var base: String?
 
     /// Whether it may be a title: not a picture, and not a text.
@@ -17,7 +17,7 @@ struct EntryFile {
         return kind != "image" && kind != "text"
     }
 
-    /// Returns where it is; nil if it cannot be fetched.
+    /// Returns the URL of the file; nil if it cannot be fetched.
     func url(at base: MediaURL?) -> MediaURL? {
         guard let reference = reference?.trimmingSpace().nonEmpty else { return nil }
         return FeedReference.url(reference, at: FeedReference.base(self.base, at: base))
@@ -25,13 +25,13 @@ struct EntryFile {
 }
 
 extension EntryFile {
-    /// Returns the files of an entry of RSS or Atom in whatever vocabulary they are named, the best first: enclosures and
-    /// links to enclosures, then `media:content`, then `podcast:alternateEnclosure`.
+    /// Returns the files that an RSS or Atom entry names in any vocabulary, the best first: enclosures and links to
+    /// enclosures, then `media:content`, then `podcast:alternateEnclosure`.
     static func files(of entry: MarkupElement) -> [EntryFile] {
         // At any depth, because an element before them may have been left open.
         let elements = entry.descendants
         let enclosures = elements.filter { $0.localName == "enclosure" || $0.isLinkToEnclosure }
-        // The content of Atom has the same name, and no such address.
+        // The `content` element of Atom has the same name, but no `url`.
         let content = elements.filter { $0.localName == "content" && $0["url"] != nil }
         let media = content.filter { $0["isdefault"] == "true" } + content.filter { $0["isdefault"] != "true" }
         let alternates = elements.filter { $0.localName == "alternateenclosure" }
@@ -44,7 +44,7 @@ extension EntryFile {
         return (enclosures + media).map { EntryFile($0, type: $0["type"]) } + sources
     }
 
-    /// Returns the publisher's name for an entry, at any depth as well.
+    /// Returns the publisher's id for an entry, also from any depth.
     static func name(in entry: MarkupElement) -> String? {
         entry.descendants.first { $0.name == "guid" }?.text.nonEmpty
     }
@@ -57,7 +57,8 @@ extension EntryFile {
 }
 
 extension MarkupElement {
-    /// All elements in it, in the order of their tags, without those of the feed that an entry was taken from.
+    /// All elements in it, in the order of their tags, except those that describe the feed that an entry was taken
+    /// from.
     fileprivate var descendants: [MarkupElement] {
         var found: [MarkupElement] = []
         var waiting = Array(elements.reversed())
@@ -68,29 +69,29 @@ extension MarkupElement {
         return found
     }
 
-    /// Whether it is a link of Atom to a file, as the feeds of other forms have it, too.
+    /// Whether it is an Atom link to a file, which other forms of feeds use, too.
     fileprivate var isLinkToEnclosure: Bool {
         guard localName == "link", let relation = self["rel"]?.trimmingSpace().lowercased() else { return false }
         return relation == "enclosure" || relation == "http://www.iana.org/assignments/relation/enclosure"
     }
 }
 
-/// References of feeds, which may be relative.
+/// Resolves references in feeds, which may be relative.
 enum FeedReference {
-    /// Returns where a reference leads, without user name and password; nil if it cannot be fetched.
+    /// Returns the URL of a reference, without user name and password; nil if it cannot be fetched.
     ///
     /// - Parameter base: what it is relative to; nil if it must be absolute.
     static func url(_ reference: String, at base: MediaURL?) -> MediaURL? {
         (base.map { try? URLReference.resolve(reference, at: $0) } ?? (try? MediaURL(reference)))?.withoutCredentials
     }
 
-    /// Returns the URL that a stated base means; the outer one if none is stated, or it means nothing.
+    /// Returns the URL of a stated base; the outer base if none is stated, or the stated one is invalid.
     static func base(_ stated: String?, at outer: MediaURL?) -> MediaURL? {
         guard let stated = stated?.trimmingSpace() else { return outer }
         return (outer.map { try? URLReference.resolve(stated, at: $0) } ?? (try? MediaURL(stated))) ?? outer
     }
 
-    /// Returns the first of some references to pictures that can be fetched.
+    /// Returns the URL of the first picture that can be fetched.
     static func picture(_ references: [String?], at base: MediaURL?) -> MediaURL? {
         references.lazy.compactMap { $0?.trimmingSpace().nonEmpty }.compactMap { url($0, at: base) }.first
     }

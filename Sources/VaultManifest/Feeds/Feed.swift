@@ -2,41 +2,41 @@ package import VaultModel
 
 /// A list of media that its publisher changes: RSS, Atom, JSON Feed, or a list in JSON, XSPF or PLS.
 package struct Feed: Hashable, Sendable {
-    /// The name for people; nil if it states none.
+    /// The name to show; nil if the feed states none.
     package var title: String?
-    /// The picture that stands for every entry without one of its own; nil if none can be fetched.
+    /// The picture for every entry without one of its own; nil if none can be fetched.
     package var picture: MediaURL?
-    /// What has a media file, in the order of the feed.
+    /// The entries with a media file, in the order of the feed.
     package var entries: [FeedEntry] = []
-    /// What names a file, but only of a type that is no media.
+    /// The entries that name a file, but none of a media type.
     package var passedOver: [FeedEntry] = []
-    /// How many entries have no media file: most are texts to read.
+    /// The number of entries without a media file: most are texts to read.
     var texts = 0
-    /// How many entries name a file that cannot be fetched.
+    /// The number of entries that are malformed, or name only files that cannot be fetched.
     package var unusable = 0
-    /// How many entries share the publisher's name for them with others, so that they have none.
+    /// The number of entries that have lost the publisher's id because others share it.
     package var sharedNames = 0
-    /// What was read although it is not as it should be.
+    /// The faults that were repaired while reading.
     package var repairs = FeedRepairs()
-    /// Where older entries are (RFC 5005); nil if these are all.
+    /// The URL of older entries (RFC 5005); nil if these are all.
     package var next: MediaURL?
-    /// Where the feed says that it is from now on (`itunes:new-feed-url`); nil if it does not.
+    /// The new URL that the feed states for itself (`itunes:new-feed-url`); nil if it states none.
     package var newLocation: MediaURL?
 
-    /// The most entries of a feed, of which fewer may be wanted.
+    /// Maximum entries of a feed; a subscription may want fewer.
     package static let maxEntries = 100_000
-    /// The most entries that are read, also those without a file.
+    /// Maximum entries that are read, including those without a file.
     static let maxStated = 2 * maxEntries
-    /// The most bytes of a feed.
+    /// Maximum bytes of a feed.
     package static let maxBytes = 64 << 20
-    /// The most bytes of one in JSON: its parser takes many times as much memory.
+    /// Maximum bytes of a feed in JSON, whose parser takes many times as much memory, and of a list in PLS.
     package static let maxJSONBytes = 4 << 20
 
-    /// Returns the entries in the order in which a limit takes them: the newest first, if all have a date. Without a limit
-    /// they stand as in the feed.
+    /// Returns the entries in the order in which a limit takes them: the newest first, if all have a date. Without a
+    /// limit they keep the order of the feed.
     package func entries(underLimit newest: Int?) -> [FeedEntry] {
         guard newest != nil, entries.allSatisfy({ $0.date != nil }) else { return entries }
-        // Entries of one time keep their order.
+        // Entries with the same time keep their order.
         let sorted = entries.enumerated().sorted { one, other in
             let (newer, older) = (one.element.date ?? 0, other.element.date ?? 0)
             return newer == older ? one.offset < other.offset : newer > older
@@ -44,7 +44,7 @@ package struct Feed: Hashable, Sendable {
         return sorted.map(\.element)
     }
 
-    /// Adds what an entry states. One without a file is a text to read, and is left out.
+    /// Adds an entry. One without a media file is a text to read, and is left out.
     ///
     /// - Throws: ``FeedError/tooManyEntries``.
     mutating func add(_ entry: StatedEntry, at base: MediaURL?) throws(FeedError) {
@@ -71,11 +71,11 @@ package struct Feed: Hashable, Sendable {
                 picture: FeedReference.picture(entry.pictures, at: base)))
     }
 
-    /// Adds the entries of its next page. Call ``complete()`` after the last one.
+    /// Adds the entries of the feed's next page. Call ``complete()`` after the last page.
     ///
-    /// - Parameter known: what the pages before name, to which this page is added.
-    /// - Returns: whether it is a page of its own: it names anything new, or has texts alone. One that is empty, or
-    ///   names only what is known, may stand in the place of another.
+    /// - Parameter known: the URLs of the entries on the pages before; those of this page are added.
+    /// - Returns: whether the page is a new one: it names anything new, or has only texts. A page that is empty, or
+    ///   names only known entries, may have been sent in place of another.
     /// - Throws: ``FeedError/tooManyEntries``.
     package mutating func append(_ page: Feed, to known: inout Set<MediaURL>) throws(FeedError) -> Bool {
         guard entries.count + unusable + page.entries.count + page.unusable <= Self.maxEntries else {
@@ -92,7 +92,7 @@ package struct Feed: Hashable, Sendable {
         return known.count > count || page.unusable > 0 || hasTextsAlone
     }
 
-    /// Decides what only the whole feed shows: the picture of entries without one, and which names tell entries apart.
+    /// Applies what only the whole feed shows: the picture for entries without one, and which ids distinguish entries.
     package mutating func complete() {
         var owners: [String: MediaURL] = [:]
         var shared: Set<String> = []
@@ -102,7 +102,7 @@ package struct Feed: Hashable, Sendable {
         }
         for index in entries.indices {
             if entries[index].picture == nil { entries[index].picture = picture }
-            // The first of them keeps it no more than the others: it is not the first once there is a newer one.
+            // Not even the first of them keeps the id: a newer entry would be first in the next run.
             if let guid = entries[index].guid, shared.contains(guid) {
                 entries[index].guid = nil
                 sharedNames += 1
@@ -113,15 +113,15 @@ package struct Feed: Hashable, Sendable {
 
 /// An entry of a feed: one title.
 package struct FeedEntry: Hashable, Sendable {
-    /// Where its file is.
+    /// The URL of its file.
     package let url: MediaURL
-    /// The publisher's own name for it, which stays when its URL changes; nil if there is none.
+    /// The publisher's id for it, which stays when its URL changes; nil if there is none.
     package var guid: String?
-    /// The name for people; nil if it states none.
+    /// The name to show; nil if the entry states none.
     package let title: String?
     /// When it was published, in seconds since 1970; nil if that is not stated.
     package let date: Int64?
-    /// The picture that stands for it, its own or that of the feed; nil if none can be fetched.
+    /// Its picture, its own or that of the feed; nil if none can be fetched.
     package var picture: MediaURL?
 
     /// Creates an entry.
@@ -132,12 +132,12 @@ package struct FeedEntry: Hashable, Sendable {
     }
 }
 
-/// What an entry of any form of feed states, before anything is made of it.
+/// What an entry states, in any form of feed, before it is evaluated.
 struct StatedEntry {
     var files: [EntryFile] = []
     var guid: String?
     var title: String?
-    /// The times that stand for it, the best first.
+    /// Its dates, the best first.
     var dates: [String] = []
     /// The references to its pictures, the best first.
     var pictures: [String?] = []

@@ -1,18 +1,18 @@
 import Foundation
 
-/// The encodings of feeds, by the names that origins and prologs give them.
+/// Decodes feeds by the names that origins and prologs give to encodings.
 enum FeedCharset {
-    /// An encoding that was found.
+    /// A decoded text.
     struct Decoded {
         /// The text in UTF-8.
         let bytes: [UInt8]
-        /// The name of its encoding, for people.
+        /// The name of its former encoding, to show.
         let name: String
     }
 
     /// Decodes a text in which each ASCII character is one byte.
     ///
-    /// - Parameter name: as it is stated, in any spelling.
+    /// - Parameter name: the stated name of the encoding, in any spelling.
     /// - Returns: nil if the encoding is unknown, or the bytes are not text in it.
     static func decode(_ bytes: ArraySlice<UInt8>, as name: String) -> Decoded? {
         let label = name.lowercased().replacing("_", with: "-").filter { !$0.isWhitespace && $0 != "\"" && $0 != "'" }
@@ -22,7 +22,7 @@ enum FeedCharset {
             return windows1252(bytes)
         default:
             guard let number = numbers[label] ?? numbered(label) else { return nil }
-            // As Foundation documents it, this bit marks a number of Core Foundation.
+            // As Foundation documents it, this bit marks a number from Core Foundation.
             let encoding = String.Encoding(rawValue: 0x8000_0000 | number)
             guard let text = String(data: Data(bytes), encoding: encoding) else { return nil }
             return Decoded(bytes: Array(text.utf8), name: label)
@@ -33,7 +33,7 @@ enum FeedCharset {
         String(validating: bytes, as: UTF8.self) == nil ? nil : Decoded(bytes: Array(bytes), name: "UTF-8")
     }
 
-    /// Decodes any bytes: those of Latin-1 stand for the same, except for controls, which no feed means.
+    /// Decodes any bytes as windows-1252, which differs from Latin-1 only in place of controls, which no feed intends.
     static func windows1252(_ bytes: ArraySlice<UInt8>) -> Decoded {
         var text: [UInt8] = []
         text.reserveCapacity(bytes.count + bytes.count / 8)
@@ -43,13 +43,13 @@ enum FeedCharset {
         return Decoded(bytes: text, name: "windows-1252")
     }
 
-    /// Returns what a byte from 0x80 stands for in windows-1252.
+    /// Returns the character that a byte from 0x80 stands for in windows-1252.
     static func scalar(ofWindows1252 byte: UInt8) -> Unicode.Scalar {
         let place = Int(byte) - 0x80
         return controls.indices.contains(place) ? controls[place] : Unicode.Scalar(byte)
     }
 
-    /// What windows-1252 has in place of the controls from 0x80 to 0x9F.
+    /// The characters that windows-1252 has in place of the controls from 0x80 to 0x9F.
     private static let controls = Array(
         "€\u{FFFD}‚ƒ„…†‡ˆ‰Š‹Œ\u{FFFD}Ž\u{FFFD}\u{FFFD}‘’“”•–—˜™š›œ\u{FFFD}žŸ".unicodeScalars)
 
@@ -68,7 +68,7 @@ enum FeedCharset {
         return Decoded(bytes: Array(String(decoding: units, as: UTF32.self).utf8), name: name)
     }
 
-    /// Returns Core Foundation's number of an encoding whose name ends in its own: `iso-8859-15`, `cp1251`.
+    /// Returns Core Foundation's number for an encoding whose name ends in a number: `iso-8859-15`, `cp1251`.
     private static func numbered(_ label: String) -> UInt? {
         let digits = label.reversed().prefix { $0.isNumber }.reversed()
         guard let number = UInt(String(digits)) else { return nil }

@@ -1,10 +1,10 @@
 package import VaultModel
 
-/// Why a feed cannot be read. It never contains text of the feed, but for the addresses that a list of feeds names.
+/// Why a feed cannot be read. It never contains text from the feed, except for the URLs that a list of feeds names.
 package enum FeedError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The bytes are something else.
     case notAFeed
-    /// The bytes are a web page: a login, or the portal of a network.
+    /// The bytes are a web page, such as a login or the portal of a network.
     case webPage
     /// The feed has more entries than ``Feed/maxEntries``.
     case tooManyEntries
@@ -12,17 +12,17 @@ package enum FeedError: Error, Hashable, Sendable, CustomStringConvertible {
     case tooLarge(limit: Int)
     /// The markup has no likely meaning, or is refused.
     case markup(TextPlace, Cause)
-    /// The list is no XML, or is refused.
+    /// The list is not XML, or is refused.
     case list(ManifestError)
-    /// The bytes name feeds, and no titles.
+    /// The bytes name feeds rather than titles.
     case listOfFeeds([MediaURL])
-    /// The JSON is malformed; the place is nil if it is not known.
+    /// The JSON is malformed; the place is nil if it is unknown.
     case json(TextPlace?)
 
-    /// What makes markup useless.
+    /// What makes markup unusable.
     package enum Cause: Hashable, Sendable {
         case comment, section, instruction, documentType, attribute, tag
-        /// The document type defines an entity that no reader of HTML knows, or names one elsewhere.
+        /// The document type defines an entity that HTML does not have, or refers to one in another document.
         case entity
         case tooDeep, tooManyAttributes, tooManyElements
         /// The text ends before the feed does.
@@ -59,12 +59,12 @@ package enum FeedError: Error, Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// What to do, as a request; nil to look at what is wrong.
+    /// What to do, as an instruction; nil if only the reason can help.
     package var remedy: String? {
         if case .listOfFeeds = self { "follow each of them by itself" } else { nil }
     }
 
-    /// The most feeds of a list that are named, and the most characters of an address.
+    /// Maximum feeds of a list to name, and maximum characters of a URL.
     private static let (mostNamed, mostCharacters) = (50, 300)
 
     private static func text(of feeds: [MediaURL]) -> String {
@@ -76,7 +76,7 @@ package enum FeedError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// A place in a text, for people.
+/// A place in a text, as shown to people.
 package struct TextPlace: Hashable, Sendable, CustomStringConvertible {
     /// Both count from 1.
     package let line: Int, column: Int

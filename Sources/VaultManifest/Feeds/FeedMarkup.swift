@@ -2,7 +2,7 @@ import VaultModel
 
 /// Reads the markup of feeds and titles piece by piece, as its authors meant it: XML that may have the usual faults.
 ///
-/// It looks at each byte a bounded number of times. Names are in lower case, because readers of feeds take any case.
+/// It reads each byte a bounded number of times. Names are in lower case, because feed readers accept any case.
 struct FeedMarkup {
     /// A piece of markup.
     enum Piece {
@@ -11,14 +11,14 @@ struct FeedMarkup {
         case text(String)
     }
 
-    /// The most attributes of a tag.
+    /// Maximum attributes of a tag.
     static let maxAttributes = 256
 
     private let bytes: [UInt8]
     private var position = 0
     /// Where the last piece begins.
     private var start = 0
-    /// What was not as it should be, so far.
+    /// The faults repaired so far.
     var repairs = FeedRepairs()
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
@@ -46,7 +46,7 @@ struct FeedMarkup {
             guard bytes[position] == UInt8(ascii: "<") else { return .text(text()) }
             if has("<!--") {
                 try skip(past: "-->", from: position + 4, else: .comment)
-                // A comment without its end reaches up to that of another one.
+                // A comment without an end extends to the end of another one.
                 guard !hasDashes(start + 4..<position - 3) || !hasEntry(start..<position) else { throw error(.comment) }
             } else if has("<![cdata[") {
                 return .text(try section())
@@ -70,7 +70,7 @@ struct FeedMarkup {
 
     // MARK: Text
 
-    /// Reads up to the next tag, including a `<` that begins none.
+    /// Reads up to the next tag, including a `<` that does not begin one.
     private mutating func text() -> String {
         let end = bytes[(position + 1)...].firstIndex(of: UInt8(ascii: "<")) ?? bytes.count
         defer { position = end }
@@ -87,7 +87,7 @@ struct FeedMarkup {
         return decoded(first..<(position - 3), expandsReferences: false)
     }
 
-    /// Returns a text without control characters, and with what its references stand for.
+    /// Returns a text without control characters, and with its character references replaced.
     private mutating func decoded(_ range: Range<Int>, expandsReferences: Bool = true) -> String {
         var text: [UInt8] = []
         text.reserveCapacity(range.count)
@@ -116,7 +116,7 @@ struct FeedMarkup {
 
     // MARK: Tags
 
-    /// Reads the name of an end tag, of which nothing else counts, not even its end.
+    /// Reads an end tag and returns its name; the rest does not matter, and its `>` may be missing.
     private mutating func endTag() -> String {
         position += 2
         let name = name(until: { $0 == UInt8(ascii: ">") || $0 == UInt8(ascii: "<") || Self.isBlank($0) })
@@ -167,7 +167,7 @@ struct FeedMarkup {
         let quote = bytes[position]
         if quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") {
             let first = position + 1
-            // A value without its end reaches up to the next quotation mark.
+            // A value without a closing quotation mark extends to the next one.
             guard let end = bytes[first...].firstIndex(of: quote), !hasEntry(first..<end) else {
                 throw error(.attribute)
             }
@@ -189,7 +189,7 @@ struct FeedMarkup {
 
     // MARK: Document types
 
-    /// Passes over a document type, of which nothing is used.
+    /// Skips a document type, of which nothing is used.
     private mutating func skipDocumentType() throws(FeedError) {
         var depth = 0
         position += 9
@@ -217,13 +217,13 @@ struct FeedMarkup {
         throw error(.documentType)
     }
 
-    /// Refuses the definition of an entity, unless it says what HTML says already: a text for a known name, or the
-    /// names of HTML as a whole.
+    /// Refuses the definition of an entity, unless HTML already defines it: a text for a known name, or all names of
+    /// HTML together.
     private mutating func refuseEntity() throws(FeedError) {
         start = position
         try skip(past: ">", from: position, else: .documentType)
         let words = String(decoding: bytes[(start + 8)..<position], as: UTF8.self).split(whereSeparator: \.isWhitespace)
-        // The name, or `%` and the name, and then what it stands for.
+        // The name, or `%` and the name, and then its definition.
         switch words.prefix(4).map(String.init) {
         case let words where words.count > 1 && words[0] != "%":
             let isText = words[1].hasPrefix("\"") || words[1].hasPrefix("'")
@@ -243,7 +243,7 @@ struct FeedMarkup {
 
     // MARK: Bytes
 
-    /// Moves behind a mark.
+    /// Moves past a mark.
     private mutating func skip(past mark: String, from first: Int, else cause: FeedError.Cause) throws(FeedError) {
         let mark = Array(mark.utf8)
         var index = min(first, bytes.count)
@@ -257,12 +257,12 @@ struct FeedMarkup {
         throw error(cause)
     }
 
-    /// Returns whether a text in lower case stands here, in any case.
+    /// Returns whether the bytes at the position are this lower-case text, in any case.
     private func has(_ text: String) -> Bool {
         bytes[position...].starts(with: text.utf8, by: { $0.asciiLowercased == $1 })
     }
 
-    /// Returns whether the tag of an entry stands in a range.
+    /// Returns whether a range contains the tag of an entry.
     private func hasEntry(_ range: Range<Int>) -> Bool {
         var index = range.lowerBound
         while let mark = bytes[index..<range.upperBound].firstIndex(of: UInt8(ascii: "<")) {

@@ -1,11 +1,11 @@
 package import VaultModel
 
-// Detects the form of a feed by its beginning.
+// Detecting the form of a feed by its beginning.
 extension Feed {
     /// Parses a feed.
     ///
     /// - Parameters:
-    ///   - type: the media type that its origin states; nil if it states none.
+    ///   - type: the media type that the origin states; nil if it states none.
     ///   - base: the URL that its references are relative to; nil if they must be absolute.
     /// - Throws: ``FeedError``; an entry that cannot be used only counts as ``unusable``.
     package init(_ bytes: [UInt8], type: String? = nil, at base: MediaURL?) throws(FeedError) {
@@ -28,7 +28,7 @@ extension Feed {
 
     /// Returns whether a text begins like a feed, rather than like a list with a title on each line.
     ///
-    /// A line of JSON begins a list, too: it is a feed only if all of the text is one value.
+    /// A line of JSON may begin such a list, too: the text is a feed only if it is a single JSON value.
     package static func begins(_ bytes: [UInt8]) -> Bool {
         let text = FeedText(bytes)
         return switch firstByte(of: text) {
@@ -53,7 +53,7 @@ private enum MarkupFeed {
                 count += 1
                 guard count <= Feed.maxStated else { throw FeedError.tooManyEntries }
                 let stated = StatedEntry(entry)
-                // A base is worked out once, and only where something is relative to it.
+                // A base is resolved once, and only if an entry has a file.
                 guard !stated.files.isEmpty else {
                     feed.texts += 1
                     continue
@@ -65,7 +65,7 @@ private enum MarkupFeed {
                 try feed.add(stated, at: FeedReference.base(entry["xml:base"], at: around.base))
             }
         } catch {
-            // A page says so before it says anything else.
+            // A web page is recognized by its beginning.
             throw beginsPage(bytes) ? .webPage : error
         }
         guard let root = tree.root else { throw .notAFeed }
@@ -93,7 +93,7 @@ private enum MarkupFeed {
 extension StatedEntry {
     fileprivate init(_ entry: MarkupElement) {
         files = EntryFile.files(of: entry)
-        // As its file, it may stand in an element that was left open.
+        // Like the entry's file, its id may be inside an element that was left open.
         guid = entry.plain("guid") ?? entry.plain("id") ?? EntryFile.name(in: entry)
         title = entry.title
         dates = ["pubdate", "published", "issued", "date", "updated", "modified", "created"].compactMap(entry.plain)
@@ -102,13 +102,13 @@ extension StatedEntry {
 }
 
 extension MarkupElement {
-    /// The first child with this name and no prefix; of any, if there is none without.
+    /// Returns the first child with this name and no prefix, or else the first with any prefix.
     private func preferred(_ name: String) -> MarkupElement? { elements.first { $0.name == name } ?? first(name) }
 
-    /// The text of the first child with this name, as it stands.
+    /// Returns the text of the preferred child with this name; nil if it is empty.
     fileprivate func plain(_ name: String) -> String? { preferred(name)?.text.nonEmpty }
 
-    /// The reference to the page of a feed with the entries before these, or to the archive with them (RFC 5005).
+    /// The reference to the page, or the archive, with the entries before these (RFC 5005).
     fileprivate var next: String? {
         let links = elements("link").filter { $0["type"].map { !$0.lowercased().contains("html") } ?? true }
         return ["next", "prev-archive"].lazy.compactMap { relation in
@@ -121,8 +121,8 @@ extension MarkupElement {
         preferred("title").flatMap { PlainText.of($0, isAtom: ["entry", "feed"].contains(localName)) }
     }
 
-    /// The references to the pictures that stand for it, the best first: `itunes:image`, `media:thumbnail`, also within
-    /// `media:group` and `media:content`, and the `image` of RSS.
+    /// The references to its pictures, the best first: `itunes:image`, `media:thumbnail`, also within `media:group` and
+    /// `media:content`, and the `image` of RSS.
     fileprivate var pictures: [String?] {
         let images = elements("image")
         let groups = [self] + elements("group")

@@ -1,6 +1,6 @@
-/// What of a feed was read although it is not as its form says: counts of the faults that have one likely meaning.
+/// Counts the faults that were repaired while reading a feed, by kind: faults with one likely meaning.
 package struct FeedRepairs: Hashable, Sendable {
-    /// A kind of fault, in the order in which people are told.
+    /// A kind of fault, in the order in which faults are reported.
     package enum Kind: Int, CaseIterable, Hashable, Sendable {
         case ampersand, angle, entity, control, attribute, tag, before, after, date, sharedName
 
@@ -21,13 +21,13 @@ package struct FeedRepairs: Hashable, Sendable {
         }
     }
 
-    /// The encoding that was read in place of the stated one; nil if the statement is right.
+    /// The encoding that was used in place of the stated one; nil if the stated one is right.
     package var encoding: String?
     /// Whether an entry, or its file, may have been read as text.
     package internal(set) var mayHideEntries = false
     private var counts: [Kind: Int] = [:]
 
-    /// Creates an account of no repairs.
+    /// Creates a count without repairs.
     package init() {}
 
     /// Counts faults of a kind.
@@ -35,7 +35,7 @@ package struct FeedRepairs: Hashable, Sendable {
         if number > 0 { counts[kind, default: 0] += number }
     }
 
-    /// Adds the faults of another account.
+    /// Adds the faults of another count.
     mutating func add(_ other: FeedRepairs) {
         counts.merge(other.counts, uniquingKeysWith: +)
         mayHideEntries = mayHideEntries || other.mayHideEntries

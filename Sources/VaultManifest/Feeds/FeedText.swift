@@ -1,11 +1,11 @@
-/// The text of a feed in UTF-8, whatever encoding its bytes are in: bytes and what is said of them in, text out.
+/// The text of a feed, decoded to UTF-8 from whatever encoding its bytes are in.
 ///
-/// As in RFC 7303, a byte order mark comes first, then the origin's word, then the prolog's. Where none is true, it is
-/// UTF-8, else windows-1252, in which every byte means something.
+/// As in RFC 7303, a byte order mark takes precedence, then the encoding that the origin states, then that of the
+/// prolog. If none fits, the text is read as UTF-8, or else as windows-1252, in which every byte has a meaning.
 struct FeedText: Hashable, Sendable {
     /// UTF-8 without a byte order mark.
     let bytes: [UInt8]
-    /// The encoding that was read in place of the stated one; nil if the statement is right.
+    /// The encoding that was used in place of the stated one; nil if the stated one is right.
     let guessed: String?
 
     /// Decodes a feed.
@@ -19,7 +19,7 @@ struct FeedText: Hashable, Sendable {
             (self.bytes, guessed) = (decoded.bytes, nil)
             return
         }
-        // Each form of feed begins with an ASCII character.
+        // Every form of feed begins with an ASCII character.
         if let (width, isLittle) = Self.width(of: bytes) {
             (self.bytes, guessed) = (FeedCharset.wide(bytes[...], width: width, isLittle: isLittle).bytes, nil)
             return
@@ -39,7 +39,7 @@ struct FeedText: Hashable, Sendable {
         ([0xFF, 0xFE], 2, true), ([0xFE, 0xFF], 2, false),
     ]
 
-    /// Returns the width of a unit, if it is more than a byte: then there are zeros around the first character.
+    /// Returns the width of a code unit if it is more than a byte, which zeros around the first character show.
     private static func width(of bytes: [UInt8]) -> (width: Int, isLittle: Bool)? {
         switch bytes.prefix(4).map({ $0 == 0 }) {
         case [false, true, true, true]: (4, true)

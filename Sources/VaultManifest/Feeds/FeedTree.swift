@@ -1,45 +1,46 @@
-/// Builds the elements of a feed entry by entry, so that a feed takes no more memory than what is kept of it.
+/// Builds the elements of a feed entry by entry, so that no more of it is in memory than the caller keeps.
 ///
-/// An end tag closes what it names, with all that was left open in it; one that names nothing open is passed over.
+/// An end tag closes the element that it names, with everything left open in it; one that names no open element is
+/// skipped.
 struct FeedTree {
-    /// The deepest nesting of elements.
+    /// Maximum depth of nested elements.
     static let maxDepth = 256
-    /// The most elements of an entry, and of all that is around the entries.
+    /// Maximum elements of one entry together with those around the entries.
     static let maxElements = 200_000
 
     private var markup: FeedMarkup
-    /// The elements that are open, outermost first.
+    /// The open elements, outermost first.
     private var open: [MarkupElement] = []
-    /// The places of those with a name, outermost first.
+    /// The indexes of the open elements with a name, outermost first.
     private var places: [String: [Int]] = [:]
-    /// The places of those that no end tag of another element closes, outermost first.
+    /// The indexes of the open elements that no end tag of another element closes, outermost first.
     private var walls: [Int] = []
-    /// The place of the entry that is open: there is one at most.
+    /// The index of the open entry, of which there is at most one.
     private var entry: Int?
-    /// The `xml:base` of those that have one, outermost first, and their places.
+    /// The `xml:base` of the open elements that have one, outermost first, and their indexes.
     private var based: (values: [String], places: [Int]) = ([], [])
     /// How many elements are kept, and how many of them are not in an entry.
     private var (elements, around) = (0, 0)
-    /// What begins a new entry, where another one was left open.
+    /// The start of a new entry, if the one before was left open.
     private var waiting: FeedMarkup.Piece?
-    /// The root without its entries, once it is whole.
+    /// The root without its entries, once it is complete.
     private(set) var root: MarkupElement?
 
     private static let roots: Set<Substring> = ["rss", "rdf", "feed", "channel"]
     private static let entries: Set<Substring> = ["item", "entry"]
-    /// What no end tag of another element closes.
+    /// The elements that no end tag of another element closes.
     private static let closed = roots.union(entries)
-    /// The elements of HTML that have no content, and those that end where another one begins.
+    /// The HTML elements that have no content, and those that end where the next of the same name begins.
     private static let (voids, siblings): (Set<String>, Set<String>) = (
         ["br", "hr", "img", "input", "meta", "wbr"], ["p", "li"]
     )
 
     init(_ bytes: [UInt8]) { markup = FeedMarkup(bytes) }
 
-    /// What was not as it should be, so far.
+    /// The faults repaired so far.
     var repairs: FeedRepairs { markup.repairs }
 
-    /// The `xml:base` of the elements around the entry that was returned last, outermost first.
+    /// The `xml:base` of the elements around the last returned entry, outermost first.
     var bases: [String] { based.values }
 
     /// Returns the next entry; nil once the feed has ended.
@@ -70,7 +71,7 @@ struct FeedTree {
         return try markup.next()
     }
 
-    /// Adds a text to that before it, if there is one: a feed may have millions of pieces.
+    /// Adds a text, joining it to a text directly before it: a feed may have millions of pieces.
     private mutating func add(_ text: String) {
         let last = open.count - 1
         if case .text(var whole)? = open[last].children.last {
@@ -84,7 +85,7 @@ struct FeedTree {
 
     /// Opens an element.
     ///
-    /// - Returns: the entry that it ends.
+    /// - Returns: the entry that the element ends; nil if it ends none.
     private mutating func begin(_ element: MarkupElement, _ isEmpty: Bool) throws(FeedError) -> MarkupElement? {
         let name = element.localName
         if open.isEmpty, !Self.roots.contains(name) {
@@ -107,13 +108,13 @@ struct FeedTree {
         return isEmpty || Self.voids.contains(element.name) ? close(open.count - 1) : nil
     }
 
-    /// Returns the place of the open element that an end tag closes.
+    /// Returns the index of the open element that an end tag closes.
     private func place(closedBy name: String) -> Int? {
         guard let place = places[name]?.last else { return nil }
         return Self.closed.contains(name.withoutPrefix) || walls.last ?? 0 <= place ? place : nil
     }
 
-    // What is open is looked up, and not looked for: a feed may have millions of tags within hundreds of elements.
+    // Open elements are looked up, not searched for: a feed may have millions of tags within hundreds of elements.
 
     private mutating func push(_ element: MarkupElement, isEntry: Bool) {
         let place = open.count
@@ -141,9 +142,9 @@ struct FeedTree {
         return element
     }
 
-    /// Closes an element, and all in it.
+    /// Closes an element, and everything open in it.
     ///
-    /// - Returns: the entry among them.
+    /// - Returns: the entry among the closed elements, if there is one.
     private mutating func close(_ place: Int) -> MarkupElement? {
         markup.repairs.count(.tag, open.count - 1 - place)
         var entry: MarkupElement?
@@ -160,7 +161,7 @@ struct FeedTree {
         return entry
     }
 
-    /// Judges the end: what was cut short would seem to name fewer titles than it does.
+    /// Checks the end: a feed that was cut short would seem to name fewer titles than it does.
     private mutating func finish() throws(FeedError) {
         if root == nil {
             guard !open.isEmpty else { throw .notAFeed }
@@ -175,7 +176,7 @@ struct FeedTree {
             if case .text(let text) = piece, text.trimmingSpace().isEmpty { continue }
             hasMore = true
             guard case .start(let element, _) = piece, Self.entries.contains(element.localName) else { continue }
-            // The end was none.
+            // More entries follow, so that was not the end.
             throw markup.error(.end)
         }
         if hasMore { markup.repairs.count(.after) }

@@ -3,7 +3,7 @@ import VaultModel
 
 /// JSON Feed 1.1, and lists in JSON: an array, or an object with `entries`, of URLs or of objects with a `url`.
 ///
-/// Read with Foundation, because the vault's own parser takes no fractions, which feeds have.
+/// Parsed with Foundation, because the vault's own parser refuses fractions, which feeds contain.
 enum JSONFeed {
     static func read(_ bytes: [UInt8], at base: MediaURL?) throws(FeedError) -> Feed {
         guard bytes.count <= Feed.maxJSONBytes else { throw .tooLarge(limit: Feed.maxJSONBytes) }
@@ -22,7 +22,7 @@ enum JSONFeed {
                 feed.unusable += 1
                 continue
             }
-            // An item of a feed names its page as url.
+            // In JSON Feed, the url of an item is that of its web page.
             try feed.add(entry.stated(takesURL: !document.isFeed), at: base)
         }
         return feed
@@ -33,13 +33,13 @@ enum JSONFeed {
         (try? JSONDecoder().decode(Document.self, from: Data(bytes)))?.entries != nil
     }
 
-    /// Returns where JSON breaks its rules; nil if Foundation does not say.
+    /// Returns the place of a fault in JSON; nil if Foundation does not report it.
     private static func place(ofFaultIn bytes: [UInt8]) -> TextPlace? {
         do {
             _ = try JSONSerialization.jsonObject(with: Data(bytes), options: .fragmentsAllowed)
             return nil
         } catch {
-            // Foundation names the byte only in words, and none at the end.
+            // Foundation names the byte only in its message, and names no byte at the end of the text.
             let words = "\((error as NSError).userInfo[NSDebugDescriptionErrorKey] ?? "")"
             if let found = words.firstMatch(of: /around character (\d+)/), let index = Int(found.1) {
                 return TextPlace(of: min(index, bytes.count), in: bytes)
@@ -51,9 +51,9 @@ enum JSONFeed {
     private struct Document: Decodable {
         let title: String?
         let icon: String?
-        /// Where older items are.
+        /// The reference to older items.
         let next: String?
-        /// Nil if it has none.
+        /// Nil if the document has no list of entries.
         let entries: [Lenient]?
         /// Whether it is JSON Feed.
         let isFeed: Bool
@@ -113,7 +113,7 @@ enum JSONFeed {
             }
             let members = try decoder.container(keyedBy: CodingKeys.self)
             url = try members.decodeIfPresent(String.self, forKey: .url)
-            // The names of others may be numbers.
+            // Outside JSON Feed, ids may be numbers.
             id = Self.text(.id, members) ?? Self.text(.guid, members)
             title = Self.text(.title, members)
             image = try? members.decode(String.self, forKey: .image)
@@ -126,9 +126,9 @@ enum JSONFeed {
                 ?? (try? members.decode(Int.self, forKey: key)).map(String.init)
         }
 
-        /// Returns what it states.
+        /// Returns what the entry states.
         ///
-        /// - Parameter takesURL: whether its own URL is that of a file, if it has no attachment that is one.
+        /// - Parameter takesURL: whether its own URL counts as that of a file if no attachment is media.
         func stated(takesURL: Bool) -> StatedEntry {
             var files = attachments.map { EntryFile(reference: $0.url, type: $0.type) }
             if takesURL, !files.contains(where: \.isMedia) { files.append(EntryFile(reference: url)) }
@@ -147,7 +147,7 @@ enum JSONFeed {
         }
     }
 
-    /// An entry, or nothing if it is of another form: one odd entry does not spoil the others.
+    /// An entry, or nil if it is malformed: one odd entry does not spoil the others.
     private struct Lenient: Decodable {
         let value: Entry?
 

@@ -1,6 +1,6 @@
 import VaultModel
 
-/// Lists of players in PLS: numbered lines with files and titles.
+/// Reads PLS lists, which players write: numbered lines with files and titles.
 enum PLSList {
     private static let head = "[playlist]"
 

@@ -1,13 +1,13 @@
 import VaultModel
 
-/// The text of a title in which there may be markup, as people read it.
+/// Reads the text of a title, which may contain markup, as people would read it.
 enum PlainText {
-    /// The most characters of a text that are looked at: no title is as long.
+    /// Maximum characters of a text that are read: no title is that long.
     private static let most = 8192
 
     /// Returns the text of an element; nil if it has none.
     ///
-    /// Atom says what its titles are written in. Elsewhere a text counts as HTML if it can be nothing else.
+    /// Atom states the format of its titles. Elsewhere, a text counts as HTML only if it looks like HTML.
     static func of(_ element: MarkupElement, isAtom: Bool) -> String? {
         if element.children.contains(where: { $0.element != nil }) { return folded(inner(element)) }
         let text = String(element.text.prefix(most))
@@ -24,7 +24,7 @@ enum PlainText {
         text.prefix(most).split { $0.isWhitespace || $0 == "\u{FEFF}" }.joined(separator: " ").nonEmpty
     }
 
-    /// The text of an element, and of all in it.
+    /// Returns the text of an element, including that of its descendants.
     private static func inner(_ element: MarkupElement) -> String {
         let text = element.children.prefix(most).map { ($0.text ?? $0.element.map(inner) ?? "").prefix(most) }.joined()
         return inline.contains(element.localName) ? text : " \(text) "
@@ -53,7 +53,7 @@ enum PlainText {
         return text
     }
 
-    /// Returns whether a text has an end tag or a reference of HTML, and no tag or reference that HTML does not have.
+    /// Returns whether a text has an end tag, a `br` or a character reference of HTML, and no tag that HTML lacks.
     private static func looksLikeHTML(_ text: String) -> Bool {
         let bytes = Array(text.utf8)
         var isHTML = false
@@ -74,13 +74,13 @@ enum PlainText {
         return isHTML
     }
 
-    /// The elements of HTML that part no words.
+    /// The HTML elements that do not separate words.
     private static let inline: Set<Substring> = [
         "a", "abbr", "acronym", "b", "bdo", "big", "cite", "code", "del", "dfn", "em", "font", "i", "ins", "kbd",
         "mark",
         "q", "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "tt", "u", "var",
     ]
-    /// Those that do.
+    /// The HTML elements that do.
     private static let blocks: Set<Substring> = [
         "blockquote", "br", "center", "dd", "div", "dl", "dt", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "img", "li",
         "ol", "p", "pre", "script", "style", "table", "tbody", "td", "th", "thead", "tr", "ul",

@@ -3,10 +3,10 @@ import VaultModel
 /// An attribute list: `NAME=value,NAME="value"` (RFC 8216 §4.2).
 ///
 /// Players read a malformed list differently: one ends a value at a space, another lets a backslash escape a quotation
-/// mark. An attribute that only some of them see could lead a player around the vault, so ``isClear`` tells whether
+/// mark. An attribute that only some of them see could make a player bypass the vault, so ``isClear`` states whether
 /// all of them read the same.
 struct HLSAttributes: Sendable {
-    /// One attribute; ranges of the playlist's bytes.
+    /// One attribute, as ranges of the playlist's bytes.
     struct Attribute: Sendable {
         let name: Range<Int>
         /// The value, without quotation marks.
@@ -16,13 +16,13 @@ struct HLSAttributes: Sendable {
         let whole: Range<Int>
     }
 
-    /// The most attributes that are read. Every two names are compared.
+    /// Maximum attributes that are read, because every two names are compared.
     private static let most = 64
 
     private let bytes: [UInt8]
     private let range: Range<Int>
     private(set) var list: [Attribute] = []
-    /// Whether every player reads the list alike: quotes are closed, nothing stands between attributes, none is twice.
+    /// Whether every player reads the list alike: quotes are closed, nothing is between attributes, none is repeated.
     private(set) var isClear = true
 
     init(_ bytes: [UInt8], _ range: Range<Int>) {
@@ -37,7 +37,7 @@ struct HLSAttributes: Sendable {
         if index < range.upperBound { isClear = false }
     }
 
-    /// Returns the first attribute of this name, in whatever case.
+    /// Returns the first attribute of this name, in any case.
     subscript(name: String) -> Attribute? { list.first { isNamed($0, name) } }
 
     /// Returns the index of the first attribute of this name.
@@ -46,7 +46,7 @@ struct HLSAttributes: Sendable {
     /// Returns the name of an attribute, in upper case.
     func name(of attribute: Attribute) -> String { String(decoding: bytes[attribute.name], as: UTF8.self).uppercased() }
 
-    /// Returns whether a text stands anywhere in the list, in whatever case, however malformed the list is.
+    /// Returns whether the list contains a text anywhere, in any case, however malformed the list is.
     func mentions(_ text: String) -> Bool {
         range.contains { first in
             bytes[first..<range.upperBound].starts(with: text.utf8) { $0.asciiLowercased == $1.asciiLowercased }
@@ -59,7 +59,7 @@ struct HLSAttributes: Sendable {
     /// Returns the bytes of a whole attribute.
     func bytes(at index: Int) -> [UInt8] { Array(bytes[list[index].whole]) }
 
-    /// Returns what to cut so that the list lacks these attributes, and neither begins nor ends in a comma.
+    /// Returns the ranges to cut so that the list lacks these attributes, and neither begins nor ends with a comma.
     func cuts(without indices: Set<Int>) -> [Range<Int>] {
         var cuts: [Range<Int>] = []
         var index = 0
@@ -77,7 +77,7 @@ struct HLSAttributes: Sendable {
         return cuts
     }
 
-    /// Reads the attribute at `index`, up to the comma behind it; nil if there is none.
+    /// Reads the attribute at `index`, up to the comma after it; nil if there is none.
     private mutating func attribute(_ index: inout Int, _ end: Int) -> Attribute? {
         let first = index
         while index < end, bytes[index] != UInt8(ascii: "="), bytes[index] != UInt8(ascii: ",") { index += 1 }
@@ -105,7 +105,7 @@ struct HLSAttributes: Sendable {
         let first = index
         while index < end, bytes[index] != UInt8(ascii: ",") { index += 1 }
         let value = bytes.trimmingBlanks(first..<index)
-        // Blanks at the end are common, and end the value for everyone.
+        // Blanks at the end are common, and end the value for every player.
         let marks: [UInt8] = [UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\"")]
         if value.lowerBound > first, !value.isEmpty { isClear = false }
         if bytes[value].contains(where: marks.contains) { isClear = false }

@@ -1,15 +1,15 @@
 import VaultModel
 
-/// The part of a resource that a tag names: `n[@o]`, n bytes from offset o (RFC 8216 §4.3.2.2).
+/// The range of a resource that a tag names: `n[@o]`, n bytes from offset o (RFC 8216 §4.3.2.2).
 struct HLSByteRange {
     private let count: Int64
     private let offset: Int64?
 
     /// Parses a range.
     ///
-    /// As players do, it takes an empty offset (`5@`) for none, and a range of no bytes (`0@10`) as one.
+    /// Like players, it treats an empty offset (`5@`) as absent, and accepts an empty range (`0@10`).
     ///
-    /// - Throws: ``ManifestError/malformed(line:_:)`` if it is none, or ends beyond every representation.
+    /// - Throws: ``ManifestError/malformed(line:_:)`` if the text is not a range, or no representation is that long.
     init(_ text: ArraySlice<UInt8>, _ line: HLSLine) throws(ManifestError) {
         let at = text.firstIndex(of: UInt8(ascii: "@"))
         let stated = text[(at ?? text.endIndex)...].dropFirst()
@@ -22,13 +22,13 @@ struct HLSByteRange {
         guard resolved(after: 0) != nil else { throw .malformed(line: line.number, .byteRange) }
     }
 
-    /// Returns the range; without an offset of its own it begins at `end`. Nil if it ends beyond every representation.
+    /// Returns the range; without an offset of its own, it begins at `end`. Nil if no representation is that long.
     func resolved(after end: Int64) -> ByteRange? {
         let first = offset ?? end
         return count <= ContentInformation.maxBytes - first ? first..<(first + count) : nil
     }
 
-    /// Returns a number with blanks around it; nil for anything else, and beyond the length of every representation.
+    /// Parses a number that may have blanks around it; nil for anything else, or if no representation is that long.
     private static func number(_ text: ArraySlice<UInt8>) -> Int64? {
         var digits = text.drop(while: isBlank)
         while let last = digits.last, isBlank(last) { digits.removeLast() }
@@ -44,12 +44,12 @@ struct HLSByteRange {
     private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
 }
 
-/// Ranges that follow one another in one resource: one without an offset begins where the one before it ends.
+/// Successive ranges of one resource: a range without an offset begins where the one before it ends.
 struct HLSRangeChain {
     private var latest: (uri: ArraySlice<UInt8>, end: Int64)?
 
-    /// Returns the bytes of the resource at `uri` that a tag means; nil for the whole, which players request for a
-    /// range of no bytes.
+    /// Returns the range of the resource at `uri` that a tag names; nil for the whole, which players request for an
+    /// empty range.
     mutating func range(
         _ range: HLSByteRange?, _ uri: ArraySlice<UInt8>, _ line: HLSLine
     ) throws(ManifestError) -> ByteRange? {

@@ -1,22 +1,22 @@
-/// A place of a playlist where something else is written, and what.
+/// A place in a playlist, and the text that replaces it.
 struct HLSEdit: Sendable {
-    /// What is written.
+    /// What to write.
     enum Change: Sendable {
-        /// The caller's link for a reference. Parts, hints and reports matter only live, and a gap is never requested:
-        /// they do not belong to the title.
+        /// The caller's link for a reference. Partial segments, hints and reports matter only while live, and a gap is
+        /// never requested: they do not belong to the title.
         case link(ManifestReference, belongsToTitle: Bool)
-        /// The path that is refused. The role is that of what players need; nil for anything else.
+        /// The path that the service refuses. The role is that of a resource that players need; nil for any other.
         case refusal(of: ManifestReference.Role?)
-        /// This text; an empty one removes what stands there.
+        /// This text; an empty one removes the bytes.
         case text(String)
     }
 
-    /// The bytes that are replaced.
+    /// The bytes to replace.
     let span: Range<Int>
     let change: Change
-    /// Whether quotation marks are missing around a URI: a link may have a comma in it.
+    /// Whether a URI lacks the quotation marks that its link needs, because a link may contain a comma.
     let lacksQuotes: Bool
-    /// The line that says nothing without its URI; nil if the line counts all the same.
+    /// The line that means nothing without its URI; nil if the line has a meaning without it.
     let line: Range<Int>?
 
     init(_ span: Range<Int>, _ change: Change, lacksQuotes: Bool = false, line: Range<Int>? = nil) {
@@ -26,9 +26,9 @@ struct HLSEdit: Sendable {
         self.line = line
     }
 
-    /// Returns what is written, or nil to keep what stands there.
+    /// Returns the text to write, or nil to keep the bytes.
     ///
-    /// - Parameter link: returns the link for a reference, or nil for none.
+    /// - Parameter link: returns the link for a reference, or nil to keep the reference.
     func text(_ link: (ManifestReference) throws -> String?) rethrows -> String? {
         let mark = lacksQuotes ? "\"" : ""
         switch change {
@@ -38,7 +38,7 @@ struct HLSEdit: Sendable {
         }
     }
 
-    /// Returns the same for a line that is no part of the title after all.
+    /// Returns the edit for a line that does not belong to the title after all.
     func beside(_ line: Range<Int>) -> HLSEdit {
         switch change {
         case .text: self

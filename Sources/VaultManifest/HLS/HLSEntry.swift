@@ -1,8 +1,8 @@
 import VaultModel
 
-/// An entry of a multivariant playlist: one that a selection keeps or drops.
+/// An entry of a multivariant playlist, which a selection keeps or drops.
 struct HLSEntry: Sendable {
-    /// What an entry is.
+    /// The kind of an entry.
     enum Kind: Hashable, Sendable {
         /// A quality of the whole title (`EXT-X-STREAM-INF`).
         case variant
@@ -13,7 +13,7 @@ struct HLSEntry: Sendable {
     }
 
     let kind: Kind
-    /// What a person can choose; nil for a preview, and for an unknown type of media.
+    /// The rendition to choose; nil for a preview, and for an unknown type of media.
     let rendition: Rendition?
     /// The group of a member.
     let group: HLSGroup?
@@ -22,7 +22,7 @@ struct HLSEntry: Sendable {
     let attributes: HLSAttributes
     /// The lines of the entry: the tag, and for a variant its URI.
     var lines: [Range<Int>] = []
-    /// Where the media playlist is; nil if its URI is refused, or if the media is in the variants.
+    /// The URL of the media playlist; nil if its URI is refused, or if the media is in the variants.
     var url: MediaURL?
 }
 
@@ -33,7 +33,7 @@ struct HLSGroup: Hashable, Sendable {
 }
 
 extension HLSEntry {
-    /// The attributes that say what an entry is.
+    /// The attributes that describe an entry.
     static let names =
         groupTypes + [
             "BANDWIDTH", "CODECS", "DEFAULT", "FORCED", "GROUP-ID", "LANGUAGE", "NAME", "RESOLUTION", "TYPE",
@@ -69,15 +69,15 @@ extension HLSEntry {
         self.rendition = rendition
     }
 
-    /// What distinguishes a variant for the viewer: its attributes, in any order.
+    /// Returns the attributes that distinguish a variant, in any order.
     ///
-    /// The same quality on another pathway names other groups, so across pathways these do not count.
+    /// The same quality on another pathway names other groups, so across pathways, groups do not count.
     func quality(acrossPathways: Bool) -> Set<[UInt8]> {
         let ignored = acrossPathways ? (["PATHWAY-ID"] + Self.groupTypes).compactMap { attributes.index(of: $0) } : []
         return Set(attributes.list.indices.filter { !ignored.contains($0) }.map { attributes.bytes(at: $0) })
     }
 
-    /// Whether decoding the audio takes a licence that many players lack.
+    /// Whether decoding the audio requires a licence that many players lack.
     var hasSurroundCodec: Bool {
         Self.codecs(rendition?.codecs).contains { codec in Self.surround.contains { codec.hasPrefix($0) } }
     }
@@ -109,7 +109,7 @@ extension HLSEntry {
 
     /// Returns the whole number that a text begins with, up to 2⁵³ − 1; nil for anything else.
     ///
-    /// Some encoders write a fraction, which players leave out.
+    /// Some encoders write a fraction, which players ignore.
     private static func number(_ text: (some StringProtocol)?) -> Int? {
         guard let text = text?.trimmingBlanks() else { return nil }
         let digits = text.prefix { $0.isASCII && $0.isNumber }

@@ -4,15 +4,15 @@ struct HLSLine {
     let number: Int
     /// The text, without the white space around it.
     let content: Range<Int>
-    /// The line with its end.
+    /// The line with its line break.
     let whole: Range<Int>
 }
 
 /// Reads the lines of a playlist, each once, from the first to the last.
 ///
-/// A carriage return alone ends a line, too: some players read it like that, so what follows it may be a URI.
+/// A carriage return alone ends a line, too: some players read it that way, so what follows it may be a URI.
 struct HLSLines {
-    /// The playlist as a text; see ``mended(_:_:)``.
+    /// The playlist as valid text; see ``mended(_:_:)``.
     let bytes: [UInt8]
     private let maxLineBytes: Int
     private var position: Int
@@ -28,7 +28,7 @@ struct HLSLines {
     /// Returns the next line; nil at the end.
     ///
     /// - Throws: ``ManifestError/notText(line:)`` for a control character, which ends a line for some players;
-    ///   ``ManifestError/malformed(line:_:)`` for the line separators of Unicode, which do so too;
+    ///   ``ManifestError/malformed(line:_:)`` for the line separators of Unicode, which also end one for some players;
     ///   ``ManifestError/lineTooLong(line:limit:)``.
     mutating func next() throws(ManifestError) -> HLSLine? {
         guard position < bytes.count else { return nil }
@@ -54,7 +54,7 @@ struct HLSLines {
         return HLSLine(number: number, content: content, whole: first..<position)
     }
 
-    /// Returns whether U+0085, U+2028 or U+2029 stands here: a script sees the end of a line in it.
+    /// Returns whether U+0085, U+2028 or U+2029 begins at an index: scripts treat each as the end of a line.
     private func isSeparator(at index: Int) -> Bool {
         let next = bytes[(index + 1)...].prefix(2)
         return next.first == 0x85 && bytes[index] == 0xC2
@@ -62,10 +62,10 @@ struct HLSLines {
     }
 }
 
-// Lists in Latin-1, and titles with whatever a tagger left there.
+// Mending lists in Latin-1, and titles with bytes that a tagger left in them.
 extension HLSLines {
-    /// Returns a playlist with U+FFFD in place of what is no text in tags and comments, and of what would end a line
-    /// there for some players: they read on, too.
+    /// Returns a playlist with U+FFFD in place of invalid text in tags and comments, and of characters there that would
+    /// end a line for some players: players accept such text, too.
     ///
     /// - Throws: ``ManifestError/notText(line:)`` for a first line or a URI that is not UTF-8;
     ///   ``ManifestError/tooLarge(limit:)``.
@@ -96,7 +96,7 @@ extension HLSLines {
         return result
     }
 
-    /// Returns whether something in a URI was no text: players differ in what they request then.
+    /// Returns whether a URI contained invalid text: players differ in what they request then.
     static func isMended(_ uri: ArraySlice<UInt8>) -> Bool {
         uri.contains(0xEF) && String(decoding: uri, as: UTF8.self).unicodeScalars.contains(mark)
     }

@@ -2,11 +2,11 @@ import VaultModel
 
 // A playlist that names files beside it.
 extension HLSPlaylist {
-    /// Returns the playlist with names of files in place of all URIs; see `Manifest.local`.
+    /// Returns the bytes of the playlist with file names in place of all URIs; see `Manifest.local`.
     ///
-    /// A tag goes with what the title does not have. The line of a segment stays, because those that follow are counted from
-    /// it, and so does a key, because its segments are not in the clear: in their place is a file without content. The end is
-    /// stated, because some players wait for more without it.
+    /// A tag for a resource that the title does not have is removed. The line of such a segment stays, because later
+    /// segments are counted from it, and so does such a key, because its segments are encrypted: an empty file takes
+    /// the place of either. The end is stated, because some players would wait for more without it.
     func local(_ names: inout LocalNames) -> [UInt8] {
         let gone = Set(edits.filter { !$0.isLed(to: names) }.compactMap(\.line))
         let text = keeping(entries, without: Array(gone)).written { $0.local(&names) }
@@ -15,7 +15,7 @@ extension HLSPlaylist {
 }
 
 extension HLSEdit {
-    /// Whether what stands there needs no file, or the title has it.
+    /// Returns whether the edit needs no file, or the title has the file.
     fileprivate func isLed(to names: LocalNames) -> Bool {
         switch change {
         case .link(let reference, _): names.has(reference.url)
@@ -24,7 +24,7 @@ extension HLSEdit {
         }
     }
 
-    /// Returns the name of a file, or the text that is written in any case.
+    /// Returns the file name to write, or the edit's own text.
     fileprivate func local(_ names: inout LocalNames) -> String {
         let name: String
         switch change {

@@ -1,10 +1,10 @@
 import VaultModel
 
-/// Reads a playlist, line by line, and notes what is written elsewhere when it is led through the vault.
+/// Reads a playlist, line by line, and records the edits that lead it through the vault.
 ///
 /// The sections are those of RFC 8216 and of its second edition (draft-pantos-hls-rfc8216bis).
 struct HLSParser {
-    /// The playlist as a text; see ``HLSLines``.
+    /// The playlist as valid text; see ``HLSLines``.
     let bytes: [UInt8]
     private var resolver: URLResolver
     private var budget: ManifestBudget
@@ -12,16 +12,16 @@ struct HLSParser {
     private(set) var edits: [HLSEdit] = []
     private(set) var entries: [HLSEntry] = []
     private(set) var facts = HLSProperties()
-    /// The bytes that were looked at, once for each time: it grows with the size of the playlist, not faster.
+    /// The number of bytes read, counting repeated reads: it grows no faster than the size of the playlist.
     private(set) var work = 0
 
-    /// What tags have said about the next URI line.
+    /// What tags have stated about the next URI line.
     private var next = NextURI()
     private var segments = HLSRangeChain()
     private var parts = HLSRangeChain()
-    /// The edits of URI lines without a length, and the lines.
+    /// The edits of URI lines that no tag announced, and the lines.
     private var bare: [(edit: Int, line: Range<Int>)] = []
-    /// Whether a header, or the first line that names a file, has shown that it is a list.
+    /// Whether a header, or the first line that names a file, has shown that this is a playlist.
     private var isList = false
 
     private struct NextURI {
@@ -30,7 +30,7 @@ struct HLSParser {
         var range: HLSByteRange?
         var microseconds: Int64 = 0
         var isGap = false
-        /// Whether a tag has said that a segment follows.
+        /// Whether a tag has announced a segment.
         var isAnnounced = false
     }
 
@@ -47,13 +47,13 @@ struct HLSParser {
             try read(line)
         }
         guard facts.hasBegun else { throw .notAManifest }
-        // In a plain list every line is a file. Elsewhere one that no tag announces is none, but a remark.
+        // In a plain list, every line is a file. Elsewhere, a line that no tag announces is only a remark.
         if facts.isMedia && facts.hasLengths || !entries.isEmpty {
             for (index, line) in bare { edits[index] = edits[index].beside(line) }
         }
     }
 
-    /// Accepts a list without a header, too, as players do, but no page, no JSON, no tags of HLS, and no edit list of mpv.
+    /// Accepts a list even without a header, as players do, but not a page, JSON, tags of HLS, or an edit list of mpv.
     private mutating func begin(_ line: HLSLine) throws(ManifestError) {
         let text = bytes[line.content]
         let isEdits = text.starts(with: "# mpv edl".utf8) { $0.asciiLowercased == $1 }
@@ -63,8 +63,8 @@ struct HLSParser {
         facts.hasBegun = true
     }
 
-    /// Whether the first line of a list without a header names a file: the text of an error would be taken for a list
-    /// otherwise.
+    /// Returns whether the first line of a list without a header names a file: otherwise, an error text would pass for
+    /// a list.
     private func namesFile(_ uri: ArraySlice<UInt8>) -> Bool {
         let path = String(decoding: uri.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }, as: UTF8.self)
         let suffix = path.utf8.reversed().prefix { $0 != UInt8(ascii: ".") }
@@ -117,7 +117,7 @@ struct HLSParser {
 
     /// Leads the URI in an attribute through the vault.
     ///
-    /// - Parameter countsWithout: whether the line says something without it.
+    /// - Parameter countsWithout: whether the line has a meaning without the URI.
     /// - Throws: ``ManifestError/malformed(line:_:)`` if some players might see another URI.
     private mutating func lead(
         _ name: String, of attributes: HLSAttributes, _ line: HLSLine, _ role: ManifestReference.Role,
@@ -136,7 +136,7 @@ struct HLSParser {
     /// Leads a URI through the vault.
     ///
     /// - Parameters:
-    ///   - role: nil for a segment, unless its name is that of a playlist: some players look into it then.
+    ///   - role: nil for a segment, or for a playlist if the URI has the name of one: some players would open it.
     ///   - line: see ``HLSEdit/line``.
     @discardableResult
     private mutating func lead(
@@ -148,7 +148,7 @@ struct HLSParser {
         let uri = try variables.expanded(bytes[span], &budget).flatMap { HLSLines.isMended($0) ? nil : $0 }
         let role = role ?? (uri.map(ManifestDetection.isNamed) ?? false ? .playlist : .segment)
         var target = uri.map { ManifestTarget($0, role, &resolver) } ?? .refused
-        // What stays must say by itself that nothing is requested.
+        // A URI that stays must show that nothing is requested even before substitution.
         if role == .segment, case .inert = target, uri != bytes[span] { target = .refused }
         switch target {
         case .url(let url):
@@ -195,7 +195,7 @@ struct HLSParser {
         case "EXTINF":
             (facts.hasLengths, next.isAnnounced) = (true, true)
             next.microseconds = HLSProperties.microseconds(bytes[value])
-            // A comma ends the attributes; a title may be a URL.
+            // A comma ends the attributes; the title after it may be a URL.
             try leadChannelURLs(value, after: "\"'=")
         case "EXTALBUMARTURL":
             try lead(bytes.trimmingBlanks(value), .data, belongsToTitle: true, line: line.whole)
@@ -203,9 +203,9 @@ struct HLSParser {
         }
     }
 
-    /// Leads the URLs through the vault that lists of channels contain: logos (`tvg-logo="…"`) and guides (`url-tvg`).
+    /// Leads the URLs in lists of channels through the vault: logos (`tvg-logo="…"`) and guides (`url-tvg`).
     ///
-    /// Players search for them in their own ways, so each URL behind one of these marks counts.
+    /// Players search for them in their own ways, so each URL after one of these marks counts.
     private mutating func leadChannelURLs(_ text: Range<Int>, after marks: String) throws(ManifestError) {
         var start = text.lowerBound
         while let mark = bytes[start..<text.upperBound].firstIndex(where: marks.utf8.contains) {
@@ -280,8 +280,8 @@ struct HLSParser {
         }
     }
 
-    /// Leads an interstitial through the vault, but no list of assets, whether it is played or preloaded (`X-URI`):
-    /// nobody would do that to the URIs in it.
+    /// Leads an interstitial through the vault, but refuses a list of assets, whether it is played or preloaded
+    /// (`X-URI`): the URIs in it would not lead through the vault.
     private mutating func readInterstitial(_ list: HLSAttributes, _ line: HLSLine) throws(ManifestError) {
         guard list.mentions("X-ASSET-") || list.mentions("X-URI") else { return }
         for attribute in list.list {
@@ -301,8 +301,8 @@ struct HLSParser {
         }
     }
 
-    /// A key of another format than `identity` is requested by a DRM system, not fetched. Without a method there is none,
-    /// but some players ask for it all the same.
+    /// Leads a key through the vault. One in a format other than `identity` does not belong to the title: a DRM system
+    /// requests it. With the method `NONE` there is no key, but some players would request its URI, which is removed.
     private mutating func readKey(
         _ list: HLSAttributes, _ line: HLSLine, countsWithout: Bool
     ) throws(ManifestError) {
@@ -332,7 +332,7 @@ struct HLSParser {
             }
             _ = try lead("URI", of: list, line, .data)
         case "CONTENT-STEERING":
-            // What a steering server answers names hosts, which nobody would lead through the vault.
+            // A steering server's response names hosts, and requests to them would not lead through the vault.
             try write(HLSEdit(line.whole, .text("")))
         default: try add(.preview, list, line, lead("URI", of: list, line, .playlist))
         }
@@ -357,7 +357,7 @@ struct HLSParser {
         return HLSAttributes(bytes, value)
     }
 
-    /// Returns a value with its variables substituted; nil if there is none, or a variable is unknown.
+    /// Returns a value with its variables substituted; nil if the attribute is missing, or a variable is unknown.
     private mutating func text(_ name: String, of list: HLSAttributes) throws(ManifestError) -> String? {
         guard let value = list[name] else { return nil }
         let bytes = list.bytes(of: value)

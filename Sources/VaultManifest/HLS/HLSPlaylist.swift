@@ -2,28 +2,28 @@ package import VaultModel
 
 /// An HLS playlist (RFC 8216 and draft-pantos-hls-rfc8216bis): multivariant, media, or a bare list of files.
 ///
-/// It keeps the bytes as the origin sent them, but for what is no text (``HLSLines``), and notes where something else
-/// is written. Variables are substituted in URIs and attributes before they are read. A reference with an unknown variable
-/// is refused like one to a file, because a player might know the variable: see ``ManifestTarget/refusal``.
+/// It keeps the bytes as the origin sent them, except for invalid text (``HLSLines``), and records what to replace.
+/// Variables are substituted in URIs and attributes before they are read. A reference with an unknown variable is
+/// refused like one to a file, because a player might know the variable: see ``ManifestTarget/refusal``.
 ///
-/// Three things that a player could follow around the vault do not stay as they stand: content steering and lists of
-/// interstitial assets, whose answers name further hosts, and tags within other lines, which some players find.
+/// Three things that could make a player bypass the vault are removed or refused: content steering and lists of
+/// interstitial assets, whose responses name further hosts, and tags within other lines, which some players find.
 package struct HLSPlaylist: Sendable {
     private let bytes: [UInt8]
     private(set) var edits: [HLSEdit]
     private(set) var entries: [HLSEntry]
     private let facts: HLSProperties
     private let variables: HLSVariables
-    /// How many bytes parsing looked at, each as often as that happened.
+    /// The number of bytes that parsing read, counting repeated reads.
     package let work: Int
 
     /// Parses a playlist.
     ///
     /// - Parameters:
-    ///   - bytes: the whole playlist, in UTF-8; a byte order mark, and any ends of lines, stay.
+    ///   - bytes: the whole playlist, in UTF-8; a byte order mark and all line breaks stay.
     ///   - url: where it was found, after redirects.
-    ///   - variables: what the multivariant playlist exports that names this one.
-    ///   - limits: the bounds of what is parsed.
+    ///   - variables: the variables that this playlist gets from its multivariant playlist.
+    ///   - limits: the limits on what is parsed.
     /// - Throws: ``ManifestError`` if the playlist cannot be led through the vault.
     package init(
         _ bytes: [UInt8], url: MediaURL, variables: [String: String] = [:], limits: ManifestLimits = .standard
@@ -43,10 +43,10 @@ package struct HLSPlaylist: Sendable {
     /// Whether the playlist may change or grow: a media playlist without `EXT-X-ENDLIST`, unless its type is `VOD`.
     package var isLive: Bool { facts.isMedia && !facts.isEnded && !facts.isFixed }
 
-    /// Whether it says where it ends, or has no end; see ``Manifest/isEnded``.
+    /// Whether the playlist states its end, or need not state one; see ``Manifest/isEnded``.
     var isEnded: Bool { facts.isEnded || !facts.isMedia }
 
-    /// What the playlist names and belongs to the title, in order; see ``Manifest/references``.
+    /// The references that belong to the title, in order; see ``Manifest/references``.
     package var references: [ManifestReference] {
         edits.compactMap { edit in
             guard case .link(let reference, belongsToTitle: true) = edit.change else { return nil }
@@ -54,7 +54,8 @@ package struct HLSPlaylist: Sendable {
         }
     }
 
-    /// Whether it names anything that belongs to the title, or is refused; one that says where it ends was not cut.
+    /// Whether the playlist names anything that belongs to the title, even if refused, or states its end: then it was
+    /// not cut.
     var namesSomething: Bool {
         facts.isEnded
             || edits.contains { edit in
@@ -66,7 +67,7 @@ package struct HLSPlaylist: Sendable {
             }
     }
 
-    /// The first of what belongs to the title and is refused. Of several variants, one is enough.
+    /// The first references of the title that are refused. A refused variant does not count if another one is left.
     var refusals: [ManifestRefusal] {
         let variants = entries.filter { $0.kind == .variant }
         let isLeft = variants.contains { $0.url != nil }
@@ -85,26 +86,26 @@ package struct HLSPlaylist: Sendable {
         return found
     }
 
-    /// About how many bytes of memory it takes: its text, and what is written into it.
+    /// The approximate memory that the playlist takes, in bytes: its text, and its edits.
     var weight: Int { bytes.count + edits.count * Self.editBytes }
 
     private static let editBytes = 256
 
-    /// How long the segments play; nil for a multivariant playlist, a live one, and a list without durations.
+    /// The total duration of the segments; nil for a multivariant playlist, a live one, and a list without durations.
     package var duration: Duration? { isLive ? nil : window }
 
-    /// How long the segments play that the playlist names now; nil if it states no durations.
+    /// The total duration of the segments that the playlist names at present; nil if it states no durations.
     package var window: Duration? { facts.microseconds == 0 ? nil : .microseconds(facts.microseconds) }
 
-    /// The name of the title: of `#PLAYLIST`, or of session data whose id ends in `.title`; at most 200 characters.
+    /// The name of the title, from `#PLAYLIST` or from session data whose id ends in `.title`; at most 200 characters.
     package var title: String? { facts.title }
 
-    /// Returns the playlist with other URIs; see ``Manifest/rewritten(_:)``.
+    /// Returns the bytes of the playlist with other URIs; see ``Manifest/rewritten(hidesNames:_:)``.
     package func rewritten(_ link: (ManifestReference) throws -> String?) rethrows -> [UInt8] {
         try written { try $0.text(link) }
     }
 
-    /// Returns the playlist with what is written for each edit; nil keeps what stands there.
+    /// Returns the bytes of the playlist with the text for each edit; nil keeps the present bytes.
     func written(_ text: (HLSEdit) throws -> String?) rethrows -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count + edits.count * 64)
@@ -118,18 +119,18 @@ package struct HLSPlaylist: Sendable {
         return result
     }
 
-    /// Returns the playlist without what no player needs; see ``Manifest/sanitized(_:)``.
+    /// Returns the playlist with only what a player needs; see ``Manifest/sanitized(_:)``.
     func sanitized(_ traces: OriginTraces) -> HLSPlaylist {
         keeping(entries, HLSSanitizer(bytes, written: edits.lazy.map(\.span), variables, traces).edits)
     }
 
-    /// Returns the playlist with these entries alone, and without these bytes.
+    /// Returns the playlist with only these entries, and without these bytes.
     func keeping(_ kept: [HLSEntry], without cuts: [Range<Int>]) -> HLSPlaylist {
         let cuts = cuts.map { HLSEdit($0, .text("")) }
         return keeping(kept, cuts.sorted { $0.span.lowerBound < $1.span.lowerBound })
     }
 
-    /// Returns the playlist with these entries alone, and with more that is written, in order.
+    /// Returns the playlist with only these entries, and with more edits, in order.
     private func keeping(_ kept: [HLSEntry], _ more: [HLSEdit]) -> HLSPlaylist {
         var playlist = self
         playlist.entries = kept
@@ -140,10 +141,10 @@ package struct HLSPlaylist: Sendable {
                 playlist.edits.append(new)
                 more.removeFirst()
             }
-            // A cut replaces what would have been written within it.
+            // A cut replaces an edit within it.
             if let new = more.first, new.span.contains(edit.span.lowerBound) { continue }
             playlist.edits.append(edit)
-            // What is written in place of a line replaces what would have been cut within it.
+            // An edit of a whole line replaces a cut within it.
             while let new = more.first, new.span.lowerBound < edit.span.upperBound { more.removeFirst() }
         }
         playlist.edits += more

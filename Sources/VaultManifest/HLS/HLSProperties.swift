@@ -1,31 +1,31 @@
 import VaultModel
 
-/// What a playlist says about itself.
+/// What a playlist states about itself.
 struct HLSProperties: Sendable {
-    /// Whether the playlist has its first line.
+    /// Whether the first line of the playlist was seen.
     var hasBegun = false
     /// Whether tags of media playlists were seen.
     var isMedia = false
-    /// Whether it says where it ends (`EXT-X-ENDLIST`).
+    /// Whether the playlist states its end (`EXT-X-ENDLIST`).
     var isEnded = false
-    /// Whether it says that it never changes (`EXT-X-PLAYLIST-TYPE:VOD`).
+    /// Whether the playlist states that it never changes (`EXT-X-PLAYLIST-TYPE:VOD`).
     var isFixed = false
-    /// Whether the length of a segment was seen (`EXTINF`).
+    /// Whether the duration of a segment was seen (`EXTINF`).
     var hasLengths = false
-    /// How long the segments play, in microseconds.
+    /// The total duration of the segments, in microseconds.
     private(set) var microseconds: Int64 = 0
     private(set) var title: String?
 
-    /// The most characters of a title.
+    /// Maximum characters of a title.
     private static let maxTitle = 200
 
-    /// Adds the duration of a segment; the sum ends at 292 000 years.
+    /// Adds the duration of a segment; the sum is at most 292 000 years.
     mutating func add(microseconds more: Int64) {
         let (sum, overflows) = microseconds.addingReportingOverflow(more)
         microseconds = overflows ? .max : sum
     }
 
-    /// Notes the title; the first one stays.
+    /// Sets the title, unless one is set already.
     mutating func setTitle(_ text: String) {
         let text = text.trimmingBlanks().prefix(Self.maxTitle)
         if title == nil, !text.isEmpty { title = String(text) }

@@ -1,20 +1,20 @@
 import VaultModel
 
-/// Finds what a playlist says beside what a player needs: comments, unknown tags and attributes, titles of segments,
-/// definitions of variables, and whatever names a place and is no reference.
+/// Finds what no player needs in a playlist: comments, unknown tags and attributes, titles of segments, definitions of
+/// variables, and everything that names a place but is not a reference.
 ///
-/// What players go by stays: the value of a variable is written where the variable stood, and a name that links renditions
-/// and names a place gets another name.
+/// What players depend on stays: the value of a variable replaces the variable, and a name that links renditions but
+/// names a place becomes another name.
 struct HLSSanitizer {
     private let bytes: [UInt8]
-    /// Where something else will be written: references begin there.
+    /// The beginnings of the other edits, such as those of references.
     private let written: Set<Int>
     private let traces: OriginTraces
     private let variables: HLSVariables
     private var budget = ManifestBudget(.standard)
-    /// What is written in place of names that name a place.
+    /// The replacements for names that name a place.
     private var names: [[UInt8]: String] = [:]
-    /// What to remove, and what to write instead, in order.
+    /// The removals and replacements, in order.
     private(set) var edits: [HLSEdit] = []
 
     init(_ bytes: [UInt8], written: some Sequence<Range<Int>>, _ variables: HLSVariables, _ traces: OriginTraces) {
@@ -34,7 +34,7 @@ struct HLSSanitizer {
     private mutating func read(_ content: Range<Int>, _ whole: Range<Int>) {
         guard let first = bytes[content].first else { return }
         guard first == UInt8(ascii: "#") else {
-            // Lines with links are written elsewhere; what stays is requested by nobody.
+            // Other edits replace lines with links; no player requests the remaining ones.
             if !written.contains(content.lowerBound), traces.isUnrequestedPlace(bytes[content]) {
                 edits.append(HLSEdit(content, .refusal(of: nil)))
             }
@@ -58,7 +58,7 @@ struct HLSSanitizer {
 
     private mutating func cut(_ range: Range<Int>) { if !range.isEmpty { edits.append(HLSEdit(range, .text(""))) } }
 
-    /// Leaves the length of a segment, as players read it, and the comma behind it.
+    /// Keeps only the duration of a segment, as players read it, and the comma after it.
     private mutating func cutTitle(_ value: Range<Int>) {
         let start = bytes.trimmingBlanks(value).lowerBound
         let length = bytes[start..<value.upperBound].prefix { "0123456789.+-eE".utf8.contains($0) }
@@ -86,9 +86,9 @@ struct HLSSanitizer {
         edits += (cuts + replaced).sorted { $0.span.lowerBound < $1.span.lowerBound }
     }
 
-    /// Writes the clear attributes of a list that players read differently, the first of each name.
+    /// Keeps only the clear attributes of a list that players read differently, the first of each name.
     ///
-    /// No reference is written in such a list: the parser refuses one. The line of a variant must stay all the same.
+    /// No such list has a reference, which the parser would refuse. But the line of a variant must stay.
     private mutating func clear(
         _ attributes: HLSAttributes, of tag: String, _ value: Range<Int>, _ whole: Range<Int>
     ) {
@@ -107,10 +107,10 @@ struct HLSSanitizer {
         if texts.isEmpty { cut(whole) } else { edits.append(HLSEdit(value, .text(texts.joined(separator: ",")))) }
     }
 
-    /// What becomes of an attribute.
+    /// How to change an attribute.
     private enum Fate {
         case stays, goes
-        /// It gets this value.
+        /// The attribute gets this value.
         case becomes(String)
     }
 
@@ -120,9 +120,9 @@ struct HLSSanitizer {
         let name = list.name(of: attribute), text = bytes[attribute.value]
         guard Self.attributes.contains(name) else { return .goes }
         if written.contains(attribute.value.lowerBound) { return .stays }
-        // The definitions of variables go, so their values are written.
+        // The definitions of variables are removed, so their values are written.
         let value = try? variables.expanded(text, &budget)
-        // Names that look like those which are written here get another one, too.
+        // A name that looks like a replacement gets one, too.
         let isTaken = Self.links.contains(name) && (value ?? text).starts(with: Self.hidden.utf8)
         if let value, !isTaken, isData(value, name, of: tag) || !traces.isPlace(value) {
             if value == text { return .stays }
@@ -130,28 +130,28 @@ struct HLSSanitizer {
                 return .becomes(String(decoding: value, as: UTF8.self))
             }
         }
-        // Without one, the key would be an ordinary one.
+        // Without a format, the key would be an ordinary one.
         if name == "KEYFORMAT" { return .becomes("removed") }
         return Self.links.contains(name) ? .becomes(opaque(value ?? text)) : .goes
     }
 
     private static let hidden = "hidden-"
 
-    /// Returns a name in place of one that links renditions, or that they must have: the same one for the same name.
+    /// Returns the replacement for a name that links renditions, or that they must have; always the same for one name.
     private mutating func opaque(_ name: ArraySlice<UInt8>) -> String {
         let name = Array(name), text = names[name] ?? "\(Self.hidden)\(names.count + 1)"
         names[name] = text
         return text
     }
 
-    /// Returns whether a value can be written: those of variables must not end it, nor have a tag in it.
+    /// Returns whether a value can be written: values of variables must neither end the attribute nor contain a tag.
     private static func mayStand(_ value: ArraySlice<UInt8>, inQuotes: Bool) -> Bool {
         value.allSatisfy { $0 >= 0x20 && !(inQuotes ? "\"#" : "\"#, {").utf8.contains($0) }
     }
 
-    /// Returns whether an attribute contains a key or its name for a DRM system, rather than a place.
+    /// Returns whether an attribute contains a key, or names one to a DRM system, rather than naming a place.
     ///
-    /// Such a name stays if it is not that of the origin.
+    /// A key's name does not count if it names the origin.
     private func isData(_ value: ArraySlice<UInt8>, _ attribute: String, of tag: String) -> Bool {
         guard Self.dataTags.contains(tag), attribute == "URI" else { return false }
         switch URLReference.scheme(of: value) {
@@ -179,7 +179,7 @@ struct HLSSanitizer {
 
     private static func tags(_ names: [String]) -> Set<String> { Set(names.map { "#EXT-X-\($0)" }) }
 
-    /// The attributes by which renditions are found, and their names, which they must have.
+    /// The attributes that link renditions, and the name that each rendition must have.
     private static let links: Set<String> = ["AUDIO", "CLOSED-CAPTIONS", "GROUP-ID", "NAME", "SUBTITLES", "VIDEO"]
 
     private static let attributes: Set<String> = [

@@ -2,7 +2,7 @@ import VaultModel
 
 /// The variables of a playlist (`EXT-X-DEFINE`), and their substitution in URIs and quoted strings.
 struct HLSVariables {
-    /// The longest text after substitution: nothing longer is a URL. It also ends chains of variables that double.
+    /// Maximum length of a text after substitution: no URL is longer. It also stops chains of variables that double.
     private static let maxBytes = 8192
 
     private let url: MediaURL
@@ -12,20 +12,21 @@ struct HLSVariables {
     private var names: Set<String> = []
 
     /// - Parameters:
-    ///   - url: the playlist's, whose query `QUERYPARAM` reads.
-    ///   - imports: what the multivariant playlist defines.
+    ///   - url: the URL of the playlist, whose query `QUERYPARAM` reads.
+    ///   - imports: the variables that the multivariant playlist defines.
     init(url: MediaURL, imports: [String: String]) {
         self.url = url
         self.imports = imports
     }
 
-    /// Takes in a definition.
+    /// Adds a definition.
     ///
     /// A variable that the query or the multivariant playlist lacks stays without a value.
     ///
-    /// - Returns: what to write instead of an attribute, if the definition depends on the URL: the player will know the
-    ///   playlist by another one.
-    /// - Throws: ``ManifestError/malformed(line:_:)`` if the name is defined twice: players differ in which counts.
+    /// - Returns: the edit of an attribute, if the definition depends on the URL: the player will get the playlist from
+    ///   another one.
+    /// - Throws: ``ManifestError/malformed(line:_:)`` if the name is invalid, or is defined twice: players differ in
+    ///   which definition counts.
     mutating func define(
         _ attributes: HLSAttributes, _ line: HLSLine, _ budget: inout ManifestBudget
     ) throws(ManifestError) -> HLSEdit? {
@@ -69,7 +70,7 @@ struct HLSVariables {
         return result[...]
     }
 
-    /// Returns the range of the name in `{$name}`, if that stands at `index`.
+    /// Returns the range of the name in `{$name}`, if that begins at `index`.
     private static func name(in text: ArraySlice<UInt8>, at index: Int) -> Range<Int>? {
         guard text[index] == UInt8(ascii: "{"), text[index...].starts(with: "{$".utf8) else { return nil }
         let first = index + 2
@@ -88,7 +89,7 @@ struct HLSVariables {
         values[Self.text(name)] = value
     }
 
-    /// Returns the decoded value of a parameter of the playlist's own query; nil if it must not stand in quotes.
+    /// Returns the decoded value of a parameter in the playlist's own query; nil if it is missing, or cannot be quoted.
     private func parameter(_ name: String) -> String? {
         for part in (url.query ?? "").utf8.split(separator: UInt8(ascii: "&")) {
             let sides = part.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)

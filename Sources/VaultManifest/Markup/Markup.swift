@@ -1,10 +1,10 @@
-/// An element of an XML document with everything in it; it can be written again.
+/// An element of an XML document with everything in it, which ``MarkupWriter`` writes back.
 ///
 /// Unknown elements, attributes and white space are kept. Comments and processing instructions are not, and a CDATA
-/// section is text like any other: no player needs them, and small parsers in scripts find markup in them. An XML
-/// parser does not tell the order of attributes, so they are written sorted.
+/// section becomes ordinary text: no player needs them, and simple parsers in scripts find markup in them. An XML
+/// parser does not report the order of attributes, so they are written sorted.
 struct MarkupElement: Sendable {
-    /// The name with its prefix, as it stood.
+    /// The name with its prefix, as parsed.
     let name: String
     /// The name without its prefix.
     let localName: Substring
@@ -57,12 +57,12 @@ struct MarkupElement: Sendable {
         MarkupElement(name: name.dropLast(self.localName.count) + localName, attributes: [:])
     }
 
-    /// Replaces all content by a text.
+    /// Replaces all content with a text.
     mutating func replaceContent(by text: String) { children = [.text(text)] }
 
     /// Removes the attributes that match.
     mutating func removeAttributes(where matches: (MarkupAttribute) -> Bool) {
-        // Nearly always there are none: then a copy goes on sharing them, which are most of the memory of a manifest.
+        // Nearly always, none match; a copy then keeps sharing the attributes, which are most of a manifest's memory.
         if attributes.contains(where: matches) { attributes.removeAll(where: matches) }
     }
 }
@@ -91,7 +91,7 @@ extension String {
     }
 
     /// Returns the text without the white space and control characters around it, which some players drop from a URL:
-    /// those written in JavaScript drop all of Unicode's, and U+FEFF.
+    /// players in JavaScript drop all Unicode white space, and U+FEFF.
     func trimmingSpace() -> String {
         let isSpace: (Unicode.Scalar) -> Bool = {
             $0.value <= 0x20 || $0.value > 0x7E && ($0.properties.isWhitespace || $0.value == 0xFEFF)

@@ -1,9 +1,9 @@
 import VaultModel
 
-/// Decides on a document before an XML parser sees it: refuses every encoding but UTF-8, document types, and anything
-/// that would make the parser use much time or memory.
+/// Checks a document before an XML parser sees it: refuses every encoding but UTF-8, document types, and anything that
+/// would cost the parser much time or memory.
 ///
-/// It is no parser: what it accepts may still be malformed.
+/// It is not a parser: a document that it accepts may still be malformed.
 struct MarkupCheck {
     private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
@@ -15,7 +15,7 @@ struct MarkupCheck {
     private var open: [Int] = []
     private var namespaces = 0
 
-    /// Checks a document, and returns it without what stands behind its root: players do not read that, whatever it is.
+    /// Checks a document, and returns it up to the end of its root: players do not read anything after that.
     ///
     /// - Throws: ``ManifestError`` if it may not be parsed.
     static func document(in bytes: [UInt8], limits: ManifestLimits) throws(ManifestError) -> ArraySlice<UInt8> {
@@ -27,15 +27,15 @@ struct MarkupCheck {
         do throws(ManifestError) {
             try check.passRoot()
         } catch {
-            // It may be wrong only because it is in another encoding.
+            // The document may look wrong only because it has another encoding.
             throw isText ? error : notText
         }
         guard isText || check.isRootClosed else { throw notText }
         return text[..<check.position]
     }
 
-    /// Returns the bytes before the first that is no text: without a zero byte and as valid UTF-8, they cannot pass for
-    /// UTF-16, UTF-32 or EBCDIC.
+    /// Returns the bytes before the first that is not text: valid UTF-8 without a zero byte cannot pass for UTF-16,
+    /// UTF-32 or EBCDIC.
     private static func text(in bytes: [UInt8]) -> ArraySlice<UInt8> {
         let text = bytes.prefix { $0 != 0 }
         do throws(UTF8.ValidationError) {
@@ -52,10 +52,10 @@ struct MarkupCheck {
         position = bytes.starts(with: Self.byteOrderMark) ? Self.byteOrderMark.count : 0
     }
 
-    /// Whether the root and everything in it has been passed.
+    /// Whether the end of the root has been reached.
     private var isRootClosed: Bool { elements > 0 && open.isEmpty }
 
-    /// Passes over everything up to the end of the root.
+    /// Skips everything up to the end of the root.
     private mutating func passRoot() throws(ManifestError) {
         try checkEncoding()
         while position < bytes.count, !isRootClosed { try next() }
@@ -63,7 +63,7 @@ struct MarkupCheck {
         guard elements > 0 else { throw .notAManifest }
     }
 
-    /// Refuses a document type anywhere and in any case, even in a comment: no reader must see one here.
+    /// Refuses a document type anywhere and in any case, even in a comment, so that no reader can see one.
     private func refuseDocumentType() throws(ManifestError) {
         for index in 0..<position
         where bytes[index] == UInt8(ascii: "<") && has("<!doctype", at: index, ignoringCase: true) {
@@ -71,7 +71,7 @@ struct MarkupCheck {
         }
     }
 
-    /// Refuses a declaration that names another encoding than UTF-8 or ASCII (XML 1.0 §4.3.3).
+    /// Refuses a declaration that names an encoding other than UTF-8 or ASCII (XML 1.0 §4.3.3).
     private func checkEncoding() throws(ManifestError) {
         guard has("<?xml", at: position) else { return }
         guard let end = find("?>", from: position) else { throw malformed(.element) }
@@ -83,7 +83,7 @@ struct MarkupCheck {
         guard parts.count == 2, accepted.contains(where: value.hasPrefix) else { throw .notText(line: 1) }
     }
 
-    /// Passes over the next piece of markup, and the text before it.
+    /// Skips the next piece of markup, and the text before it.
     private mutating func next() throws(ManifestError) {
         guard let start = bytes[position...].firstIndex(of: UInt8(ascii: "<")) else {
             position = bytes.count
@@ -96,7 +96,7 @@ struct MarkupCheck {
             try skip(past: "]]>", from: start + 9)
         } else if has("<?", at: start) {
             try skip(past: "?>", from: start + 2)
-            // Foundation's parser on Linux crashes at an instruction that is nothing but a name.
+            // Foundation's parser on Linux crashes at a processing instruction that has only a name.
             let hasData = bytes[start..<(position - 2)].contains { $0 <= 0x20 }
             guard hasData else { throw malformed(.element) }
         } else if has("<!", at: start) {

@@ -7,17 +7,17 @@ import FoundationXML
 
 /// Parses an XML document with Foundation.
 ///
-/// The parser calls this object on the thread that called it, and only until it returns.
+/// The parser calls this object on its caller's thread, and only until `parse()` returns.
 final class MarkupReader: NSObject, XMLParserDelegate {
     private var root: MarkupElement?
     /// The elements that are open, outermost first.
     private var open: [MarkupElement] = []
-    /// The text that was reported last: the parser reports one text in many pieces.
+    /// The text since the last tag: the parser reports one text in many pieces.
     private var text = ""
     private var failure: ManifestError?
 
-    /// What libxml2 reports as errors, but players accept: an unknown version, a namespace that is no URI, a relative
-    /// one, and a prefix that is not declared.
+    /// The errors of libxml2 that players accept: an unknown version, a namespace that is not a URI, a relative one,
+    /// and an undeclared prefix.
     private static let accepted: Set<Int> = [97, 99, 100, 201]
 
     /// Parses a document.
@@ -26,7 +26,7 @@ final class MarkupReader: NSObject, XMLParserDelegate {
     static func read(_ bytes: [UInt8], limits: ManifestLimits) throws(ManifestError) -> MarkupElement {
         let document = try MarkupCheck.document(in: bytes, limits: limits)
         let reader = MarkupReader()
-        // From a stream, since the parser refuses long documents in one piece.
+        // From a stream, because the parser refuses long documents in one piece.
         let parser = XMLParser(stream: InputStream(data: Data(document)))
         parser.shouldProcessNamespaces = false
         parser.shouldResolveExternalEntities = false

@@ -4,7 +4,7 @@ struct MarkupWriter {
 
     /// Returns the bytes of the document.
     ///
-    /// - Parameter capacity: about how many bytes there will be.
+    /// - Parameter capacity: the approximate size of the document in bytes.
     static func write(_ root: MarkupElement, capacity: Int) -> [UInt8] {
         var writer = MarkupWriter()
         writer.bytes.reserveCapacity(capacity)
@@ -16,7 +16,7 @@ struct MarkupWriter {
 
     private mutating func put(_ text: String) { bytes += text.utf8 }
 
-    /// Recursive: the depth was bounded when the document was read.
+    /// Writes an element recursively: the depth was limited when the document was read.
     private mutating func put(_ element: MarkupElement) {
         put("<")
         put(element.name)
@@ -40,7 +40,8 @@ struct MarkupWriter {
         put(">")
     }
 
-    /// Escapes what would end the text, and the white space that a parser would normalize (XML 1.0 §2.11, §3.3.3).
+    /// Writes a text, escaping what would end it, and the white space that a parser would normalize (XML 1.0 §2.11,
+    /// §3.3.3).
     private mutating func put(escaping text: String, inAttribute: Bool) {
         for byte in text.utf8 {
             switch byte {
