@@ -36,7 +36,7 @@ struct BackPressureTests {
         while true {
             // Lets the buffer fill up every megabyte or so.
             if offset % 1_000_000 < 16_384, offset < 9_000_000 {
-                while !response.transfer.backlog.isPaused { await Task.yield() }
+                while !response.transfer.backlog.isPaused { try await Task.sleep(for: .milliseconds(1)) }
             }
             guard let bytes = try await response.nextBytes() else { break }
             #expect((1...65_536).contains(bytes.count))

@@ -33,7 +33,7 @@ struct RateLimitTests {
         let taking = Task {
             try await (isWider ? SharedRateLimit(bytesPerSecond: nil, within: limit) : limit).take(1 << 40)
         }
-        while limit.waiting == 0 { await Task.yield() }
+        while limit.waiting == 0 { try await Task.sleep(for: .milliseconds(1)) }
         limit.use(bytesPerSecond: 1 << 30)
         try await taking.value
         #expect(limit.waiting == 0)
@@ -44,7 +44,7 @@ struct RateLimitTests {
     func cancelled() async throws {
         let limit = SharedRateLimit(bytesPerSecond: 1)
         let taking = Task { try await limit.take(1 << 40) }
-        while limit.waiting == 0 { await Task.yield() }
+        while limit.waiting == 0 { try await Task.sleep(for: .milliseconds(1)) }
         taking.cancel()
         await #expect(throws: CancellationError.self) { try await taking.value }
         #expect(limit.waiting == 0)

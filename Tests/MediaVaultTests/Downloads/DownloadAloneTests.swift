@@ -30,7 +30,7 @@ struct DownloadAloneTests {
         async let played = fixture.bytes(vault, MediaReference(fixture.origin.url("/played.mp4")))
         await fixture.origin.wait { $0.first?.phase == .held }
         async let downloaded: Void = { for try await _ in vault.download(fixture.url) {} }()
-        while vault.playbackPriority.delayCount == 0 { await Task.yield() }
+        while vault.playbackPriority.delayCount == 0 { try await Task.sleep(for: .milliseconds(1)) }
         gate.open()
         #expect(try await played == 100_000)
         try await downloaded

@@ -47,7 +47,7 @@ struct KeyOperationLockTests {
         // The end has begun as soon as another key operation is refused for it.
         while refusal?.code != .closed {
             refusal = await #expect(throws: VaultError.self) { try await work.exclusively(.retire) {} }
-            await Task.yield()
+            try await Task.sleep(for: .milliseconds(1))
         }
         go.finish()
         #expect(try await act.value == .rewrap)

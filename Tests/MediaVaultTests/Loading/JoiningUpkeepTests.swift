@@ -141,7 +141,9 @@ struct JoiningUpkeepTests {
             isRemoved.withLock { $0 = true }
             return bytes
         }()
-        while loader.joining.withLock({ $0.waiting.isEmpty }), !isRemoved.withLock(\.self) { await Task.yield() }
+        while loader.joining.withLock({ $0.waiting.isEmpty }), !isRemoved.withLock(\.self) {
+            try await Task.sleep(for: .milliseconds(1))
+        }
         let isEarly = isRemoved.withLock(\.self)
         #expect(!isEarly, "removal waits until nothing writes the title")
         goOn.signal()
@@ -173,7 +175,7 @@ struct JoiningUpkeepTests {
                 await Task.yield()
             }
         }
-        while vault.playbackPriority.isPlayerWaiting { await Task.yield() }
+        while vault.playbackPriority.isPlayerWaiting { try await Task.sleep(for: .milliseconds(1)) }
         vault.joiner.join(now: .now)
         var now = ContinuousClock.now + Joining.rest
         for _ in 0..<20 {

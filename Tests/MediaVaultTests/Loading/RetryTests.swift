@@ -304,11 +304,11 @@ struct RetryTests {
     }
 
     @Test("A signal wakes every task that waits for it")
-    func signal() async {
+    func signal() async throws {
         let loader = SignalBox()
-        await withTaskGroup(of: Void.self) { group in
+        try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<3 { group.addTask { await loader.wait() } }
-            await loader.untilWaiting(3)
+            try await loader.untilWaiting(3)
             loader.raise()
         }
     }

@@ -23,7 +23,7 @@ final class SignalBox: Sendable {
 
     func raise() { for waiter in state.withLock({ $0.signal.raise() }) { waiter.resume() } }
 
-    func untilWaiting(_ count: Int) async {
-        while state.withLock({ $0.waiting }) < count { await Task.yield() }
+    func untilWaiting(_ count: Int) async throws {
+        while state.withLock({ $0.waiting }) < count { try await Task.sleep(for: .milliseconds(1)) }
     }
 }
