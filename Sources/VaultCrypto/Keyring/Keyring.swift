@@ -77,13 +77,10 @@ package final class Keyring: Sendable {
     ///
     /// - Parameters:
     ///   - read: returns the file's bytes.
-    ///   - write: makes the file's new bytes durable.
-    ///   - edit: makes the change; `change` itself raises the revision.
-    /// - Throws: ``VaultError`` if the file is another keyring's, or an older one; any error of `read`, `write` and
-    ///   `edit`.
+    ///   - body: edits the keyring, finishes the change, and makes the new bytes durable.
+    /// - Throws: ``VaultError`` if the file is another keyring's, or an older one; any error of `read` and `body`.
     package func change<Result>(
-        reading read: () throws -> [UInt8], writing write: ([UInt8]) throws -> Void,
-        _ edit: (inout KeyringEdit) throws -> Result
+        reading read: () throws -> [UInt8], _ body: (inout KeyringChange) throws -> Result
     ) throws -> Result {
         try writing.withLock { _ in
             let root = keys.rootKey
@@ -93,14 +90,11 @@ package final class Keyring: Sendable {
                 throw VaultError(
                     .olderKeyring, "the keyring file is older than the one that was opened; put the newer one back")
             }
-            var editing = KeyringEdit(document: document, rootKey: root)
-            let result = try edit(&editing)
-            editing.document.revision += 1
-            // Bytes that do not open again must not be written.
-            let (bytes, changed) = try editing.finished()
-            try write(bytes)
+            var change = KeyringChange(edit: KeyringEdit(document: document, rootKey: root))
+            let result = try body(&change)
+            guard let changed = change.keys else { return result }
             // A new root key is sealed only for slots that opened.
-            if editing.rootKey !== root { for slot in editing.document.slots { noteOpens(of: slot) } }
+            if change.edit.rootKey !== root { for slot in change.edit.document.slots { noteOpens(of: slot) } }
             opened.withLock { $0 = changed }
             return result
         }

@@ -42,6 +42,25 @@ package struct KeyringEdit {
     }
 }
 
+/// A change of a keyring in progress: first it is edited, then finished, and then its bytes are made durable.
+package struct KeyringChange {
+    package var edit: KeyringEdit
+    /// The keys that the new file yields; nil until the change is finished.
+    private(set) var keys: KeyringKeys?
+
+    init(edit: KeyringEdit) { self.edit = edit }
+
+    /// Raises the revision, and returns the bytes of the new file.
+    ///
+    /// - Throws: as ``KeyringEdit/finished()``.
+    package mutating func finish() throws -> [UInt8] {
+        edit.document.revision += 1
+        let (bytes, keys) = try edit.finished()
+        self.keys = keys
+        return bytes
+    }
+}
+
 /// Adding, replacing and removing slots.
 extension KeyringEdit {
     /// Adds a slot under an unused number.

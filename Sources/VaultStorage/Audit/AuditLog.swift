@@ -16,13 +16,19 @@ package final class AuditLog: Sendable {
     private let listeners = Locked(NumberedSet<@Sendable (Receipt) -> Void>())
 
     /// The parts of a receipt that the caller supplies.
-    private struct Content {
+    struct Content {
         let act: Receipt.Act
         var outcome = Receipt.Outcome.done
         /// Nil for the current generation.
         var generation: Int?
         var subject: String?
         var resources: Int64?
+
+        func receipt(after last: Int64, current: Int, time: Int64) -> Receipt {
+            Receipt(
+                sequence: last + 1, time: max(0, time), act: act, outcome: outcome, generation: generation ?? current,
+                subject: subject, resources: resources)
+        }
     }
 
     /// Creates the log of an opened vault.
@@ -37,11 +43,12 @@ package final class AuditLog: Sendable {
     /// - Parameters:
     ///   - subject: the resource concerned, if there is one.
     ///   - resources: the number of resources concerned, if there are several.
+    /// - Returns: the receipt.
     /// - Throws: ``VaultError`` if log or keyring cannot be written; the operation itself is not undone.
     @discardableResult
     package func note(
         _ act: Receipt.Act, outcome: Receipt.Outcome = .done, subject: ResourceID? = nil, resources: Int64? = nil
-    ) throws -> Receipt {
+    ) throws -> Receipt? {
         let name = subject.flatMap { self.subject(of: $0) }
         return try note(Content(act: act, outcome: outcome, subject: name, resources: resources))
     }
@@ -67,16 +74,14 @@ package final class AuditLog: Sendable {
         for listener in listeners.withLock({ $0.all }) { listener(receipt) }
     }
 
-    private func note(_ content: Content) throws -> Receipt {
-        let receipt = try writing.withLock { _ in
-            // The index does not require a keyring that counts this receipt: a backup made just before must remain
-            // usable.
-            try write(content, or: "done, but the receipt cannot be written to audit.log", isRemembered: false) {
-                _ in
-            }.receipt
-        }
-        tell(receipt)
+    private func note(_ content: Content) throws -> Receipt? {
+        let receipt = try writing.withLock { _ in try commit(.done(content, file)).run { _ in }.receipt }
+        if let receipt { tell(receipt) }
         return receipt
+    }
+
+    private func commit(_ entry: KeyringCommit.Entry) -> KeyringCommit {
+        KeyringCommit(store: store, place: place, entry: entry)
     }
 
     /// Destroys the keyring file, with a final receipt.
@@ -92,9 +97,8 @@ package final class AuditLog: Sendable {
             let end = try Self.translating(failure) { () throws(FileFailure) in try file.end() }
             let last = max(
                 try Self.sequence(before: end, in: file, by: store.keyring), store.keyring.receiptSequence)
-            let receipt = Self.receipt(
-                Content(act: .destroy, outcome: .destroyed, resources: resources), after: last,
-                current: store.keyring.currentGeneration, time: store.now())
+            let receipt = Content(act: .destroy, outcome: .destroyed, resources: resources).receipt(
+                after: last, current: store.keyring.currentGeneration, time: store.now())
             let line = try Self.line(receipt, after: end, signedBy: store.keyring)
             try store.withDiskSpace {
                 try Self.translating(failure) { () throws(FileFailure) in try file.append(line, at: end) }
@@ -115,77 +119,23 @@ package final class AuditLog: Sendable {
     /// Changes the keyring, with a receipt for the change.
     ///
     /// - Parameter generation: the generation concerned; nil for the one that is current afterwards.
-    /// - Throws: as ``VaultStore/changeKeyring(at:isRemembered:leading:_:)``; ``VaultError`` if the log cannot be
-    ///   written, or the index cannot, which is checked first. Nothing has changed then.
+    /// - Throws: ``VaultError`` if log, keyring or index cannot be written, which is checked first. Nothing has changed
+    ///   then; see ``KeyringCommit/run(_:)``.
     package func change<Result: Sendable>(
         _ act: Receipt.Act, outcome: Receipt.Outcome = .done, generation: Int? = nil,
         _ edit: (inout KeyringEdit) throws -> Result
     ) throws -> Result {
-        let (receipt, result) = try writing.withLock { _ in
-            let end = try Self.translating("audit.log cannot be read") { () throws(FileFailure) in try file.end() }
-            try store.withDiskSpace { try store.index.prepareForKeyring() }
-            do {
-                return try write(
-                    Content(act: act, outcome: outcome, generation: generation), at: end,
-                    or: "the receipt cannot be written to audit.log, so nothing was done", isRemembered: true, edit)
-            } catch {
-                // A line for an operation that was not done would be false. If in doubt, the line stays.
-                if isUncounted(end) { try? file.cut(to: end) }
-                throw error
-            }
-        }
-        tell(receipt)
+        let content = Content(act: act, outcome: outcome, generation: generation)
+        let (result, receipt) = try writing.withLock { _ in try commit(.change(content, file)).run(edit) }
+        if let receipt { tell(receipt) }
         return result
     }
 
-    private func write<Result: Sendable>(
-        _ content: Content, at known: AuditFile.End? = nil, or failure: String, isRemembered: Bool,
-        _ edit: (inout KeyringEdit) throws -> Result
-    ) throws -> (receipt: Receipt, result: Result) {
-        let end = try known ?? Self.translating(failure) { () throws(FileFailure) in try file.end() }
-        let last = try Self.sequence(before: end, in: file, by: store.keyring)
-        var line: [UInt8] = []
-        return try store.changeKeyring(
-            at: place, isRemembered: isRemembered,
-            leading: {
-                try store.withDiskSpace {
-                    try Self.translating(failure) { () throws(FileFailure) in try file.append(line, at: end) }
-                }
-            },
-            { editing in
-                let result = try edit(&editing)
-                let receipt = Self.receipt(
-                    content, after: max(last, editing.document.receiptSequence),
-                    current: Int(editing.document.current), time: store.now())
-                line = try Self.line(receipt, after: end, signedBy: store.keyring, with: editing)
-                editing.document.receiptSequence = receipt.sequence
-                return (receipt, result)
-            })
-    }
-
-    private static func receipt(
-        _ content: Content, after last: Int64, current: Int, time: Int64
-    ) -> Receipt {
-        Receipt(
-            sequence: last + 1, time: max(0, time), act: content.act,
-            outcome: content.outcome, generation: content.generation ?? current, subject: content.subject,
-            resources: content.resources)
-    }
-
-    private static func line(
+    static func line(
         _ receipt: Receipt, after end: AuditFile.End, signedBy keyring: Keyring, with edit: KeyringEdit? = nil
     ) throws -> [UInt8] {
         try keyring.sign(
             receipt, previous: end.last.map { ReceiptLine.hash(of: $0) } ?? ReceiptLine.firstPrevious, with: edit)
-    }
-
-    /// Whether the keyring file certainly counts no receipt after an end of the log.
-    private func isUncounted(_ end: AuditFile.End) -> Bool {
-        guard let now = try? file.end(), now.offset > end.offset,
-            let document = try? store.keyring.document(of: place.read()),
-            let last = try? Self.sequence(before: now, in: file, by: store.keyring)
-        else { return false }
-        return document.receiptSequence < last
     }
 
     /// Returns the number of the last receipt that was signed by the keyring's own key or a successor of that key.
@@ -237,7 +187,7 @@ package final class AuditLog: Sendable {
         let end = try translating(failure) { () throws(FileFailure) in try log.end() }
         let document = try keyring.document(of: file)
         let last = max(try sequence(before: end, in: log, by: keyring), document.receiptSequence)
-        let receipt = receipt(Content(act: .restore), after: last, current: Int(document.current), time: time)
+        let receipt = Content(act: .restore).receipt(after: last, current: Int(document.current), time: time)
         let line = try line(receipt, after: end, signedBy: keyring)
         let bytes = try keyring.counting(receipt, in: file)
         try translating(failure) { () throws(FileFailure) in try log.append(line, at: end) }
@@ -297,9 +247,9 @@ extension AuditLog {
         }
         if let last = receipts.map(\.sequence).max(), last > anchor.sequence {
             try writing.withLock { _ in
-                try store.changeKeyring(at: place, isRemembered: false) { editing in
-                    editing.document.receiptSequence = max(editing.document.receiptSequence, last)
-                }
+                try commit(.counted).run { edit in
+                    edit.document.receiptSequence = max(edit.document.receiptSequence, last)
+                }.result
             }
         }
         return receipts

@@ -88,3 +88,17 @@ struct KeyringFixture {
         }
     }
 }
+
+extension Keyring {
+    /// Changes the keyring file: edits it, and writes the new bytes.
+    func change<Result>(
+        reading read: () throws -> [UInt8], writing write: ([UInt8]) throws -> Void,
+        _ edit: (inout KeyringEdit) throws -> Result
+    ) throws -> Result {
+        try change(reading: read) { change in
+            let result = try edit(&change.edit)
+            try write(try change.finish())
+            return result
+        }
+    }
+}
