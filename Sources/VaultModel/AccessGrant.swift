@@ -104,6 +104,8 @@ public struct AccessGrant: Hashable, Sendable {
     package static let (maxSession, maxIdleSession): (Int64, Int64) = (7 * day, day / 2)
     /// The same for a viewer's session: longer, because a viewer watches on their own device.
     package static let (maxViewing, maxIdleViewing): (Int64, Int64) = (90 * day, 14 * day)
+    /// Maximum grants of a vault.
+    package static let maxCount = 10_000
     /// Maximum length of a name in Unicode scalars: an accent may count as one.
     package static let maxNameLength = 100
     /// Characters that change the text direction of a name, or are invisible in it.

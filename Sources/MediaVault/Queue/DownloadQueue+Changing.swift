@@ -243,7 +243,7 @@ extension DownloadQueue {
     /// Writes entries durably, all or none, then changes them in memory. The caller holds ``changing``.
     private func write(_ downloads: [QueuedDownload]) async throws {
         let store = store
-        try await pool.run { try store.write(downloads, isDurable: true) }
+        try await pool.run { try store.downloads.write(downloads, isDurable: true) }
         tell { $0.list?.put(downloads, revision: $0.revision) }
     }
 
@@ -252,7 +252,7 @@ extension DownloadQueue {
         let store = store
         for start in stride(from: 0, to: ids.count, by: Self.batch) {
             let batch = Array(ids[start..<min(start + Self.batch, ids.count)])
-            try await pool.run { try store.removeDownloads(batch, isForgotten: true) }
+            try await pool.run { try store.downloads.remove(batch, isForgotten: true) }
             tell { state in
                 for id in batch { state.end(id, as: .ended) }
             }
@@ -264,7 +264,7 @@ extension DownloadQueue {
     /// ``changing``.
     private func removeAll() async throws {
         let store = store
-        try await pool.run { try store.removeAllDownloads() }
+        try await pool.run { try store.downloads.removeAll() }
         tell { state in
             for entry in state.list?.inOrder.suffix(Self.maxEnded) ?? [] { state.end(entry.download.id, as: .ended) }
             state.list = DownloadList()

@@ -159,7 +159,7 @@ extension DownloadQueue {
 
     private func forgetDone(_ id: DownloadID) async {
         let store = store
-        try? await loaders.environment.pool.run { try store.removeDownloads([id], isForgotten: false) }
+        try? await loaders.environment.pool.run { try store.downloads.remove([id], isForgotten: false) }
         tell { $0.end(id, as: .done) }
     }
 
@@ -188,7 +188,7 @@ extension DownloadQueue {
     /// vault is closed.
     private func keep(_ download: QueuedDownload, _ progress: DownloadProgress?) async {
         let store = store
-        try? await loaders.environment.pool.run { try store.write([download], isDurable: false) }
+        try? await loaders.environment.pool.run { try store.downloads.write([download], isDurable: false) }
         tell { state in
             state.list?.put(download, revision: state.revision)
             state.list?.note(progress, of: download.id, revision: state.revision)

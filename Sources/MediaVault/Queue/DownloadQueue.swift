@@ -71,7 +71,7 @@ package final class DownloadQueue: Sendable {
         guard state.withLock({ $0.list == nil }) else { return }
         let store = store
         let (found, settings) = try await pool.run {
-            (try store.index.queuedDownloads(), try store.index.settings().downloads)
+            (try store.downloads.all(), try store.index.settings().downloads)
         }
         use(settings)
         state.withLock { state in
@@ -97,7 +97,7 @@ package final class DownloadQueue: Sendable {
     private func readAgain() async {
         let store = store
         // What cannot be read now stays as it was.
-        guard let found = try? await pool.run({ try store.index.queuedDownloads() }) else { return }
+        guard let found = try? await pool.run({ try store.downloads.all() }) else { return }
         tell { state in
             guard state.list != nil else { return }
             state.list?.replace(with: found.downloads, revision: state.revision)

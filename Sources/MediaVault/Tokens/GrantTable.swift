@@ -40,7 +40,7 @@ final class GrantTable: Sendable {
     /// Reads the grants from the index; a grant that this table already has keeps its newer state.
     private func read() {
         // If the grants cannot be read, the vault accepts no token; its operator can create new ones.
-        guard let stored = try? store.grants() else { return }
+        guard let stored = try? store.grants.all() else { return }
         state.withLock { state in
             let mine = state.grants
             state.grants = Dictionary(stored.grants.map { ($0.id, mine[$0.id] ?? $0) }) { first, _ in first }
@@ -163,15 +163,15 @@ final class GrantTable: Sendable {
             var void = Set(known.filter { isVoid($0, era: era, now: now) }.map(\.id))
             if kind.family == .sessions { void.formUnion(Self.excess(of: kind, among: known, without: void)) }
             let others = known.filter { !void.contains($0.id) }
-            guard others.count < StoredGrants.maxCount else {
+            guard others.count < AccessGrant.maxCount else {
                 throw VaultError(
-                    .inUse, "the vault has \(StoredGrants.maxCount) tokens and named links, the maximum; revoke some")
+                    .inUse, "the vault has \(AccessGrant.maxCount) tokens and named links, the maximum; revoke some")
             }
             if let name { try Self.check(name, kind, among: others) }
             let grant = AccessGrant(
                 id: try Self.freshID(among: known), kind: kind, name: name, created: now, expires: expires,
                 token: token, era: era)
-            try store.add(grant, removing: Array(void))
+            try store.grants.add(grant, removing: Array(void))
             state.withLock { state in
                 for id in void { state.grants[id] = nil }
                 state.grants[grant.id] = grant
@@ -203,7 +203,7 @@ final class GrantTable: Sendable {
     private func remove(_ ids: [GrantID], isAll: Bool = false) throws -> Int {
         try changing.withLock { _ in
             let known = state.withLock { state in ids.filter { state.grants[$0] != nil } }
-            try store.removeGrants(known, withUnreadable: isAll)
+            try store.grants.remove(known, withUnreadable: isAll)
             state.withLock { state in
                 for id in known {
                     state.grants[id] = nil
@@ -221,7 +221,7 @@ final class GrantTable: Sendable {
         try changing.withLock { _ in
             let uses = state.withLock { $0.uses }
             guard !uses.isEmpty else { return }
-            try store.note(uses)
+            try store.grants.note(uses)
             state.withLock { state in state.uses = state.uses.filter { uses[$0.key] != $0.value } }
         }
     }

@@ -7,7 +7,7 @@ extension Vault {
     /// Returns the subscriptions, oldest first, and the number that cannot be read.
     package func subscriptions() async throws -> (subscriptions: [Subscription], damaged: Int) {
         let store = store
-        let found = try await pool.run { try store.index.subscriptions() }
+        let found = try await pool.run { try store.subscriptions.all() }
         return (found.subscriptions, found.damaged)
     }
 
@@ -115,7 +115,7 @@ extension Vault {
                 }
             }
             let store = store
-            try await pool.run { try store.removeSubscriptions([subscription.id]) }
+            try await pool.run { try store.subscriptions.remove([subscription.id]) }
             return removed
         }
     }
@@ -128,7 +128,7 @@ extension Vault {
         return try await subscriptionClock.changing.exclusively {
             let (all, damaged) = try await subscriptions()
             let store = store
-            try await pool.run { try store.removeAllSubscriptions() }
+            try await pool.run { try store.subscriptions.removeAll() }
             return all.count + damaged
         }
     }
@@ -142,6 +142,6 @@ extension Vault {
 
     func write(_ subscription: Subscription) async throws {
         let store = store
-        try await pool.run { try store.write(subscription) }
+        try await pool.run { try store.subscriptions.write(subscription) }
     }
 }

@@ -13,7 +13,7 @@ extension Viewers {
         if state.withLock({ $0.locator }) != store.index.locator { changing.withLock { _ in load() } }
         var changed = news.resources
         if news.isIncomplete { changed.formUnion(state.withLock { $0.shares.values.map(\.resource) }) }
-        let missing = changed.isEmpty ? [] : try store.index.missing(among: changed)
+        let missing = changed.isEmpty ? [] : try store.viewers.missing(among: changed)
         var wasShared = try endShares(without: missing, among: changed)
         for resource in missing {
             let title = try store.index.titleID(of: resource)
@@ -35,7 +35,7 @@ extension Viewers {
                 state.shares.filter { changed.contains($0.value.resource) && !missing.contains($0.value.resource) }
             }
             guard !shared.isEmpty else { return false }
-            let unshared = try store.unshared(among: Set(shared.values.map(\.resource)))
+            let unshared = try store.viewers.unshared(among: Set(shared.values.map(\.resource)))
             let ended = shared.filter { unshared.contains($0.value.resource) }
             state.withLock { state in for title in ended.keys { state.shares[title] = nil } }
             return !ended.isEmpty

@@ -61,7 +61,7 @@ extension Viewers {
                     uniqueKeysWithValues: state.unwritten.map { ($0, state.positions[$0] ?? PlaybackPositions()) })
             }
             do {
-                try store.write(unwritten)
+                try store.viewers.write(unwritten)
             } catch {
                 state.withLock { $0.unwritten.formUnion(unwritten.keys) }
                 throw error

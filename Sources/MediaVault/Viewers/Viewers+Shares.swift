@@ -19,7 +19,7 @@ extension Viewers {
             try followResources()
             let changed = try changing.withLock { _ in
                 let changed = try shares(of: titles, with: viewer, isShared)
-                try store.write(changed)
+                try store.viewers.write(changed)
                 state.withLock { state in
                     for (resource, share) in changed {
                         state.shares[share.title] = share.viewers.isEmpty ? nil : (resource, share.viewers)

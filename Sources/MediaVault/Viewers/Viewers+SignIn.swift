@@ -94,7 +94,7 @@ extension Viewers {
             guard viewer.tries.heal(at: now) else { return }
             let changed = viewer
             state.withLock { $0.viewers[changed.id] = changed }
-            if store.isOwner { try? store.write(changed) }
+            if store.isOwner { try? store.viewers.write(changed) }
         }
     }
 
@@ -113,7 +113,7 @@ extension Viewers {
             let changed = viewer
             // It counts even if it cannot be written.
             state.withLock { $0.viewers[id] = changed }
-            if store.isOwner { try? store.write(changed) }
+            if store.isOwner { try? store.viewers.write(changed) }
         }
     }
 
@@ -129,7 +129,7 @@ extension Viewers {
                 let changed = viewer
                 state.withLock { $0.viewers[changed.id] = changed }
                 // Wrong tries that cannot be forgotten on a full disk only slow a viewer down.
-                if store.isOwner { try? store.write(changed) }
+                if store.isOwner { try? store.viewers.write(changed) }
             }
             return viewer
         }

@@ -49,7 +49,7 @@ public final class Viewers: Sendable {
     /// Reads the state from the index.
     func load() {
         // If the rows cannot be read, the vault admits no viewer; its owner can add them again.
-        let stored = (try? store.index.viewers()) ?? StoredViewers()
+        let stored = (try? store.viewers.all()) ?? StoredViewers()
         let locator = store.index.locator
         // Let the index cache the title ids that renamed resources keep in their rows, which a removal deletes.
         if let any = stored.shares.keys.first { _ = try? store.index.titleID(of: any) }
@@ -187,7 +187,7 @@ public final class Viewers: Sendable {
                 for (title, share) in shared {
                     shares[share.resource] = TitleShare(title: title, viewers: share.viewers.subtracting([id]))
                 }
-                try store.remove(id, changing: shares)
+                try store.viewers.remove(id, changing: shares)
                 state.withLock { state in
                     state.viewers[id] = nil
                     (state.positions[id], _) = (nil, state.unwritten.remove(id))
@@ -231,7 +231,7 @@ public final class Viewers: Sendable {
 
     /// Writes a viewer to the index, and then to the state. Blocks; the caller holds ``changing``.
     func write(_ viewer: Viewer) throws {
-        try store.write(viewer)
+        try store.viewers.write(viewer)
         state.withLock { $0.viewers[viewer.id] = viewer }
     }
 }

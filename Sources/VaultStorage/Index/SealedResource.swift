@@ -99,6 +99,14 @@ package struct SealedResource: Sendable {
 }
 
 extension VaultIndex {
+    /// Reads the rows of resources, in the order of their ids; resources that the vault does not have are left out.
+    package func sealedResources(_ ids: some Sequence<ResourceID>) throws -> [SealedResource] {
+        try read { db in
+            let sorted = ids.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
+            return try SealedResource.fetch(sorted.compactMap { try ResourceRow.fetch($0, db) }, db)
+        }
+    }
+
     /// Reads the rows of a page of resources in the order of their ids, after the given one.
     ///
     /// - Parameter parts: whether to read parts of titles, too.

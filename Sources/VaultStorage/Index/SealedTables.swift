@@ -18,7 +18,7 @@ extension SealedTable {
     /// Tokens, named links and sessions that the vault has issued. One without a row is not accepted.
     static let grants = SealedTable(
         name: "accessGrant", title: "tokens, links and sessions", statement: IndexSchema.accessGrant,
-        idByteCount: GrantKind.byteCount, maxBytes: 64 << 10, maxCount: 2 * StoredGrants.maxCount,
+        idByteCount: GrantKind.byteCount, maxBytes: 64 << 10, maxCount: 2 * AccessGrant.maxCount,
         tooLarge: "the record of a token or of named links is too long; shorten the URL",
         isRecord: { id, members in GrantID(bytes: id).flatMap { AccessGrant(id: $0, members) } != nil })
     /// The entries of the download queue.

@@ -31,11 +31,12 @@ extension VaultIndex {
             var (settings, old) = try openedSettings(db, withNetwork: true)
             change(&settings)
             settings.resealOrder = settings.resealOrder?.renamed(names)
-            let titles = try renameDownloads(from: old, to: locator, stored: Set(stored), resource: queued, db)
-            try renameSubscriptions(titles, db)
             let (keys, former) = (
                 try recordKeys(db), Dictionary(names.map { ($1.bytes, $0.bytes) }) { first, _ in first }
             )
+            let titles = try DownloadRows.rename(
+                from: old, to: locator, stored: Set(stored), resource: queued, keys, db)
+            try SubscriptionRows.rename(titles, keys, db)
             for table in SealedTable.all { try table.rename(former, keys, db) }
             try write(settings, locator: locator, db)
             try PendingErasure.record(db)

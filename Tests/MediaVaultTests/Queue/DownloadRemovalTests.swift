@@ -68,7 +68,7 @@ struct DownloadRemovalTests {
         try await vault.downloads.add([(mine, DownloadOptions()), (other, DownloadOptions())])
         #expect(try await way.carryOut(mine, in: vault)?.code == .notHeld)
         #expect(try await vault.downloads.page(limit: 9).downloads.map(\.url) == ["\(other.url)"])
-        #expect(try vault.store.index.queuedDownloads().downloads.map(\.order.url) == ["\(other.url)"])
+        #expect(try vault.store.downloads.all().downloads.map(\.order.url) == ["\(other.url)"])
         await vault.close()
     }
 

@@ -158,20 +158,20 @@ final class RecordVault: Sendable {
         let download = QueuedDownload(
             try SecureRandom.identifier("download id"), DownloadOrder(url: "https://media.example/\(name).mp4"),
             title: id, added: 1_700_000_000, position: Int64(number))
-        try store.write([download], isDurable: true)
-        try store.write(
+        try store.downloads.write([download], isDurable: true)
+        try store.subscriptions.write(
             Subscription(
                 try SecureRandom.identifier("subscription id"), .feed("https://media.example/\(name)"),
                 Subscription.Choices(), added: 1_700_000_000))
         let viewer = Viewer(
             id: try SecureRandom.identifier("viewer id"), name: "Anna \(number)", created: 1_700_000_000,
             sharesAll: false)
-        try store.write(viewer)
-        try store.write([film.id: TitleShare(title: id, viewers: [viewer.id])])
+        try store.viewers.write(viewer)
+        try store.viewers.write([film.id: TitleShare(title: id, viewers: [viewer.id])])
         var positions = PlaybackPositions()
         positions.note(
             try #require(PlaybackPosition(title: id, position: 1234, duration: 9999, changed: 1_700_000_000)))
-        try store.write([viewer.id: positions])
+        try store.viewers.write([viewer.id: positions])
         try writePack(of: "http://origin.example/\(name)", number: number, to: store)
     }
 

@@ -193,7 +193,7 @@ struct SessionTests {
         let fixture = try await fixture()
         let vault = try await fixture.open()
         let begun = try await vault.beginSession(of: nil, in: "Firefox on Linux", endingFormer: nil)
-        let kept = try vault.store.grants().grants.filter { $0.kind.family == .sessions }
+        let kept = try vault.store.grants.all().grants.filter { $0.kind.family == .sessions }
         #expect(kept.map(\.id) == [begun.grant.id])
         let text = kept.map { String(decoding: JSONValue.object($0.record.members).canonical, as: UTF8.self) }.joined()
         for half in [begun.secret.cookie, begun.secret.proof] {

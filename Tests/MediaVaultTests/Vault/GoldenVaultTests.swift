@@ -112,11 +112,11 @@ struct GoldenVaultTests {
         #expect(try index.unreadableRecords().isEmpty)
         #expect(try index.settings().bytesFetched == 1000)
         _ = try index.settings().networkSettings()
-        let viewers = try index.viewers()
-        let downloads = try index.queuedDownloads().downloads
-        let subscriptions = try index.subscriptions().subscriptions
+        let viewers = try store.viewers.all()
+        let downloads = try store.downloads.all().downloads
+        let subscriptions = try store.subscriptions.all().subscriptions
         let found = [
-            "accessGrant": try store.grants().grants.count, "download": downloads.count,
+            "accessGrant": try store.grants.all().grants.count, "download": downloads.count,
             "subscription": subscriptions.count, "viewer": viewers.viewers.count, "share": viewers.shares.count,
             "position": viewers.positions.count,
         ]

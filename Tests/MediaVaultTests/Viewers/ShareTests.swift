@@ -119,7 +119,7 @@ struct ShareTests {
     func removedPosition() async throws {
         try vault.viewers.setPosition(9_000, duration: nil, of: film, for: nil)
         await vault.runPeriodicWork(now: .now + .seconds(16))
-        #expect(try vault.store.index.viewers().positions[nil]?.count == 1, "premise")
+        #expect(try vault.store.viewers.all().positions[nil]?.count == 1, "premise")
         _ = try await vault.remove(MediaReference(fixture.url))
         await vault.close()
         let again = try await fixture.open()
@@ -174,9 +174,9 @@ struct ShareTests {
         let viewers = vault.viewers
         try viewers.setPosition(1_000, duration: nil, of: film, for: nil)
         await vault.runPeriodicWork(now: .now)
-        #expect(try vault.store.index.viewers().positions.isEmpty)
+        #expect(try vault.store.viewers.all().positions.isEmpty)
         await vault.runPeriodicWork(now: .now + .seconds(16))
-        #expect(try vault.store.index.viewers().positions[nil]?.count == 1)
+        #expect(try vault.store.viewers.all().positions[nil]?.count == 1)
         await vault.close()
     }
 }

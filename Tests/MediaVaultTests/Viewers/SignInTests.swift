@@ -181,7 +181,7 @@ struct SignInTests {
         try await vault.viewers.add("Anna", pin: PIN("2468"))
         for count in 1...2 {
             _ = try await error(vault.viewers, "Anna", "0000")
-            #expect(try vault.store.index.viewers().viewers.map { $0.failedSignIns.map(\.count) } == [[count]])
+            #expect(try vault.store.viewers.all().viewers.map { $0.failedSignIns.map(\.count) } == [[count]])
         }
         await vault.close()
     }

@@ -44,11 +44,11 @@ struct QueuedDownloadTests {
     @Test("Entries are read as they were written, also by a reader and after a restart")
     func roundTrip() throws {
         let downloads = try (1...3).map { try Self.download($0) }
-        try store.write(downloads, isDurable: true)
+        try store.downloads.write(downloads, isDurable: true)
         try store.close()
         for access in [VaultStore.Access.reader, .owner] {
             let again = try vault.open(access)
-            let found = try again.index.queuedDownloads()
+            let found = try again.downloads.all()
             #expect(found.downloads.count == 3 && found.damaged == 0)
             for download in downloads { expectSame(download, found.downloads.first { $0.id == download.id }) }
             try again.close()
@@ -57,8 +57,8 @@ struct QueuedDownloadTests {
 
     @Test("Pages of the table are read to the end")
     func pages() throws {
-        try store.write(try (1...1100).map { try Self.download($0) }, isDurable: true)
-        #expect(try Set(store.index.queuedDownloads().downloads.map(\.position)) == Set(1...1100))
+        try store.downloads.write(try (1...1100).map { try Self.download($0) }, isDurable: true)
+        #expect(try Set(store.downloads.all().downloads.map(\.position)) == Set(1...1100))
         try store.close()
     }
 
@@ -105,14 +105,14 @@ struct QueuedDownloadTests {
         ])
     func damaged(sql: String) throws {
         let downloads = try (1...3).map { try Self.download($0) }
-        try store.write(downloads, isDurable: true)
+        try store.downloads.write(downloads, isDurable: true)
         try store.index.write { db in
             try db.execute(sql: sql, arguments: ["one": downloads[0].id.data, "two": downloads[1].id.data])
         }
-        let found = try store.index.queuedDownloads()
+        let found = try store.downloads.all()
         #expect(found.damaged == 1 && Set(found.downloads.map(\.position)) == [2, 3])
-        try store.removeAllDownloads()
-        let left = try store.index.queuedDownloads()
+        try store.downloads.removeAll()
+        let left = try store.downloads.all()
         #expect(left.damaged == 0 && left.downloads.isEmpty)
         #expect(try store.hasPendingErasure())
         try store.close()
@@ -120,7 +120,7 @@ struct QueuedDownloadTests {
 
     @Test("Nothing of an entry can be read in the vault's files")
     func sealed() throws {
-        try store.write(try (1...3).map { try Self.download($0) }, isDurable: true)
+        try store.downloads.write(try (1...3).map { try Self.download($0) }, isDurable: true)
         try store.backUpCatalog()
         try store.close()
         for name in ["index.sqlite", "catalog.backup"] {
@@ -134,11 +134,11 @@ struct QueuedDownloadTests {
     @Test("A cancelled entry is erased from the index and the backup")
     func erased() throws {
         let download = try Self.download(1)
-        try store.write([download], isDurable: true)
+        try store.downloads.write([download], isDurable: true)
         try store.backUpCatalog()
         #expect(try !store.hasPendingErasure())
         let record = try #require(try store.index.read { try Data.fetchOne($0, sql: "SELECT record FROM download") })
-        try store.removeDownloads([download.id], isForgotten: true)
+        try store.downloads.remove([download.id], isForgotten: true)
         #expect(try store.hasPendingErasure())
         try store.carryOutErasure()
         try store.close()
@@ -151,13 +151,13 @@ struct QueuedDownloadTests {
     @Test("A change of the locator seals the entries under the new key; one that does not open stays")
     func locator() throws {
         let downloads = try (1...3).map { try Self.download($0) }
-        try store.write(downloads, isDurable: true)
+        try store.downloads.write(downloads, isDurable: true)
         try store.index.write { db in
             try db.execute(sql: "UPDATE download SET record = x'00' WHERE id = ?", arguments: [downloads[0].id.data])
         }
         _ = try store.changeLocator(noting: vault.log(of: store), queued: { _, _ in nil }) { _, _ in [:] }
         #expect(store.index.locator == 2 && store.keyring.locators == [2])
-        let found = try store.index.queuedDownloads()
+        let found = try store.downloads.all()
         #expect(found.damaged == 1 && Set(found.downloads.map(\.position)) == [2, 3])
         try store.close()
     }
@@ -165,14 +165,14 @@ struct QueuedDownloadTests {
     @Test("A rebuilt index has the queue of the backup")
     func rebuilt() throws {
         let downloads = try (1...3).map { try Self.download($0) }
-        try store.write(downloads, isDurable: true)
+        try store.downloads.write(downloads, isDurable: true)
         try store.close()
         try TemporaryFolder.remove(vault.folder + "/index.sqlite")
         let rebuild = try IndexRebuild(at: vault.folder, keyring: vault.keyring, evenIfSound: false)
         for byte in IndexRebuild.bytes { try rebuild.adopt(byte) }
         _ = try rebuild.finish()
         let again = try vault.open()
-        let found = try again.index.queuedDownloads()
+        let found = try again.downloads.all()
         #expect(Set(found.downloads.map(\.position)) == [1, 2, 3] && found.damaged == 0)
         try again.close()
     }
@@ -186,20 +186,20 @@ struct QueuedDownloadTests {
             try queue.close()
         }
         let reader = try vault.open(.reader)
-        #expect(try reader.index.queuedDownloads().downloads.isEmpty)
+        #expect(try reader.downloads.all().downloads.isEmpty)
         try reader.close()
         let owner = try vault.open()
         #expect(try owner.index.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 6)
-        try owner.write([try Self.download(1)], isDurable: true)
-        #expect(try owner.index.queuedDownloads().downloads.count == 1)
+        try owner.downloads.write([try Self.download(1)], isDurable: true)
+        #expect(try owner.downloads.all().downloads.count == 1)
         try owner.close()
     }
 
     @Test("The destruction of a vault deletes the queue")
     func destroyed() throws {
-        try store.write([try Self.download(1)], isDurable: true)
+        try store.downloads.write([try Self.download(1)], isDurable: true)
         _ = try store.index.removeAll()
-        #expect(try store.index.queuedDownloads().downloads.isEmpty)
+        #expect(try store.downloads.all().downloads.isEmpty)
         try store.close()
     }
 

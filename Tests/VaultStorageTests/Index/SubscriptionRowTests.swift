@@ -36,11 +36,11 @@ struct SubscriptionRowTests {
     @Test("Subscriptions are read as they were written, the oldest first, also by a reader and after a restart")
     func roundTrip() throws {
         let written = try [3, 1, 2].map { try Self.subscription($0) }
-        for subscription in written { try store.write(subscription) }
+        for subscription in written { try store.subscriptions.write(subscription) }
         try store.close()
         for access in [VaultStore.Access.reader, .owner] {
             let again = try vault.open(access)
-            let found = try again.index.subscriptions()
+            let found = try again.subscriptions.all()
             #expect(found.subscriptions == [written[1], written[2], written[0]] && found.damaged == 0)
             try again.close()
         }
@@ -49,9 +49,9 @@ struct SubscriptionRowTests {
     @Test("Nothing of a subscription is readable in the files, and a removed one is gone")
     func sealed() throws {
         let (one, other) = (try Self.subscription(1), try Self.subscription(2))
-        for subscription in [one, other] { try store.write(subscription) }
-        try store.removeSubscriptions([one.id])
-        #expect(try store.index.subscriptions().subscriptions == [other])
+        for subscription in [one, other] { try store.subscriptions.write(subscription) }
+        try store.subscriptions.remove([one.id])
+        #expect(try store.subscriptions.all().subscriptions == [other])
         try store.close()
         for name in ["index.sqlite", "catalog.backup"] {
             let bytes = try Data(contentsOf: URL(filePath: vault.folder + "/" + name))
@@ -87,9 +87,9 @@ struct SubscriptionRowTests {
         ])
     func damaged(sql: String) throws {
         let (one, two) = (try Self.subscription(1), try Self.subscription(2))
-        for subscription in [one, two] { try store.write(subscription) }
+        for subscription in [one, two] { try store.subscriptions.write(subscription) }
         try store.index.write { try $0.execute(sql: sql, arguments: ["one": one.id.data, "two": two.id.data]) }
-        let found = try store.index.subscriptions()
+        let found = try store.subscriptions.all()
         #expect(found.damaged == 1 && found.subscriptions == [two])
         try store.close()
     }
@@ -97,11 +97,11 @@ struct SubscriptionRowTests {
     @Test("A change of the locator seals the subscriptions under the new key, and lets their feeds be read again")
     func locator() throws {
         var subscription = try Self.subscription(1)
-        try store.write(subscription)
+        try store.subscriptions.write(subscription)
         _ = try store.changeLocator(noting: vault.log(of: store), queued: { _, _ in nil }, principals: { _, _ in [:] })
         #expect(store.index.locator == 2 && store.keyring.locators == [2])
         subscription.nextRun = nil
-        #expect(try store.index.subscriptions().subscriptions == [subscription])
+        #expect(try store.subscriptions.all().subscriptions == [subscription])
         try store.close()
     }
 
@@ -114,15 +114,15 @@ struct SubscriptionRowTests {
         var subscription = try Self.subscription(1)
         subscription.wanted.insert(former)
         subscription.brought.insert(former)
-        try store.write(subscription)
+        try store.subscriptions.write(subscription)
         let download = QueuedDownload(
             try SecureRandom.identifier("download id"), DownloadOrder(url: "https://a.example/"), title: former,
             added: 1_700_000_000, position: QueuedDownload.middle)
-        try store.index.write([download], isDurable: true)
+        try store.downloads.write([download], isDurable: true)
         _ = try store.changeLocator(
             noting: vault.log(of: store), queued: { _, locator in try? reseal(locator) }, principals: { _, _ in [:] })
-        let found = try #require(try store.index.subscriptions().subscriptions.first)
-        #expect(try store.index.queuedDownloads().downloads.map(\.title) == [renamed])
+        let found = try #require(try store.subscriptions.all().subscriptions.first)
+        #expect(try store.downloads.all().downloads.map(\.title) == [renamed])
         #expect(found.wanted.contains(renamed) && found.brought.contains(renamed))
         #expect(!found.wanted.contains(former) && !found.brought.contains(former))
         try store.close()
@@ -131,7 +131,7 @@ struct SubscriptionRowTests {
     @Test("Rows with an impossible id count as damaged, hide and stop nothing, and can be removed")
     func impossibleIDs() throws {
         let subscription = try Self.subscription(1)
-        try store.write(subscription)
+        try store.subscriptions.write(subscription)
         try store.index.write { db in
             try db.execute(
                 sql: """
@@ -140,12 +140,12 @@ struct SubscriptionRowTests {
                     INSERT INTO subscription SELECT CAST(printf('%016d', n) AS BLOB), x'00' FROM number;
                     """)
         }
-        #expect(try store.index.subscriptions().damaged == 502)
-        #expect(try store.index.subscriptions().subscriptions == [subscription])
+        #expect(try store.subscriptions.all().damaged == 502)
+        #expect(try store.subscriptions.all().subscriptions == [subscription])
         _ = try store.changeLocator(noting: vault.log(of: store), queued: { _, _ in nil }, principals: { _, _ in [:] })
-        #expect(try store.index.subscriptions().subscriptions.map(\.id) == [subscription.id])
-        try store.removeAllSubscriptions()
-        let left = try store.index.subscriptions()
+        #expect(try store.subscriptions.all().subscriptions.map(\.id) == [subscription.id])
+        try store.subscriptions.removeAll()
+        let left = try store.subscriptions.all()
         #expect(left.damaged == 0 && left.subscriptions.isEmpty)
         try store.close()
     }
@@ -153,14 +153,14 @@ struct SubscriptionRowTests {
     @Test("A rebuilt index has the subscriptions of the backup")
     func rebuilt() throws {
         let subscription = try Self.subscription(1)
-        try store.write(subscription)
+        try store.subscriptions.write(subscription)
         try store.close()
         try TemporaryFolder.remove(vault.folder + "/index.sqlite")
         let rebuild = try IndexRebuild(at: vault.folder, keyring: vault.keyring, evenIfSound: false)
         for byte in IndexRebuild.bytes { try rebuild.adopt(byte) }
         _ = try rebuild.finish()
         let again = try vault.open()
-        #expect(try again.index.subscriptions().subscriptions == [subscription])
+        #expect(try again.subscriptions.all().subscriptions == [subscription])
         try again.close()
     }
 
@@ -175,19 +175,19 @@ struct SubscriptionRowTests {
             try queue.close()
         }
         let reader = try vault.open(.reader)
-        #expect(try reader.index.subscriptions().subscriptions.isEmpty)
+        #expect(try reader.subscriptions.all().subscriptions.isEmpty)
         try reader.close()
         let owner = try vault.open()
-        try owner.write(try Self.subscription(1))
-        #expect(try owner.index.subscriptions().subscriptions.count == 1)
+        try owner.subscriptions.write(try Self.subscription(1))
+        #expect(try owner.subscriptions.all().subscriptions.count == 1)
         try owner.close()
     }
 
     @Test("The destruction of a vault deletes the subscriptions")
     func destroyed() throws {
-        try store.write(try Self.subscription(1))
+        try store.subscriptions.write(try Self.subscription(1))
         _ = try store.index.removeAll()
-        #expect(try store.index.subscriptions().subscriptions.isEmpty)
+        #expect(try store.subscriptions.all().subscriptions.isEmpty)
         try store.close()
     }
 }

@@ -61,7 +61,7 @@ struct ValueSizeTests {
         let store = try vault.open()
         #expect(try store.index.read { try store.index.opens(known, $0) })
         #expect(try store.index.read { try store.index.opens(newer, $0) }, "only the index had it")
-        #expect(try store.index.viewers().shares[known] != nil)
+        #expect(try store.viewers.all().shares[known] != nil)
         #expect(try store.index.unreadableRecords().isEmpty)
         try store.close()
         let names = try FileManager.default.contentsOfDirectory(atPath: vault.folder)

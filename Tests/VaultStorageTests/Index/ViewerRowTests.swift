@@ -37,14 +37,14 @@ struct ViewerRowTests {
     /// Writes a viewer with a share and positions of their own and of the owner.
     private func fill() throws -> Viewer {
         let viewer = try Self.viewer("Anna")
-        try store.write(viewer)
-        try store.write([film: TitleShare(title: title, viewers: [viewer.id])])
-        try store.write([viewer.id: positions(title), nil: positions(title)])
+        try store.viewers.write(viewer)
+        try store.viewers.write([film: TitleShare(title: title, viewers: [viewer.id])])
+        try store.viewers.write([viewer.id: positions(title), nil: positions(title)])
         return viewer
     }
 
-    private func expect(_ viewer: Viewer, _ resource: ResourceID, _ index: VaultIndex) throws {
-        let found = try index.viewers()
+    private func expect(_ viewer: Viewer, _ resource: ResourceID, _ store: VaultStore) throws {
+        let found = try store.viewers.all()
         #expect(found.viewers == [viewer] && found.unreadable == 0)
         #expect(found.shares == [resource: TitleShare(title: title, viewers: [viewer.id])])
         #expect(try found.positions == [viewer.id: positions(title), nil: positions(title)])
@@ -56,7 +56,7 @@ struct ViewerRowTests {
         try store.close()
         for access in [VaultStore.Access.reader, .owner] {
             let again = try vault.open(access)
-            try expect(viewer, film, again.index)
+            try expect(viewer, film, again)
             try again.close()
         }
     }
@@ -64,9 +64,9 @@ struct ViewerRowTests {
     @Test("Nothing of it is readable in the files, also not in what a removed viewer leaves")
     func sealed() throws {
         let (viewer, other) = (try fill(), try Self.viewer("Berta"))
-        try store.write(other)
-        try store.remove(viewer.id, changing: [film: TitleShare(title: title, viewers: [])])
-        let found = try store.index.viewers()
+        try store.viewers.write(other)
+        try store.viewers.remove(viewer.id, changing: [film: TitleShare(title: title, viewers: [])])
+        let found = try store.viewers.all()
         #expect(found.viewers == [other] && found.shares.isEmpty)
         #expect(Set(found.positions.keys) == [nil])
         try store.close()
@@ -82,10 +82,10 @@ struct ViewerRowTests {
     func removedTitle() throws {
         let viewer = try fill()
         _ = try store.remove(film)
-        #expect(try store.index.viewers().shares.isEmpty)
-        try store.write([film: TitleShare(title: title, viewers: [viewer.id])])
-        #expect(try store.index.viewers().shares.isEmpty)
-        #expect(try store.index.missing(among: [film]) == [film])
+        #expect(try store.viewers.all().shares.isEmpty)
+        try store.viewers.write([film: TitleShare(title: title, viewers: [viewer.id])])
+        #expect(try store.viewers.all().shares.isEmpty)
+        #expect(try store.viewers.missing(among: [film]) == [film])
         try store.close()
     }
 
@@ -95,7 +95,7 @@ struct ViewerRowTests {
         _ = try store.changeLocator(noting: vault.log(of: store), queued: { _, _ in nil }, principals: { _, _ in [:] })
         let renamed = try #require(try store.index.resources(title).first).id
         #expect(renamed != film && store.index.locator == 2)
-        try expect(viewer, renamed, store.index)
+        try expect(viewer, renamed, store)
         try store.close()
     }
 
@@ -108,7 +108,7 @@ struct ViewerRowTests {
         for byte in IndexRebuild.bytes { try rebuild.adopt(byte) }
         _ = try rebuild.finish()
         let again = try vault.open()
-        try expect(viewer, film, again.index)
+        try expect(viewer, film, again)
         try again.close()
     }
 
@@ -122,7 +122,7 @@ struct ViewerRowTests {
     func damaged(sql: String) throws {
         _ = try fill()
         try store.index.write { try $0.execute(sql: sql) }
-        let found = try store.index.viewers()
+        let found = try store.viewers.all()
         #expect(found.unreadable == 1 && (found.viewers.isEmpty || found.shares.isEmpty))
         try store.close()
     }
@@ -130,8 +130,8 @@ struct ViewerRowTests {
     @Test("Two rows that were exchanged within their table open neither", arguments: ["viewer", "share", "position"])
     func exchanged(table: String) throws {
         let (viewer, other) = (try fill(), try store.addMedia("other", length: 9).id)
-        try store.write(try Self.viewer("Berta"))
-        try store.write([other: TitleShare(title: TitleID(of: other), viewers: [viewer.id])])
+        try store.viewers.write(try Self.viewer("Berta"))
+        try store.viewers.write([other: TitleShare(title: TitleID(of: other), viewers: [viewer.id])])
         try store.index.write { db in
             let rows = try Row.fetchAll(db, sql: "SELECT id, record FROM \(table)")
             #expect(rows.count == 2, "premise")
@@ -141,7 +141,7 @@ struct ViewerRowTests {
                     arguments: [two["record"] as Data, one["id"] as Data])
             }
         }
-        let found = try store.index.viewers()
+        let found = try store.viewers.all()
         #expect(found.unreadable == 2)
         #expect([found.viewers.count, found.shares.count, found.positions.count].sorted() == [0, 2, 2])
         try store.close()
@@ -158,13 +158,13 @@ struct ViewerRowTests {
         }
         try queue.close()
         let reader = try vault.open(.reader)
-        let found = try reader.index.viewers()
+        let found = try reader.viewers.all()
         #expect(found.viewers.isEmpty && found.unreadable == 0)
         try reader.close()
         let owner = try vault.open()
         let viewer = try Self.viewer("Anna")
-        try owner.write(viewer)
-        #expect(try owner.index.viewers().viewers == [viewer])
+        try owner.viewers.write(viewer)
+        #expect(try owner.viewers.all().viewers == [viewer])
         #expect(try owner.index.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 6)
         try owner.close()
     }

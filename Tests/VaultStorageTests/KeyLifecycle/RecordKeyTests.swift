@@ -148,11 +148,11 @@ struct RecordKeyTests {
         let owner = try vault.open()
         let table = SealedTable.viewers
         try owner.index.write { try table.replace(slipped[0].sealed, of: slipped[0].id, $0) }
-        #expect(try owner.index.viewers().viewers.count == 1, "premise")
+        #expect(try owner.viewers.all().viewers.count == 1, "premise")
         #expect(try owner.replaceGenerations(noting: vault.log(of: owner)) == [])
         try owner.index.write { try table.replace(slipped[0].sealed, of: slipped[0].id, $0) }
-        #expect(try owner.index.viewers().viewers.isEmpty)
-        #expect(try owner.index.viewers().unreadable == 1)
+        #expect(try owner.viewers.all().viewers.isEmpty)
+        #expect(try owner.viewers.all().unreadable == 1)
         try owner.close()
     }
 

@@ -103,17 +103,17 @@ struct CatalogCopiesTests {
     @Test("What was revoked altogether does not come back, even if the index had lost it before")
     func revokedAltogether() throws {
         try store.damage("DELETE FROM accessGrant")
-        try store.removeGrants([], withUnreadable: true)
+        try store.grants.remove([], withUnreadable: true)
         #expect(try store.restoreFromBackup() == Restored())
         try store.backUpCatalog()
         #expect(try store.restoreFromBackup() == Restored())
-        #expect(try store.grants().grants.isEmpty)
+        #expect(try store.grants.all().grants.isEmpty)
         try store.close()
     }
 
     @Test("A share that was made smaller, and a PIN that was changed, do not come back as they were before")
     func lessThanBefore() throws {
-        let stored = try store.index.viewers()
+        let stored = try store.viewers.all()
         let (viewer, share) = (try #require(stored.viewers.first), try #require(stored.shares[film]))
         let other: ViewerID = try SecureRandom.identifier("viewer id")
         var restricted = viewer
@@ -121,30 +121,30 @@ struct CatalogCopiesTests {
             PINVerifier(
                 salt: Array(repeating: 1, count: 16), passes: 1, memory: 8 << 20, hash: Array(repeating: 2, count: 32)))
         restricted.pin = pin
-        try store.write(restricted)
-        try store.write([film: TitleShare(title: share.title, viewers: [viewer.id, other])])
+        try store.viewers.write(restricted)
+        try store.viewers.write([film: TitleShare(title: share.title, viewers: [viewer.id, other])])
         // The next erasure waits for a minute.
         try store.carryOutErasure()
         #expect(try store.hasPendingErasure() == false)
-        try store.write([film: TitleShare(title: share.title, viewers: [other])])
+        try store.viewers.write([film: TitleShare(title: share.title, viewers: [other])])
         restricted.pin = nil
-        try store.write(restricted)
+        try store.viewers.write(restricted)
         try store.damage(
             "UPDATE share SET record = x''; UPDATE viewer SET record = x''; UPDATE subscription SET record = x''")
         #expect(try store.restoreFromBackup().records == 1, "only what took no right away")
-        let left = try store.index.viewers()
+        let left = try store.viewers.all()
         #expect(left.viewers.isEmpty && left.shares.isEmpty)
         try store.close()
     }
 
     @Test("A share that was made larger comes back as it was before")
     func moreThanBefore() throws {
-        let share = try #require(try store.index.viewers().shares[film])
+        let share = try #require(try store.viewers.all().shares[film])
         let other: ViewerID = try SecureRandom.identifier("viewer id")
-        try store.write([film: TitleShare(title: share.title, viewers: share.viewers.union([other]))])
+        try store.viewers.write([film: TitleShare(title: share.title, viewers: share.viewers.union([other]))])
         try store.damage("UPDATE share SET record = x''")
         #expect(try store.restoreFromBackup().records == 1)
-        #expect(try store.index.viewers().shares[film] == share)
+        #expect(try store.viewers.all().shares[film] == share)
         try store.close()
     }
 
@@ -251,10 +251,10 @@ struct CatalogCopiesTests {
 
     @Test("A rebuild takes a share that only the index has, although only the backup opens its title")
     func rebuildOfShared() throws {
-        let share = try #require(try store.index.viewers().shares[film])
-        try store.write([film: TitleShare(title: share.title, viewers: [])])
+        let share = try #require(try store.viewers.all().shares[film])
+        try store.viewers.write([film: TitleShare(title: share.title, viewers: [])])
         try store.backUpCatalog()
-        try store.write([film: share])
+        try store.viewers.write([film: share])
         try store.damage("UPDATE resource SET metadata = 'x'")
         try store.index.close()
         store.giveUpLock()
@@ -262,15 +262,15 @@ struct CatalogCopiesTests {
         for byte in IndexRebuild.bytes { try rebuild.adopt(byte) }
         _ = try rebuild.finish()
         let again = try vault.open()
-        #expect(try again.index.viewers().shares == [film: share])
+        #expect(try again.viewers.all().shares == [film: share])
         try again.close()
     }
 
     @Test("A rebuild of an index whose settings are lost brings back nothing that was deleted, and takes the backup's")
     func rebuildWithoutSettings() throws {
-        let share = try #require(try store.index.viewers().shares[film])
-        try store.write([film: TitleShare(title: share.title, viewers: [])])
-        try store.removeSubscriptions(store.index.subscriptions().subscriptions.map(\.id))
+        let share = try #require(try store.viewers.all().shares[film])
+        try store.viewers.write([film: TitleShare(title: share.title, viewers: [])])
+        try store.subscriptions.remove(store.subscriptions.all().subscriptions.map(\.id))
         try store.damage("UPDATE vault SET settings = zeroblob(400)")
         try store.index.close()
         store.giveUpLock()
@@ -278,7 +278,7 @@ struct CatalogCopiesTests {
         for byte in IndexRebuild.bytes { try rebuild.adopt(byte) }
         #expect(try rebuild.finish().areSettingsLost == false)
         let again = try vault.open()
-        #expect(try again.index.viewers().shares.isEmpty && again.index.subscriptions().subscriptions.isEmpty)
+        #expect(try again.viewers.all().shares.isEmpty && again.subscriptions.all().subscriptions.isEmpty)
         #expect(try again.index.settings().mode == .offline)
         #expect(try proxy(again) == "proxy.example")
         try again.close()

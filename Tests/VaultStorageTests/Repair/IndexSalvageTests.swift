@@ -18,7 +18,7 @@ struct IndexSalvageTests {
     init() throws {
         (vault, known, newer) = try EveryRecord.aheadOfCatalogs { store, known in
             let newer = try store.addMedia("newer", length: 10).id
-            try store.write([known: TitleShare(title: TitleID(of: known), viewers: [])])
+            try store.viewers.write([known: TitleShare(title: TitleID(of: known), viewers: [])])
             return newer
         }
         // Closing wrote catalogs that were told of this, and forgot it.
@@ -66,7 +66,7 @@ struct IndexSalvageTests {
         try spoil(place)
         let store = try rebuild()
         #expect(try opens(known, store) && opens(newer, store), "the rows of both titles can be read")
-        #expect(try store.index.viewers().shares[known] == nil, "what was taken away stays away")
+        #expect(try store.viewers.all().shares[known] == nil, "what was taken away stays away")
         #expect(try store.index.unreadableRecords().isEmpty)
         try store.close()
     }
@@ -89,8 +89,8 @@ struct IndexSalvageTests {
         try spoil("erased")
         let store = try rebuild()
         #expect(try opens(known, store) && opens(newer, store))
-        #expect(try store.index.viewers().shares[known] == nil)
-        #expect(try store.index.viewers().viewers.count == 1, "what the index still has stays")
+        #expect(try store.viewers.all().shares[known] == nil)
+        #expect(try store.viewers.all().viewers.count == 1, "what the index still has stays")
         try store.close()
     }
 
@@ -101,7 +101,7 @@ struct IndexSalvageTests {
         try spoil(place)
         let store = try rebuild()
         #expect(try opens(known, store) && !opens(newer, store))
-        #expect(try store.index.viewers().shares[known] == nil, "what was taken away stays away")
+        #expect(try store.viewers.all().shares[known] == nil, "what was taken away stays away")
         try store.close()
     }
 

@@ -86,19 +86,20 @@ struct LostRecordTests {
 
     @Test("What was deleted on purpose does not come back, whatever the backup still has")
     func erased() throws {
-        let viewers = try store.index.viewers()
+        let viewers = try store.viewers.all()
         let viewer = try #require(viewers.viewers.first)
-        try store.remove(viewer.id, changing: viewers.shares.mapValues { TitleShare(title: $0.title, viewers: []) })
-        let grants = try store.grants().grants.map(\.id)
-        try store.index.removeGrants(grants, withUnreadable: false)
-        try store.removeDownloads(store.index.queuedDownloads().downloads.map(\.id), isForgotten: true)
-        try store.removeSubscriptions(store.index.subscriptions().subscriptions.map(\.id))
+        let unshared = viewers.shares.mapValues { TitleShare(title: $0.title, viewers: []) }
+        try store.viewers.remove(viewer.id, changing: unshared)
+        let grants = try store.grants.all().grants.map(\.id)
+        try store.grants.remove(grants, withUnreadable: false)
+        try store.downloads.remove(store.downloads.all().downloads.map(\.id), isForgotten: true)
+        try store.subscriptions.remove(store.subscriptions.all().subscriptions.map(\.id))
         _ = try store.index.remove(film)
         #expect(try store.restoreFromBackup() == Restored())
         try store.backUpCatalog()
         #expect(try store.index.read { try ErasedRow.last(of: "main", $0) } == 0)
         #expect(try store.restoreFromBackup() == Restored())
-        #expect(try store.index.viewers().viewers.isEmpty && store.grants().grants.isEmpty)
+        #expect(try store.viewers.all().viewers.isEmpty && store.grants.all().grants.isEmpty)
         #expect(try store.index.hasResource(film) == false)
         try store.close()
     }
@@ -182,7 +183,7 @@ struct LostRecordTests {
         #expect(try store.finishShreds(noting: vault.log(of: store)) == [])
         #expect(store.keyring.activeGenerations == [2])
         #expect(try store.index.read { try store.index.opens(film, $0) })
-        #expect(try store.index.viewers().viewers.count == 1)
+        #expect(try store.viewers.all().viewers.count == 1)
         try store.close()
     }
 
@@ -204,7 +205,7 @@ struct LostRecordTests {
         _ = try store.index.remove(film)
         #expect(try store.addMedia("film", length: 40_000).id == film)
         #expect(try store.restoreFromBackup() == Restored())
-        #expect(try store.index.viewers().shares.isEmpty)
+        #expect(try store.viewers.all().shares.isEmpty)
         try store.close()
     }
 
@@ -220,8 +221,8 @@ struct LostRecordTests {
         }
         try kept.write(to: URL(filePath: backup))
         #expect(try owner.restoreFromBackup().records == 1)
-        #expect(try owner.index.viewers().viewers.count == 1)
-        #expect(try owner.index.subscriptions().subscriptions.isEmpty)
+        #expect(try owner.viewers.all().viewers.count == 1)
+        #expect(try owner.subscriptions.all().subscriptions.isEmpty)
         try owner.close()
     }
 

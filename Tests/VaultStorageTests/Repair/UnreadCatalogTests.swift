@@ -70,8 +70,8 @@ struct UnreadCatalogTests {
 
     @Test("While the newest copy cannot be read, the one before lets nobody in")
     func rights() throws {
-        let share = try #require(try store.index.viewers().shares[film])
-        try store.write([film: TitleShare(title: share.title, viewers: [])])
+        let share = try #require(try store.viewers.all().shares[film])
+        try store.viewers.write([film: TitleShare(title: share.title, viewers: [])])
         try store.backUpCatalog()
         #expect(try CatalogBackupTests.resourceCount(former) == 1, "premise: it has the wider share")
         try store.damage("UPDATE share SET record = x'00'")
@@ -80,7 +80,7 @@ struct UnreadCatalogTests {
         try store.backUpCatalog()
         try FileManager.default.removeItem(atPath: obstacle)
         _ = try store.restoreFromBackup()
-        #expect(try store.index.viewers().shares[film]?.viewers.isEmpty ?? true)
+        #expect(try store.viewers.all().shares[film]?.viewers.isEmpty ?? true)
         try store.close()
     }
 
@@ -189,7 +189,7 @@ struct UnreadCatalogTests {
         try EveryRecord.rebuild(vault)
         let again = try vault.open()
         #expect(try again.index.read { try again.index.opens(film, $0) })
-        #expect(try again.index.subscriptions().subscriptions.count == 1)
+        #expect(try again.subscriptions.all().subscriptions.count == 1)
         try again.close()
     }
 

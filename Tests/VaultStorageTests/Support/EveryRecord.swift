@@ -33,23 +33,23 @@ enum EveryRecord {
         let grant = AccessGrant(
             id: try SecureRandom.identifier("grant id"), kind: .token(.read), name: "kiosk", created: 1_700_000_000,
             expires: nil, era: [1, 2, 3])
-        try store.add(grant, removing: [])
+        try store.grants.add(grant, removing: [])
         let download = QueuedDownload(
             try SecureRandom.identifier("download id"), DownloadOrder(url: "https://media.example/film.mp4"),
             title: title, added: 1_700_000_000, position: 1)
-        try store.write([download], isDurable: true)
+        try store.downloads.write([download], isDurable: true)
         let subscription = Subscription(
             try SecureRandom.identifier("subscription id"), .feed("https://media.example/feed"),
             Subscription.Choices(), added: 1_700_000_000)
-        try store.write(subscription)
+        try store.subscriptions.write(subscription)
         let viewer = Viewer(
             id: try SecureRandom.identifier("viewer id"), name: "Anna", created: 1_700_000_000, sharesAll: false)
-        try store.write(viewer)
-        try store.write([film: TitleShare(title: title, viewers: [viewer.id])])
+        try store.viewers.write(viewer)
+        try store.viewers.write([film: TitleShare(title: title, viewers: [viewer.id])])
         var positions = PlaybackPositions()
         positions.note(
             try #require(PlaybackPosition(title: title, position: 1234, duration: 9999, changed: 1_700_000_000)))
-        try store.write([viewer.id: positions])
+        try store.viewers.write([viewer.id: positions])
         for kind in SealedTable.all {
             #expect(try store.index.read { try kind.rowCount($0) } > 0, "no record of \(kind.title) was written")
         }

@@ -3,13 +3,16 @@ import GRDB
 import VaultCrypto
 package import VaultModel
 
-extension VaultIndex {
+/// The rows of the subscriptions.
+package struct SubscriptionRows {
+    let store: VaultStore
+
     /// Returns the subscriptions, the oldest first, and the number of rows that do not open.
-    package func subscriptions() throws -> (subscriptions: [Subscription], damaged: Int) {
-        try read { db in
+    package func all() throws -> (subscriptions: [Subscription], damaged: Int) {
+        try store.index.read { db in
             guard try SealedTable.subscriptions.exists(db) else { return ([], 0) }
             var found: [Subscription] = []
-            let damaged = try SealedTable.subscriptions.open(recordKeys(db), db) { id, members in
+            let damaged = try SealedTable.subscriptions.open(store.index.recordKeys(db), db) { id, members in
                 guard let opened = SubscriptionID(bytes: id).flatMap({ Subscription($0, members) }) else {
                     return false
                 }
@@ -22,24 +25,28 @@ extension VaultIndex {
 
     /// Writes a subscription durably.
     package func write(_ subscription: Subscription) throws {
-        try write { db in
-            try SealedTable.subscriptions.write(subscription.record, of: subscription.id.bytes, recordKeys(db), db)
+        try store.mutate { index, db in
+            try SealedTable.subscriptions.write(
+                subscription.record, of: subscription.id.bytes, index.recordKeys(db), db)
         }
     }
 
     /// Deletes subscriptions durably, and has their copies erased.
-    package func removeSubscriptions(_ ids: [SubscriptionID]) throws {
-        try write { db in try SealedTable.subscriptions.delete(ids.map(\.bytes), db) }
+    package func remove(_ ids: [SubscriptionID]) throws {
+        try store.mutate(count: ids.count, isVital: true) { _, db in
+            try SealedTable.subscriptions.delete(ids.map(\.bytes), db)
+        }
     }
 
     /// Deletes all subscriptions durably, including rows that do not open, and has their copies erased.
-    package func removeAllSubscriptions() throws { try write { db in try SealedTable.subscriptions.deleteAll(db) } }
+    package func removeAll() throws {
+        try store.mutate(isVital: true) { _, db in try SealedTable.subscriptions.deleteAll(db) }
+    }
 
     /// Gives the titles of subscriptions their new ids, and has their feeds read again.
     ///
     /// - Parameter titles: the titles of the download queue that have a new id under a new locator.
-    func renameSubscriptions(_ titles: [TitleID: TitleID], _ db: Database) throws {
-        let keys = try recordKeys(db)
+    static func rename(_ titles: [TitleID: TitleID], _ keys: RecordKeys, _ db: Database) throws {
         var found: [Subscription] = []
         _ = try SealedTable.subscriptions.open(keys, db) { id, members in
             guard var opened = SubscriptionID(bytes: id).flatMap({ Subscription($0, members) }) else { return false }

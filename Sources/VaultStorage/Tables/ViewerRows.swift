@@ -16,13 +16,16 @@ package struct StoredViewers: Sendable {
     package init() {}
 }
 
-extension VaultIndex {
+/// The rows of the viewers, what is shared with them, and how far they have played.
+package struct ViewerRows {
+    let store: VaultStore
+
     /// Returns the viewers and everything that belongs to them; none if the keyring has no key for records.
-    package func viewers() throws -> StoredViewers {
-        try read { db in
+    package func all() throws -> StoredViewers {
+        try store.index.read { db in
             var stored = StoredViewers()
-            guard keyring.hasRecordKeys else { return stored }
-            let (keys, owner) = (try recordKeys(db), keyring.vaultID.bytes)
+            guard store.keyring.hasRecordKeys else { return stored }
+            let (keys, owner) = (try store.index.recordKeys(db), store.keyring.vaultID.bytes)
             stored.unreadable += try SealedTable.viewers.open(keys, db) { id, record in
                 guard let viewer = ViewerID(bytes: id).flatMap({ Viewer(id: $0, record) }) else { return false }
                 stored.viewers.append(viewer)
@@ -42,12 +45,10 @@ extension VaultIndex {
         }
     }
 
-    /// Writes a viewer.
-    ///
-    /// - Returns: whether the previous record admitted or shared more, so that it must not be restored.
-    func write(_ viewer: Viewer) throws -> Bool {
-        try write { db in
-            let keys = try recordKeys(db)
+    /// Writes a viewer durably. A previous record that admitted more, such as a PIN that is gone, is erased.
+    package func write(_ viewer: Viewer) throws {
+        let admittedMore = try store.mutate { index, db in
+            let keys = try index.recordKeys(db)
             var admittedMore = false
             if case .members(let members) = try SealedTable.viewers.content(of: viewer.id.bytes, keys, db) {
                 admittedMore = Viewer(id: viewer.id, members)?.admitsMore(than: viewer) ?? false
@@ -56,24 +57,31 @@ extension VaultIndex {
             try SealedTable.viewers.write(viewer.record, of: viewer.id.bytes, keys, db)
             return admittedMore
         }
+        if admittedMore { store.eraseIfDue() }
     }
 
-    /// Deletes a viewer and their positions, and changes the shares that they had, in one transaction.
-    func remove(_ viewer: ViewerID, changing shares: [ResourceID: TitleShare]) throws {
-        try write { db in
+    /// Deletes a viewer with their positions durably, and writes the shares without them, in one transaction.
+    package func remove(_ viewer: ViewerID, changing shares: [ResourceID: TitleShare]) throws {
+        try store.mutate(count: 1 + shares.count, isVital: true) { index, db in
             try SealedTable.viewers.delete([viewer.bytes], db)
             try SealedTable.positions.delete([viewer.bytes], db)
-            try write(shares, db)
+            try Self.write(shares, index.recordKeys(db), db)
         }
+        store.eraseIfDue()
     }
 
-    func write(_ shares: [ResourceID: TitleShare]) throws {
-        try write { db in try write(shares, db) }
+    /// Writes durably with whom titles are shared; titles that the vault does not have are left out.
+    package func write(_ shares: [ResourceID: TitleShare]) throws {
+        guard !shares.isEmpty else { return }
+        // A full disk must not let a viewer see a title that is no longer shared with them.
+        try store.mutate(count: shares.count, isVital: true) { index, db in
+            try Self.write(shares, index.recordKeys(db), db)
+        }
+        for id in shares.keys { store.changes.note(id) }
     }
 
     /// Writes shares of titles that the vault still has; one without viewers is deleted.
-    private func write(_ shares: [ResourceID: TitleShare], _ db: Database) throws {
-        let keys = try recordKeys(db)
+    private static func write(_ shares: [ResourceID: TitleShare], _ keys: RecordKeys, _ db: Database) throws {
         try SealedTable.shares.delete(shares.filter(\.value.viewers.isEmpty).map(\.key.bytes), db)
         for (id, share) in shares where !share.viewers.isEmpty {
             guard try ResourceRow.exists(id, db) else { continue }
@@ -88,11 +96,13 @@ extension VaultIndex {
         }
     }
 
-    func write(_ positions: [ViewerID?: PlaybackPositions]) throws {
-        try write { db in
-            let keys = try recordKeys(db)
+    /// Writes the positions of viewers; the owner's are under nil.
+    package func write(_ positions: [ViewerID?: PlaybackPositions]) throws {
+        guard store.isOwner, !positions.isEmpty else { return }
+        try store.mutate { index, db in
+            let keys = try index.recordKeys(db)
             for (viewer, positions) in positions {
-                let id = viewer?.bytes ?? keyring.vaultID.bytes
+                let id = viewer?.bytes ?? index.keyring.vaultID.bytes
                 if positions.isEmpty {
                     try SealedTable.positions.delete([id], db)
                 } else {
@@ -102,16 +112,17 @@ extension VaultIndex {
         }
     }
 
-    /// Returns the resources that the vault no longer has.
-    package func missing(among ids: Set<ResourceID>) throws -> [ResourceID] {
-        try read { db in try ids.filter { try !ResourceRow.exists($0, db) } }
+    /// Returns the resources for which the index has no share.
+    package func unshared(among ids: Set<ResourceID>) throws -> Set<ResourceID> {
+        try store.index.read { db in
+            guard try SealedTable.shares.exists(db) else { return ids }
+            let statement = try db.cachedStatement(sql: "SELECT 1 FROM share WHERE id = ?")
+            return try ids.filter { try Bool.fetchOne(statement, arguments: [$0.data]) == nil }
+        }
     }
 
-    /// Reads the rows of resources, in the order of their ids; resources that the vault does not have are left out.
-    package func sealedResources(_ ids: some Sequence<ResourceID>) throws -> [SealedResource] {
-        try read { db in
-            let sorted = ids.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
-            return try SealedResource.fetch(sorted.compactMap { try ResourceRow.fetch($0, db) }, db)
-        }
+    /// Returns the resources that the vault no longer has.
+    package func missing(among ids: Set<ResourceID>) throws -> [ResourceID] {
+        try store.index.read { db in try ids.filter { try !ResourceRow.exists($0, db) } }
     }
 }

@@ -3,19 +3,20 @@ import GRDB
 import VaultCrypto
 package import VaultModel
 
-// The download queue.
-extension VaultIndex {
-    private static let downloadPage = 500
+/// The rows of the download queue.
+package struct DownloadRows {
+    let store: VaultStore
+    private static let page = 500
 
     /// Returns the entries of the queue in no particular order, and the number of rows that do not open.
-    package func queuedDownloads() throws -> (downloads: [QueuedDownload], damaged: Int) {
+    package func all() throws -> (downloads: [QueuedDownload], damaged: Int) {
         var downloads: [QueuedDownload] = []
-        let rowCount = try read { db in try SealedTable.downloads.rowCount(db) }
+        let rowCount = try store.index.read { db in try SealedTable.downloads.rowCount(db) }
         var last: Data? = Data()
         // Page by page, so that other work runs in between.
         while let after = last, downloads.count < SealedTable.downloads.maxCount {
-            last = try read { db in
-                try SealedTable.downloads.open(after: after, limit: Self.downloadPage, recordKeys(db), db) {
+            last = try store.index.read { db in
+                try SealedTable.downloads.open(after: after, limit: Self.page, store.index.recordKeys(db), db) {
                     id, members in
                     guard let opened = DownloadID(bytes: id).flatMap({ QueuedDownload($0, members) }) else {
                         return false
@@ -33,28 +34,30 @@ extension VaultIndex {
     ///
     /// - Parameter isDurable: whether they must survive a power loss.
     package func write(_ downloads: [QueuedDownload], isDurable: Bool) throws {
-        let body = { (db: Database) in
-            let keys = try self.recordKeys(db)
+        guard !downloads.isEmpty else { return }
+        try store.mutate(count: downloads.count, isDurable: isDurable) { index, db in
+            let keys = try index.recordKeys(db)
             for download in downloads {
                 try SealedTable.downloads.write(download.object, of: download.id.bytes, keys, db)
             }
         }
-        if isDurable { try write(body) } else { try writeWithoutSync(body) }
     }
 
     /// Deletes entries of the queue, in one transaction.
     ///
     /// - Parameter isForgotten: whether to erase copies of them, too, and make the deletion survive a power loss. An
     ///   entry that comes back after its title was fetched costs nothing.
-    package func removeDownloads(_ ids: [DownloadID], isForgotten: Bool) throws {
-        let body = { (db: Database) in
+    package func remove(_ ids: [DownloadID], isForgotten: Bool) throws {
+        guard !ids.isEmpty else { return }
+        try store.mutate(count: ids.count, isVital: true, isDurable: isForgotten) { _, db in
             try SealedTable.downloads.delete(ids.map(\.bytes), isForgotten: isForgotten, db)
         }
-        if isForgotten { try write(body) } else { try writeWithoutSync(body) }
     }
 
     /// Deletes the whole queue, including rows that do not open, in one transaction, and has their copies erased.
-    package func removeAllDownloads() throws { try write { db in try SealedTable.downloads.deleteAll(db) } }
+    package func removeAll() throws {
+        try store.mutate(isVital: true) { _, db in try SealedTable.downloads.deleteAll(db) }
+    }
 
     /// Gives the entries of the queue the ids that their titles have under another locator.
     ///
@@ -62,13 +65,12 @@ extension VaultIndex {
     ///   - stored: the resources stored before the change; their titles keep their ids.
     ///   - resource: returns the resource of an order under a locator, held or not; nil if the order names none.
     /// - Returns: the titles that get a new id, with that id.
-    func renameDownloads(
+    static func rename(
         from old: Int, to new: Int, stored: Set<ResourceID>, resource: (DownloadOrder, _ locator: Int) -> ResourceID?,
-        _ db: Database
+        _ keys: RecordKeys, _ db: Database
     ) throws -> [TitleID: TitleID] {
         var titles: [TitleID: TitleID] = [:]
         var renamed: [QueuedDownload] = []
-        let keys = try recordKeys(db)
         _ = try SealedTable.downloads.open(keys, db) { id, members in
             // A stored title keeps its id; any other will be stored under the new one.
             guard var opened = DownloadID(bytes: id).flatMap({ QueuedDownload($0, members) }),

@@ -1,0 +1,72 @@
+import GRDB
+import VaultCrypto
+package import VaultModel
+
+/// The grants of a vault, as its index has them.
+package struct StoredGrants: Sendable {
+    package var grants: [AccessGrant] = []
+    /// The number of rows that do not open, and so grant nothing.
+    package var unreadable = 0
+
+    /// Creates a value without grants.
+    package init() {}
+}
+
+/// The rows of the tokens, sessions and named links that the vault has issued.
+package struct GrantRows {
+    let store: VaultStore
+
+    /// Returns the grants; none if the keyring has no key for records.
+    package func all() throws -> StoredGrants {
+        try store.index.read { db in
+            var stored = StoredGrants()
+            guard store.keyring.hasRecordKeys else { return stored }
+            stored.unreadable = try SealedTable.grants.open(store.index.recordKeys(db), db) { id, members in
+                guard let grant = GrantID(bytes: id).flatMap({ AccessGrant(id: $0, members) }) else { return false }
+                stored.grants.append(grant)
+                return true
+            }
+            return stored
+        }
+    }
+
+    /// Adds a grant durably.
+    ///
+    /// - Parameter others: grants to remove in the same transaction.
+    package func add(_ grant: AccessGrant, removing others: [GrantID]) throws {
+        try store.mutate { index, db in
+            try SealedTable.grants.delete(others.map(\.bytes), db)
+            try SealedTable.grants.write(grant.record, of: grant.id.bytes, index.recordKeys(db), db)
+        }
+    }
+
+    /// Removes grants from the index durably. Their records are erased from its log and from `catalog.backup` within a
+    /// minute.
+    ///
+    /// - Parameter withUnreadable: whether to remove the rows that do not open, too.
+    package func remove(_ ids: [GrantID], withUnreadable: Bool = false) throws {
+        guard !ids.isEmpty || withUnreadable else { return }
+        try store.mutate(isVital: true) { index, db in
+            try SealedTable.grants.delete(ids.map(\.bytes), db)
+            guard withUnreadable, index.keyring.hasRecordKeys else { return }
+            try SealedTable.grants.deleteUnreadable(index.recordKeys(db), db)
+            try ErasedRow.insert(SealedTable.grants.name, ErasedRow.all, db)
+        }
+    }
+
+    /// Records the last use of grants that still have a row.
+    package func note(_ uses: [GrantID: Int64]) throws {
+        guard store.isOwner, !uses.isEmpty else { return }
+        try store.mutate { index, db in
+            let keys = try index.recordKeys(db)
+            for (id, used) in uses {
+                guard case .members(var members) = try SealedTable.grants.content(of: id.bytes, keys, db) else {
+                    continue
+                }
+                members["used"] = .integer(used)
+                try SealedTable.grants.replace(
+                    SealedTable.grants.seal(members, of: id.bytes, keys), of: id.bytes, db)
+            }
+        }
+    }
+}
