@@ -30,7 +30,7 @@ public struct KeyReport: Hashable, Sendable {
         let (retiring, use) = (try store.retiringGenerations(), try store.index.generationUse())
         let records = try store.index.recordUse()
         let (keyring, settings) = (store.keyring, try store.index.settings())
-        let backlog = try store.index.resealBacklog(of: settings.resealOrder)
+        let backlog = try ResealRows(store.index).resealBacklog(of: settings.resealOrder)
         generations = keyring.generationRecords.map { record in
             let state = Self.state(
                 of: record, current: keyring.currentGeneration, isRetiring: retiring.contains(record.number))

@@ -49,7 +49,7 @@ struct Resealer {
         let named = order.resources
         let queue = try await blocking { store in
             let wanted = try named.map { try store.index.withParts($0) }
-            return try store.index.resealQueue().filter { wanted?.contains($0) ?? true }
+            return try ResealRows(store.index).resealQueue().filter { wanted?.contains($0) ?? true }
         }
         try await count(queue)
         var done: [ResourceID] = []
@@ -73,7 +73,10 @@ struct Resealer {
 
     private mutating func count(_ queue: [ResourceID]) async throws {
         resourcesTotal = queue.count
-        bytesTotal = try await blocking { store in try queue.reduce(0) { $0 + (try store.index.bytes(of: $1)) } }
+        bytesTotal = try await blocking { store in
+            let rows = ResealRows(store.index)
+            return try queue.reduce(0) { $0 + (try rows.bytes(of: $1)) }
+        }
         progress()
     }
 

@@ -311,7 +311,7 @@ extension ResourceRecord {
     /// Returns a page of the segments that are left to reseal.
     func resealTasks(limit: Int) throws -> [ResealTask] {
         guard let resource = stored.withLock({ $0 }) else { return [] }
-        return try store.index.resealTasks(of: resource, limit: limit)
+        return try ResealRows(store.index).resealTasks(of: resource, limit: limit)
     }
 
     /// Reseals a segment.

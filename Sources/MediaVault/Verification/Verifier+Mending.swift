@@ -13,7 +13,10 @@ extension Verifier {
                 return Effects()
             }
         }
-        try await pool.run { try store.invalidate(segment, size: store.index.fileBytes(of: segment), for: failure) }
+        try await pool.run {
+            let size = try EvictionRows(store.index).fileBytes(of: segment)
+            try store.invalidate(segment, size: size, for: failure)
+        }
         store.changes.note(resource)
     }
 

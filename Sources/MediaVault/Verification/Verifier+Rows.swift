@@ -24,12 +24,12 @@ extension Verifier {
 
     /// Checks that the records of every kind open. A repair deletes those that nothing can open.
     mutating func checkRecords() async throws {
-        for found in try await blocking({ try $0.index.unreadableRecords() }) {
+        for found in try await rows({ try $0.unreadableRecords() }) {
             try await requireNewestKeys()
             let forgets = options.forgetsRetired
             let left =
                 options.repairs
-                ? try await blocking { try $0.index.dropUnreadable(found, forgettingLacked: forgets) } : found.count
+                ? try await rows { try $0.dropUnreadable(found, forgettingLacked: forgets) } : found.count
             report.note(.record, found.count - left, isMended: true)
             report.note(.record, left, isMended: false)
             report.records.append(
@@ -39,7 +39,7 @@ extension Verifier {
         }
     }
 
-    private static func problem(_ records: VaultIndex.UnreadableRecords, isRepair: Bool) -> String {
+    private static func problem(_ records: VerificationRows.UnreadableRecords, isRepair: Bool) -> String {
         if records.lacked > 0 {
             return
                 "they were sealed by a generation whose key the keyring does not have any more: this copy of the vault is "
@@ -61,7 +61,7 @@ extension Verifier {
         var last: ResourceID?
         while true {
             let after = last
-            let page = try await blocking { try $0.index.resourceIDs(after: after, limit: Self.rowsPerPage) }
+            let page = try await rows { try $0.resourceIDs(after: after, limit: Self.rowsPerPage) }
             for id in page { try await check(id) }
             guard let end = page.last else { return }
             last = end
@@ -80,7 +80,7 @@ extension Verifier {
             return try await settle(unopened: id)
         }
         if resource.lacksServing { try await settleMissingServing(of: resource) }
-        for representation in try await blocking({ try $0.index.representations(of: id) }) {
+        for representation in try await rows({ try $0.representations(of: id) }) {
             let ledger = try await check(representation, of: resource)
             if !ledger.isSound { try await settle(ledger, of: representation, resource) }
         }
@@ -99,7 +99,7 @@ extension Verifier {
         } else if !options.repairs {
             problem = "the row of its bytes is missing; repair it, and fetch it again"
         } else if loaders.removeIfIdle(id) {
-            try await blocking { try $0.index.dropMissingServing(of: id) }
+            try await rows { try $0.dropMissingServing(of: id) }
         } else {
             problem = "the row of its bytes is missing, but it is in use; repair again once nothing plays it"
         }
@@ -166,7 +166,7 @@ extension Verifier {
         var problem: String?
         if let restoration = try await restoration(of: id, "its rows are damaged") {
             problem = restoration
-        } else if !options.forgetsRetired, try await blocking({ try $0.index.needsRetiredGeneration(id) }) {
+        } else if !options.forgetsRetired, try await rows({ try $0.needsRetiredGeneration(id) }) {
             problem =
                 "its key was wrapped by a generation that was destroyed since: this copy of the vault is older than its "
                 + "keys; use the keyring of its time, remove it, or let a repair forget what was retired"
@@ -201,8 +201,8 @@ extension Verifier {
         var previous: SegmentDescription?
         while true {
             let after = last
-            let page = try await blocking {
-                try $0.index.segments(of: representation, after: after, limit: Self.rowsPerPage)
+            let page = try await rows {
+                try $0.segments(of: representation, after: after, limit: Self.rowsPerPage)
             }
             // If the segment was replaced in between, its replacement begins at the same byte and may be on this page.
             if let previous { _ = try await isStillThere(previous, &ledger) }
@@ -261,7 +261,7 @@ extension Verifier {
     private func isStillThere(
         _ segment: SegmentDescription, _ ledger: inout RepresentationLedger
     ) async throws -> Bool {
-        let isThere = try await blocking { try $0.index.hasSegment(segment.id) }
+        let isThere = try await rows { try $0.hasSegment(segment.id) }
         if !isThere { ledger.forget(segment) }
         return isThere
     }
@@ -332,17 +332,17 @@ extension Verifier {
         var last: SegmentID?
         while true {
             let after = last
-            let page = try await blocking {
-                try $0.index.segmentsWithoutResource(after: after, limit: Self.rowsPerPage)
+            let page = try await rows {
+                try $0.segmentsWithoutResource(after: after, limit: Self.rowsPerPage)
             }
             guard let end = page.last else { break }
             last = end
             for id in page { try await settle(stranded: id) }
         }
         // The rows of representations come last: no segment may be left without one.
-        let strays = try await blocking { try $0.index.strayRowCount() }
+        let strays = try await rows { try $0.strayRowCount() }
         guard strays > 0 else { return }
-        let dropped = options.repairs ? try await blocking { try $0.index.dropStrayRows() } : 0
+        let dropped = options.repairs ? try await rows { try $0.dropStrayRows() } : 0
         report.note(.row, dropped, isMended: true)
         report.note(.row, strays - dropped, isMended: false)
     }
@@ -351,7 +351,7 @@ extension Verifier {
         let isWhole = options.repairs ? try await recreateRow(id) : nil
         report.note(.row, isMended: isWhole != nil)
         if isWhole == false {
-            try await blocking { try $0.invalidate(id, size: $0.index.fileBytes(of: id), for: .foreign) }
+            try await blocking { try $0.invalidate(id, size: EvictionRows($0.index).fileBytes(of: id), for: .foreign) }
         }
     }
 }

@@ -124,6 +124,10 @@ struct Verifier {
         return try await pool.run { try call(store) }
     }
 
+    func rows<Result: Sendable>(
+        _ call: @escaping @Sendable (VerificationRows) throws -> Result
+    ) async throws -> Result { try await blocking { try call(VerificationRows($0.index)) } }
+
     /// Returns whether to open the next segment.
     mutating func includesNext() throws -> Bool {
         try sample?.includesNext { try SecureRandom.number(below: $0) } ?? true
@@ -200,7 +204,7 @@ extension Verifier {
     mutating func intactSegment(of id: SegmentID) async throws -> ClaimedSegment? {
         guard let claimed = try await blocking({ try $0.claim(of: id) }), claimed.fits,
             try await badBlocks(of: claimed.segment, claimed.reader).isEmpty,
-            try await blocking({ try $0.index.isGap(claimed.segment) })
+            try await rows({ try $0.isGap(claimed.segment) })
         else { return nil }
         return claimed
     }
@@ -208,7 +212,7 @@ extension Verifier {
     /// Returns whether any resource lacks the row of its serving representation; looked up only once.
     private mutating func lacksServingRows() async throws -> Bool {
         if let hasGaps { return hasGaps }
-        let found = try await blocking { try $0.index.lacksServingRows() }
+        let found = try await rows { try $0.lacksServingRows() }
         hasGaps = found
         return found
     }

@@ -3,13 +3,18 @@ import GRDB
 import VaultCrypto
 package import VaultModel
 
-extension VaultIndex {
+/// The rows of what has to be resealed.
+package struct ResealRows {
+    private let index: VaultIndex
+
+    package init(_ index: VaultIndex) { self.index = index }
+
     /// Returns resources in the order in which they are resealed: the greatest risk first.
     ///
     /// First come resources whose reseal was begun; then those that the oldest generation wraps, which most copies of
     /// the keyring have; among these, the most recently read first, whose keys were in memory last.
     package func resealQueue() throws -> [ResourceID] {
-        try read { db in
+        try index.read { db in
             try Data.fetchAll(
                 db,
                 sql: """
@@ -23,7 +28,7 @@ extension VaultIndex {
 
     /// Returns the bytes that a resource holds in all its representations.
     package func bytes(of resource: ResourceID) throws -> Int64 {
-        try read { db in
+        try index.read { db in
             try Int64.fetchOne(
                 db,
                 sql: """
@@ -41,23 +46,23 @@ extension VaultIndex {
     /// - Parameter run: the number of the reseal. A resource that got its key in this run keeps it.
     /// - Returns: the resource afterwards; nil if it does not exist.
     func beginReseal(_ id: ResourceID, run: Int64) throws -> StoredResource? {
-        try write { db in
-            guard let resource = try self.resource(id, db), resource.place == nil else { return nil }
+        try index.write { db in
+            guard let resource = try index.resource(id, db), resource.place == nil else { return nil }
             guard resource.metadata.resealRun != run else { return resource }
             // Above the numbers of all earlier runs, so that the number in use shows whether this run has begun.
             let number = max(resource.keys.keys.max() ?? 0, Int(run)) + 1
             guard PlainColumn.numbers.contains(number) else { throw IndexError.damaged }
             let key = try SecureRandom.key("resource key")
             let wrapped = try ResourceKeyRow(
-                wrapping: key, of: id, number: number, generation: keyring.currentGeneration, keyring)
+                wrapping: key, of: id, number: number, generation: index.keyring.currentGeneration, index.keyring)
             guard let wrapped else { throw IndexError.damaged }
             try wrapped.insert(db)
             let metadataKey = try KeyDerivation.key(from: key, .metadata)
             guard
                 try resealInfos(of: id, under: try resource.metadataKey(), as: id, under: metadataKey, db) == 0
             else { throw IndexError.damaged }
-            try resealParts(of: id, under: try resource.metadataKey(), as: id, under: metadataKey, db)
-            try resealCover(
+            try index.resealParts(of: id, under: try resource.metadataKey(), as: id, under: metadataKey, db)
+            try index.resealCover(
                 resource.metadata.cover, of: id, under: try resource.metadataKey(), as: id, under: metadataKey, db)
             var metadata = resource.metadata
             metadata.resealRun = run
@@ -65,13 +70,13 @@ extension VaultIndex {
             try db.execute(
                 sql: "UPDATE resource SET key = ?, metadata = ? WHERE id = ?",
                 arguments: [number, sealed.data, id.data])
-            return try self.resource(id, db)
+            return try index.resource(id, db)
         }
     }
 
     /// Returns a page of the segments that are not sealed under the key in use.
     package func resealTasks(of resource: StoredResource, limit: Int) throws -> [ResealTask] {
-        try read { db in
+        try index.read { db in
             let rows = try Row.fetchAll(
                 db,
                 sql: """
@@ -91,7 +96,7 @@ extension VaultIndex {
     ///
     /// - Returns: false, with all of them kept, if a segment still needs one.
     func dropOldKeys(of resource: StoredResource) throws -> Bool {
-        try write { db in
+        try index.write { db in
             let isNeeded = try Bool.fetchOne(
                 db,
                 sql: """
@@ -145,11 +150,11 @@ extension VaultIndex {
     package func resealBacklog(of order: ResealOrder?) throws -> ResealBacklog? {
         var backlog = ResealBacklog(isDue: order != nil)
         if let named = order?.resources {
-            for id in try withParts(named) {
-                try read { db in try count("id = ?", [id.data], order, into: &backlog, db) }
+            for id in try index.withParts(named) {
+                try index.read { db in try count("id = ?", [id.data], order, into: &backlog, db) }
             }
         } else {
-            try forEachPage { db, before, last in
+            try index.forEachPage { db, before, last in
                 try count("id > ? AND id <= ?", [before, last], order, into: &backlog, db)
             }
         }

@@ -70,7 +70,8 @@ extension VaultIndex {
             guard let new else { throw IndexError.damaged }
             try new.replace(old, db)
         }
-        _ = try resealInfos(of: id, under: metadataKey.secret, as: newID, under: metadataKey.secret, db)
+        _ = try ResealRows(self).resealInfos(
+            of: id, under: metadataKey.secret, as: newID, under: metadataKey.secret, db)
         try resealCover(
             opened.metadata.cover, of: id, under: metadataKey.secret, as: newID, under: metadataKey.secret, db)
         try resealParts(

@@ -14,7 +14,7 @@ extension VaultStore {
     package func beginReseal(_ resource: inout StoredResource, run: Int64) throws -> Bool? {
         let id = resource.id
         noteChange()
-        guard let begun = try withDiskSpace({ try index.beginReseal(id, run: run) }) else { return nil }
+        guard let begun = try withDiskSpace({ try ResealRows(index).beginReseal(id, run: run) }) else { return nil }
         // The rows of segments are unchanged, and so is a representation that was begun and is not served yet.
         resource = begun.serving(resource.serving)
         return begun.keys.count > 1
@@ -133,7 +133,7 @@ extension VaultStore {
     /// - Returns: false if a segment still needs one.
     package func finishReseal(_ resource: inout StoredResource) throws -> Bool {
         let current = resource
-        guard try withDiskSpace({ try index.dropOldKeys(of: current) }) else { return false }
+        guard try withDiskSpace({ try ResealRows(index).dropOldKeys(of: current) }) else { return false }
         noteChange()
         resource = current.keeping(key: current.keyNumber)
         return true

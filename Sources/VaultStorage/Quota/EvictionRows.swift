@@ -3,7 +3,12 @@ import GRDB
 package import VaultModel
 
 // Measuring disk space and evicting resources.
-extension VaultIndex {
+/// The rows of what may be evicted, and of what is.
+package struct EvictionRows {
+    private let index: VaultIndex
+
+    package init(_ index: VaultIndex) { self.index = index }
+
     /// The SQL expression for the space that a segment's file takes on the disk.
     private static let diskBytes = """
         ((\(SegmentDescription.headerByteCount) + segment.length + \(SegmentDescription.tagByteCount)
@@ -13,7 +18,7 @@ extension VaultIndex {
 
     /// Returns the disk space of the files of all segments, or of one, according to their rows.
     package func fileBytes(of segment: SegmentID? = nil) throws -> Int64 {
-        try read { db in
+        try index.read { db in
             let total = try Double.fetchOne(
                 db,
                 sql: """
@@ -37,7 +42,7 @@ extension VaultIndex {
     func evictable(limit: Int, after place: EvictionPosition?, readBefore time: Int64? = nil) throws
         -> [EvictionPosition]
     {
-        try read { db in
+        try index.read { db in
             let hasParts = try PartRow.hasTable(db)
             let (titles, units) = hasParts ? ("OR \(PartRow.isTitle)", "AND \(PartRow.isUnit)") : ("", "")
             let condition =
@@ -66,7 +71,7 @@ extension VaultIndex {
 
     /// Returns the disk space of the files of each class that has any.
     package func fileBytesByClass() throws -> [ResourceClass: Int64] {
-        try read { db in
+        try index.read { db in
             let rows = try Row.fetchAll(
                 db,
                 sql: """
@@ -94,28 +99,28 @@ extension VaultIndex {
     ///
     /// The caller checks the class of the resource.
     func hasNoOwnMode(_ id: ResourceID) throws -> Bool {
-        try read { db in hasNoOwnMode(id, db) }
+        try index.read { db in hasNoOwnMode(id, db) }
     }
 
     private func hasNoOwnMode(_ id: ResourceID, _ db: Database) -> Bool {
         // A resource that does not open counts as having no mode of its own.
-        (try? resource(id, db))?.metadata.hasMode != true
+        (try? index.resource(id, db))?.metadata.hasMode != true
     }
 
     /// Returns a resource as a candidate for eviction; nil if it is gone or its row has an impossible value.
     func candidate(_ id: ResourceID) throws -> EvictionPlan.Candidate? {
-        try read { db in try Self.candidate(id, db) }
+        try index.read { db in try Self.candidate(id, db) }
     }
 
     /// Returns what is evicted together: a resource, or a title with its parts; nil as ``candidate(_:)``, and for a
     /// part that is evicted with its title.
-    func unit(_ id: ResourceID) throws -> EvictionPlan.Candidate? { try read { db in try unit(id, db) } }
+    func unit(_ id: ResourceID) throws -> EvictionPlan.Candidate? { try index.read { db in try unit(id, db) } }
 
     private func unit(_ id: ResourceID, _ db: Database) throws -> EvictionPlan.Candidate? {
         guard let own = try Self.candidate(id, db), try PartRow.isUnit(id, db) else { return nil }
         let linked = try PartRow.parts(of: id, db)
         guard !linked.isEmpty else { return own }
-        let cacheKey = try opened(id, db)?.metadata.cacheKey
+        let cacheKey = try index.opened(id, db)?.metadata.cacheKey
         let parts = try linked.map { part in
             TitlePart(part.id, isOnlyHere: try part.isOnlyHere && goes(part.id, withTitle: cacheKey, db))
         }
@@ -132,7 +137,7 @@ extension VaultIndex {
     /// - Parameter cacheKey: the cache key of the title; nil if its rows do not open.
     private func goes(_ part: ResourceID, withTitle cacheKey: [UInt8]?, _ db: Database) throws -> Bool {
         guard try ResourceRow.fetch(part, db)?.resourceClass != .pinned else { return false }
-        guard let cacheKey, let metadata = try opened(part, db)?.metadata else { return true }
+        guard let cacheKey, let metadata = try index.opened(part, db)?.metadata else { return true }
         return metadata.partOf.contains(cacheKey) && !metadata.isOwn
     }
 
@@ -156,7 +161,7 @@ extension VaultIndex {
     func evict(
         _ victims: [EvictionPlan.Victim], forget: (ResourceID) -> Bool
     ) throws -> (victims: [EvictionPlan.Victim], resources: Int) {
-        try write { db in
+        try index.write { db in
             var evicted: [EvictionPlan.Victim] = []
             var resources = 0
             for victim in victims {
@@ -167,12 +172,12 @@ extension VaultIndex {
                 for segment in victim.segments { try PendingDeletion.insert(segment.id, db) }
                 evicted.append(victim)
                 let bytes = victim.segments.reduce(0) { $0 + $1.length }
-                try noteLoss(of: bytes, from: victim.resource, isEverything: victim.isWhole, db)
+                try index.noteLoss(of: bytes, from: victim.resource, isEverything: victim.isWhole, db)
                 for part in victim.parts {
                     if part.isOnlyHere {
                         try ResourceRow.delete(part.id, db)
                     } else {
-                        try leave(victim.resource, part.id, db)
+                        try index.leave(victim.resource, part.id, db)
                     }
                 }
                 guard victim.isWhole, now.resourceClass == .cache, hasNoOwnMode(victim.resource, db) else { continue }

@@ -8,6 +8,7 @@ final class Evictor: Sendable {
     private let evicted = Locked(EvictionCounters())
 
     private let index: VaultIndex
+    private var rows: EvictionRows { EvictionRows(index) }
     private let account: QuotaAccount
     private let reserve: Reserve
     private let now: @Sendable () -> Int64
@@ -74,10 +75,10 @@ final class Evictor: Sendable {
     func next(_ classes: Set<ResourceClass>, _ queue: inout EvictionQueue) throws -> EvictionPlan.Candidate? {
         while true {
             if queue.waiting.isEmpty {
-                queue.fill(try index.evictable(limit: EvictionQueue.pageSize, after: queue.last))
+                queue.fill(try rows.evictable(limit: EvictionQueue.pageSize, after: queue.last))
             }
             guard let id = queue.waiting.first?.resource else { return nil }
-            guard !queue.passed.contains(id), let candidate = try index.unit(id), !candidate.segments.isEmpty,
+            guard !queue.passed.contains(id), let candidate = try rows.unit(id), !candidate.segments.isEmpty,
                 candidate.resourceClass != .pinned, !candidate.isAmong(queue.inUse)
             else {
                 queue.pass()
@@ -110,7 +111,7 @@ final class Evictor: Sendable {
     private func carryOut(_ plan: EvictionPlan) throws -> (EvictionCounters, refused: [ResourceID]) {
         account.track(plan.victims.flatMap(\.segments))
         let forget = use.withLock { $0 }.forget
-        let (victims, resources) = try freeingSpace { try index.evict(plan.victims, forget: forget) }
+        let (victims, resources) = try freeingSpace { try rows.evict(plan.victims, forget: forget) }
         let parts = victims.flatMap(\.parts)
         didEvict(victims.map(\.resource), resources + parts.count)
         let segments = victims.flatMap(\.segments)
@@ -157,8 +158,8 @@ final class Evictor: Sendable {
             for victim in plan.victims {
                 chosen.insert(victim.resource)
                 gone.segments += victim.segments.count
-                if victim.isWhole, try index.candidate(victim.resource)?.resourceClass == .cache,
-                    try index.hasNoOwnMode(victim.resource)
+                if victim.isWhole, try rows.candidate(victim.resource)?.resourceClass == .cache,
+                    try rows.hasNoOwnMode(victim.resource)
                 {
                     gone.resources += 1
                 }
@@ -221,10 +222,10 @@ final class Evictor: Sendable {
     ) throws {
         var last: EvictionPosition?
         while true {
-            let page = try index.evictable(limit: EvictionQueue.pageSize, after: last, readBefore: time)
+            let page = try rows.evictable(limit: EvictionQueue.pageSize, after: last, readBefore: time)
             guard let end = page.last else { return }
             last = end
-            guard try take(try page.compactMap { try index.unit($0.resource) }) else { return }
+            guard try take(try page.compactMap { try rows.unit($0.resource) }) else { return }
         }
     }
 

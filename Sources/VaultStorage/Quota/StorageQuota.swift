@@ -46,7 +46,7 @@ package final class StorageQuota: Sendable {
     /// - Throws: ``VaultError`` with code `invalidArgument`.
     package func requireAttainable(_ limits: StorageLimits) throws {
         guard let size = limits.size else { return }
-        let kept = try index.protectedFileBytes(evicting: limits.sizeClasses)
+        let kept = try EvictionRows(index).protectedFileBytes(evicting: limits.sizeClasses)
         guard kept > size else { return }
         let what = limits.evictsDownloads == true ? "are pinned" : "are pinned or downloaded"
         let way =

@@ -337,7 +337,7 @@ extension VaultIndex {
     /// Returns whether every row that can be checked is right, so that a rebuild would gain nothing.
     func isSound() throws -> Bool {
         _ = try settings()
-        guard try unreadableRecords().isEmpty else { return false }
+        guard try VerificationRows(self).unreadableRecords().isEmpty else { return false }
         let isWhole = try read { db in
             try String.fetchOne(db, sql: "PRAGMA quick_check(1)") == "ok"
                 && Row.fetchOne(db, sql: "PRAGMA foreign_key_check") == nil

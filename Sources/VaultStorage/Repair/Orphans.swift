@@ -19,7 +19,7 @@ extension VaultStore {
         for name in names {
             if let id = SegmentID(hex: name), id.bytes.first == byte { ids.append(id) } else { others.append(name) }
         }
-        return (try index.unindexed(ids), others)
+        return (try VerificationRows(index).unindexed(ids), others)
     }
 
     /// Returns what the file of a segment states about itself.
@@ -32,7 +32,8 @@ extension VaultStore {
     package func claim(of id: SegmentID) throws -> ClaimedSegment? {
         let (header, size) = try headerAndSize(of: id)
         guard let claim = SegmentHeader.claim(header, fileSize: size, keyNumber: 0), claim.id == id,
-            let owner = try index.resource(of: claim.representation), let resource = try index.resource(owner)
+            let owner = try VerificationRows(index).resource(of: claim.representation),
+            let resource = try index.resource(owner)
         else { return nil }
         for number in resource.keys.keys.sorted() {
             guard let segment = SegmentHeader.claim(header, fileSize: size, keyNumber: number) else { continue }
@@ -61,11 +62,12 @@ extension VaultStore {
         } catch {
             throw error.vaultError("the quarantine cannot be listed")
         }
-        return try index.unindexed(ids).filter { id in
+        let rows = VerificationRows(index)
+        return try rows.unindexed(ids).filter { id in
             guard let (header, size) = try? headerAndSize(of: id, inQuarantine: true),
                 let claim = SegmentHeader.claim(header, fileSize: size, keyNumber: 0), claim.id == id,
-                let owner = try index.resource(of: claim.representation), (try? index.resource(owner)) ?? nil != nil,
-                try index.isGap(claim)
+                let owner = try rows.resource(of: claim.representation), (try? index.resource(owner)) ?? nil != nil,
+                try rows.isGap(claim)
             else { return false }
             // If the system does not permit it, the file stays where nothing reads it.
             return (try? segments.takeBack(id)) != nil
@@ -105,7 +107,7 @@ extension VaultStore {
 
     /// Adds a durable file to the index, as ``adopt(_:badBlocks:)`` does.
     func enter(_ segment: SegmentDescription, badBlocks: Set<Int>) throws -> Bool {
-        let counted = try index.fileBytes(of: segment.id)
+        let counted = try EvictionRows(index).fileBytes(of: segment.id)
         guard try index.adopt(segment, badBlocks: badBlocks, now: now()) else { return false }
         // Under a wrong row it was counted with another size.
         quota.account.correct(segment.id, from: counted, to: segment.diskSize)

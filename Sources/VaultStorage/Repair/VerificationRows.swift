@@ -4,10 +4,15 @@ import VaultCrypto
 package import VaultModel
 
 // The queries for a check of the whole vault, a page at a time: no transaction lasts longer than a page.
-extension VaultIndex {
+/// The rows that a verification checks and repairs.
+package struct VerificationRows {
+    private let index: VaultIndex
+
+    package init(_ index: VaultIndex) { self.index = index }
+
     /// Returns ids of resources in ascending order, after the given one.
     package func resourceIDs(after: ResourceID?, limit: Int) throws -> [ResourceID] {
-        try read { db in
+        try index.read { db in
             try Data.fetchAll(
                 db, sql: "SELECT id FROM resource WHERE id > ? ORDER BY id LIMIT ?",
                 arguments: [after?.data ?? Data(), limit]
@@ -19,7 +24,7 @@ extension VaultIndex {
     package func lacksServingRows() throws -> Bool {
         var last: ResourceID?
         while true {
-            let page = try resources(after: last, limit: 64)
+            let page = try index.resources(after: last, limit: 64)
             if page.contains(where: { $0.resource?.lacksServing ?? false }) { return true }
             guard let end = page.last else { return false }
             last = end.id
@@ -28,8 +33,8 @@ extension VaultIndex {
 
     /// Makes a resource fetchable again if the row of the representation that is read is missing.
     package func dropMissingServing(of id: ResourceID) throws {
-        try write { db in
-            guard let resource = try self.resource(id, db), resource.lacksServing else { return }
+        try index.write { db in
+            guard let resource = try index.resource(id, db), resource.lacksServing else { return }
             var metadata = resource.metadata
             metadata.serving = nil
             let sealed = try ResourceRow.seal(metadata, of: id, under: try resource.metadataKey())
@@ -39,7 +44,7 @@ extension VaultIndex {
 
     /// Returns all representations of a resource, whether or not they serve.
     package func representations(of resource: ResourceID) throws -> [RepresentationID] {
-        try read { db in
+        try index.read { db in
             try Data.fetchAll(
                 db, sql: "SELECT id FROM representation WHERE resource = ? ORDER BY id", arguments: [resource.data]
             ).compactMap { RepresentationID($0) }
@@ -48,7 +53,7 @@ extension VaultIndex {
 
     /// Returns the resource of a representation; nil if the index has no such representation.
     package func resource(of representation: RepresentationID) throws -> ResourceID? {
-        try read { db in
+        try index.read { db in
             try RepresentationRow.fetch(representation, db)?.resource
         }
     }
@@ -57,7 +62,7 @@ extension VaultIndex {
     package func segments(
         of representation: RepresentationID, after place: StoredSegment.Place?, limit: Int
     ) throws -> [StoredSegment] {
-        try read { db in
+        try index.read { db in
             let (first, arguments): (String, StatementArguments) =
                 place.map { ("AND (start, id) > (?, ?)", [representation.data, $0.start, $0.id, limit]) }
                 ?? ("", [representation.data, limit])
@@ -76,14 +81,14 @@ extension VaultIndex {
 
     /// Returns whether a segment still has its row: one that an owner removed since is not damaged.
     package func hasSegment(_ id: SegmentID) throws -> Bool {
-        try read { db in
+        try index.read { db in
             try Bool.fetchOne(db, sql: "SELECT 1 FROM segment WHERE id = ?", arguments: [id.data]) ?? false
         }
     }
 
     /// Returns segments whose representation, or its resource, has no row: no key opens them.
     package func segmentsWithoutResource(after: SegmentID?, limit: Int) throws -> [SegmentID] {
-        try read { db in
+        try index.read { db in
             try Data.fetchAll(
                 db,
                 sql: """
@@ -99,7 +104,7 @@ extension VaultIndex {
     /// Returns the ids that no row names, neither as a segment nor as a pending deletion.
     package func unindexed(_ ids: [SegmentID]) throws -> [SegmentID] {
         guard !ids.isEmpty else { return [] }
-        return try read { db in
+        return try index.read { db in
             let statement = try db.cachedStatement(
                 sql: """
                     SELECT EXISTS (SELECT 1 FROM segment WHERE id = ?) \
@@ -112,7 +117,7 @@ extension VaultIndex {
 
     /// Returns whether no good byte of a segment is held by another.
     package func isGap(_ segment: SegmentDescription) throws -> Bool {
-        try read { db in
+        try index.read { db in
             do {
                 try SegmentRow.requireNoOverlap(segment, db)
                 return true
@@ -124,7 +129,7 @@ extension VaultIndex {
 }
 
 // Rows that belong to nothing, or that nothing can name.
-extension VaultIndex {
+extension VerificationRows {
     /// The conditions for such rows, in an order in which they can be deleted. The rows of packs and segments have
     /// their own checks.
     private static let strayRows = [
@@ -156,7 +161,7 @@ extension VaultIndex {
 
     /// Returns the number of rows that belong to no resource, or that nothing can name.
     package func strayRowCount() throws -> Int {
-        try read { db in
+        try index.read { db in
             try Self.strayRows.reduce(into: 0) { count, stray in
                 guard try IndexSchema.hasTable(stray.table, db) else { return }
                 count +=
@@ -169,7 +174,7 @@ extension VaultIndex {
     ///
     /// - Returns: the number of rows.
     package func dropStrayRows() throws -> Int {
-        try write { db in
+        try index.write { db in
             try Self.strayRows.reduce(into: 0) { count, stray in
                 guard try IndexSchema.hasTable(stray.table, db) else { return }
                 try db.execute(sql: "DELETE FROM \(stray.table) WHERE \(stray.condition)")
@@ -180,7 +185,7 @@ extension VaultIndex {
 }
 
 // Records that do not open, of every kind.
-extension VaultIndex {
+extension VerificationRows {
     /// Records of one kind that do not open.
     package struct UnreadableRecords: Hashable, Sendable {
         /// Their name in messages, in the plural.
@@ -197,10 +202,10 @@ extension VaultIndex {
     }
 
     private func unreadable(_ table: SealedTable) throws -> UnreadableRecords? {
-        try read { db in
-            let count = try table.unreadableCount(recordKeys(db), db)
+        try index.read { db in
+            let count = try table.unreadableCount(index.recordKeys(db), db)
             guard count > 0 else { return nil }
-            let lacked = try table.lackedRecordCounts(keyring, db).values.reduce(0, +)
+            let lacked = try table.lackedRecordCounts(index.keyring, db).values.reduce(0, +)
             return UnreadableRecords(title: table.title, count: count, lacked: lacked, table: table.name)
         }
     }
@@ -213,21 +218,21 @@ extension VaultIndex {
     /// - Returns: how many unreadable records are left.
     package func dropUnreadable(_ records: UnreadableRecords, forgettingLacked: Bool = false) throws -> Int {
         guard let table = SealedTable.own.first(where: { $0.name == records.table }) else { return records.count }
-        try write { db in
-            let kept = try forgettingLacked ? [] : Array(table.lackedRecordCounts(keyring, db).keys)
-            try table.deleteUnreadable(recordKeys(db), keeping: kept, db)
+        try index.write { db in
+            let kept = try forgettingLacked ? [] : Array(table.lackedRecordCounts(index.keyring, db).keys)
+            try table.deleteUnreadable(index.recordKeys(db), keeping: kept, db)
         }
         return try unreadable(table)?.count ?? 0
     }
 
     /// Returns whether a generation that has been retired since wraps a key of a resource.
     package func needsRetiredGeneration(_ id: ResourceID) throws -> Bool {
-        try read { db in
+        try index.read { db in
             try Int.fetchAll(
                 db,
                 sql: "SELECT generation FROM resourceKey WHERE resource = ? AND \(PlainColumn.isResourceKey)",
                 arguments: [id.data]
-            ).contains { keyring.isRetired($0) }
+            ).contains { index.keyring.isRetired($0) }
         }
     }
 }

@@ -8,7 +8,7 @@ extension VaultStore {
     /// Their sizes come from the index; only files whose rows do not state their size are examined.
     func beginCounting() throws {
         var measured: [SegmentID: Int64] = [:]
-        var indexed = try index.fileBytes()
+        var indexed = try EvictionRows(index).fileBytes()
         for (segment, _) in try index.openSegments() {
             indexed -= segment.diskSize
             measured[segment.id] = removal.diskSize(of: segment.id)
@@ -18,7 +18,7 @@ extension VaultStore {
     }
 
     /// Returns the disk space of segment files; for a reader, according to the index.
-    package func bytesUsed() throws -> Int64 { isOwner ? quota.used : try index.fileBytes() }
+    package func bytesUsed() throws -> Int64 { isOwner ? quota.used : try EvictionRows(index).fileBytes() }
 
     /// Counts bytes that were delivered but not stored.
     package func countPassedThrough(_ bytes: Int64) { work.passedThrough.count(bytes) }

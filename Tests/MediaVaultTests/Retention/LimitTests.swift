@@ -254,7 +254,7 @@ struct LimitTests {
             given += 1
             await vault.runPeriodicWork(now: .now)
             let hour = fixture.clock.now - fixture.clock.now % 3600
-            #expect(try vault.store.index.candidate(resource.id)?.accessed == hour)
+            #expect(try EvictionRows(vault.store.index).candidate(resource.id)?.accessed == hour)
         }
         #expect(given == 2)
         await vault.close()

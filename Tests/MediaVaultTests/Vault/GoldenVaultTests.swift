@@ -109,7 +109,7 @@ struct GoldenVaultTests {
         let records = try #require(try expected(6).records)
         func count(_ table: String) -> Int { records.count { $0.table == table } }
         let (store, index) = (vault.store, vault.store.index)
-        #expect(try index.unreadableRecords().isEmpty)
+        #expect(try VerificationRows(index).unreadableRecords().isEmpty)
         #expect(try index.settings().bytesFetched == 1000)
         _ = try index.settings().networkSettings()
         let viewers = try store.viewers.all()

@@ -213,10 +213,10 @@ struct CoverRowTests {
         _ = try store.shred(shredded, isQuick: true, noting: vault.log(of: store))
         #expect(try sealed().count == 1)
         let evicted = try #require(try store.index.resources(after: nil, limit: 2).first?.id)
-        let unit = try #require(try store.index.unit(evicted))
+        let unit = try #require(try EvictionRows(store.index).unit(evicted))
         let victim = EvictionPlan.Victim(
             resource: evicted, accessed: unit.accessed, segments: unit.segments, isWhole: true, parts: unit.parts)
-        #expect(try store.index.evict([victim], forget: { _ in true }).resources == 1)
+        #expect(try EvictionRows(store.index).evict([victim], forget: { _ in true }).resources == 1)
         #expect(try sealed().isEmpty)
         try store.close()
     }

@@ -62,7 +62,7 @@ struct ValueSizeTests {
         #expect(try store.index.read { try store.index.opens(known, $0) })
         #expect(try store.index.read { try store.index.opens(newer, $0) }, "only the index had it")
         #expect(try store.viewers.all().shares[known] != nil)
-        #expect(try store.index.unreadableRecords().isEmpty)
+        #expect(try VerificationRows(store.index).unreadableRecords().isEmpty)
         try store.close()
         let names = try FileManager.default.contentsOfDirectory(atPath: vault.folder)
         #expect(!names.contains { $0.hasPrefix("index.sqlite.") && $0.hasSuffix(".new") }, "\(names)")

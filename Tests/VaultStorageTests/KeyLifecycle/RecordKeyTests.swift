@@ -116,7 +116,7 @@ struct RecordKeyTests {
             #expect(try EveryRecord.opened(kind, in: owner, by: vault.keyring) == forms.count, "\(kind)")
         }
         #expect(try owner.index.read { try PendingMigration.isDue($0) } == false)
-        #expect(try owner.index.unreadableRecords().isEmpty)
+        #expect(try VerificationRows(owner.index).unreadableRecords().isEmpty)
         try owner.close()
     }
 
@@ -217,10 +217,10 @@ struct RecordKeyTests {
             try db.execute(sql: "UPDATE subscription SET record = CAST(x'4d000000' || substr(record, 5) AS BLOB)")
         }
         #expect(try store.restoreFromBackup().records == 0, "another keyring opens it")
-        let found = try #require(try store.index.unreadableRecords().first)
+        let found = try #require(try VerificationRows(store.index).unreadableRecords().first)
         #expect(found.count == 1 && found.lacked == 1)
-        #expect(try store.index.dropUnreadable(found) == 1)
-        #expect(try store.index.dropUnreadable(found, forgettingLacked: true) == 0)
+        #expect(try VerificationRows(store.index).dropUnreadable(found) == 1)
+        #expect(try VerificationRows(store.index).dropUnreadable(found, forgettingLacked: true) == 0)
         try store.close()
     }
 
@@ -235,10 +235,10 @@ struct RecordKeyTests {
     @Test("A record that a destroyed generation sealed stays, until it is to be forgotten")
     func retiredGeneration() throws {
         try keepRetired()
-        let found = try #require(try store.index.unreadableRecords().first)
+        let found = try #require(try VerificationRows(store.index).unreadableRecords().first)
         #expect(found.count == 1 && found.lacked == 1)
-        #expect(try store.index.dropUnreadable(found) == 1)
-        #expect(try store.index.dropUnreadable(found, forgettingLacked: true) == 0)
+        #expect(try VerificationRows(store.index).dropUnreadable(found) == 1)
+        #expect(try VerificationRows(store.index).dropUnreadable(found, forgettingLacked: true) == 0)
         try store.close()
     }
 
@@ -247,7 +247,7 @@ struct RecordKeyTests {
         try keepRetired()
         try store.index.write { try GenerationRow.insert(1, $0) }
         #expect(try store.restoreFromBackup().records == 1)
-        #expect(try store.index.unreadableRecords().isEmpty)
+        #expect(try VerificationRows(store.index).unreadableRecords().isEmpty)
         try store.close()
     }
 
@@ -266,7 +266,7 @@ struct RecordKeyTests {
         try store.index.write { db in
             try db.execute(sql: "UPDATE subscription SET record = CAST(x'4d000000' || substr(record, 5) AS BLOB)")
         }
-        #expect(try store.index.unreadableRecords().map(\.lacked) == [0])
+        #expect(try VerificationRows(store.index).unreadableRecords().map(\.lacked) == [0])
         #expect(try store.restoreFromBackup().records == 1)
         try store.close()
     }

@@ -53,7 +53,7 @@ struct RecordPowerLossTests {
             for kind in EveryRecord.kinds {
                 #expect(try EveryRecord.opened(kind, in: store, by: keyring) == 1, "\(comment): \(kind)")
             }
-            #expect(try store.index.unreadableRecords().isEmpty, comment)
+            #expect(try VerificationRows(store.index).unreadableRecords().isEmpty, comment)
             _ = try store.index.settings().networkSettings()
             let page = try store.index.resources(after: nil, limit: 10)
             #expect(page.count == 1 && page.first?.resource != nil, comment)

@@ -34,7 +34,7 @@ struct ResealBacklogTests {
     }
 
     private func sealNext(of resource: StoredResource) throws {
-        let task = try #require(try store.index.resealTasks(of: resource, limit: 1).first)
+        let task = try #require(try ResealRows(store.index).resealTasks(of: resource, limit: 1).first)
         let new = try #require(try store.reseal(task, of: resource))
         store.removeResealed(task.segment, for: new)
     }
@@ -43,7 +43,7 @@ struct ResealBacklogTests {
     private func end() throws { try store.index.changeSettings { $0.resealOrder = nil } }
 
     private func backlog() throws -> ResealBacklog? {
-        try store.index.resealBacklog(of: store.index.settings().resealOrder)
+        try ResealRows(store.index).resealBacklog(of: store.index.settings().resealOrder)
     }
 
     private func expect(
@@ -64,7 +64,7 @@ struct ResealBacklogTests {
         var resource = try begin(title, run: order.run)
         try expect(3, 210_000, leaving: [1: 1])
         try sealNext(of: resource)
-        let left = try store.index.resealTasks(of: resource, limit: 9).reduce(0) { $0 + $1.segment.length }
+        let left = try ResealRows(store.index).resealTasks(of: resource, limit: 9).reduce(0) { $0 + $1.segment.length }
         #expect([50_000, 100_000].contains(left))
         try expect(3, 60_000 + left, leaving: [1: 1])
         try sealNext(of: resource)
@@ -94,7 +94,7 @@ struct ResealBacklogTests {
         try expect(2, 210_000)
         let resource = try begin(title, run: order.run)
         try sealNext(of: resource)
-        let left = try store.index.resealTasks(of: resource, limit: 9).reduce(0) { $0 + $1.segment.length }
+        let left = try ResealRows(store.index).resealTasks(of: resource, limit: 9).reduce(0) { $0 + $1.segment.length }
         try expect(2, 60_000 + left)
         try store.close()
     }

@@ -32,7 +32,7 @@ struct ResealTests {
         var resource = try #require(try store.index.resource(id))
         guard try store.beginReseal(&resource, run: run) == true else { return }
         try store.backUpCatalog()
-        while let task = try store.index.resealTasks(of: resource, limit: 1).first {
+        while let task = try ResealRows(store.index).resealTasks(of: resource, limit: 1).first {
             let new = try #require(try store.reseal(task, of: resource))
             store.removeResealed(task.segment, for: new)
         }
@@ -107,14 +107,14 @@ struct ResealTests {
         #expect(try store.beginReseal(&resource, run: 1) == true)
         let error = #expect(throws: VaultError.self) { _ = try store.beginSegment(at: 40_000, of: old) }
         #expect(error?.code == .changed)
-        for task in try store.index.resealTasks(of: resource, limit: 9) where !task.isOpen {
+        for task in try ResealRows(store.index).resealTasks(of: resource, limit: 9) where !task.isOpen {
             let new = try #require(try store.reseal(task, of: resource))
             store.removeResealed(task.segment, for: new)
         }
         #expect(try !store.finishReseal(&resource), "the open segment must still need the old key")
         #expect(try store.index.resource(id)?.keys.count == 2)
         _ = try store.close(writer)
-        let task = try #require(try store.index.resealTasks(of: resource, limit: 9).first)
+        let task = try #require(try ResealRows(store.index).resealTasks(of: resource, limit: 9).first)
         let new = try #require(try store.reseal(task, of: resource))
         store.removeResealed(task.segment, for: new)
         #expect(try store.finishReseal(&resource))
@@ -128,7 +128,7 @@ struct ResealTests {
         let store = try vault.open()
         var resource = try #require(try store.index.resource(id))
         _ = try store.beginReseal(&resource, run: 1)
-        let task = try #require(try store.index.resealTasks(of: resource, limit: 1).first)
+        let task = try #require(try ResealRows(store.index).resealTasks(of: resource, limit: 1).first)
         try store.discard(task.segment.id)
         #expect(throws: (any Error).self) { try store.reseal(task, of: resource) }
         #expect(try TemporaryFolder.files(below: vault.folder + "/segments").count == 1)
@@ -180,7 +180,7 @@ struct ResealTests {
         var resource = try #require(try store.index.resource(id))
         _ = try store.beginReseal(&resource, run: 1)
         try store.backUpCatalog()
-        let task = try #require(try store.index.resealTasks(of: resource, limit: 1).first)
+        let task = try #require(try ResealRows(store.index).resealTasks(of: resource, limit: 1).first)
         let new = try #require(try store.reseal(task, of: resource))
         store.removeResealed(task.segment, for: new)
         try store.index.close()
@@ -213,10 +213,10 @@ struct ResealTests {
         clock.advance(by: 7200)
         let newer = try store.addMedia("newer", length: 1)
         // The fixture's title was added by the wall clock, which is later than the test clock.
-        #expect(try store.index.resealQueue() == [id, recent, old, newer.id])
+        #expect(try ResealRows(store.index).resealQueue() == [id, recent, old, newer.id])
         var begun = newer
         _ = try store.beginReseal(&begun, run: 1)
-        #expect(try store.index.resealQueue().first == newer.id)
+        #expect(try ResealRows(store.index).resealQueue().first == newer.id)
         try store.close()
     }
 
@@ -264,7 +264,7 @@ struct ResealTests {
         let store = try vault.open()
         var resource = try #require(try store.index.resource(id))
         #expect(try store.beginReseal(&resource, run: 1) == true)
-        let old = try #require(try store.index.resealTasks(of: resource, limit: 1).first).segment
+        let old = try #require(try ResealRows(store.index).resealTasks(of: resource, limit: 1).first).segment
         #expect(old.range == 0..<100_000, "the other segment must begin where this one ends")
         var new = SegmentDescription(
             id: try SecureRandom.identifier("segment id"), representation: old.representation,
@@ -274,7 +274,7 @@ struct ResealTests {
         new.length = 34_465
         let error = #expect(throws: VaultError.self) { try store.index.exchange([old], for: [new]) }
         #expect(error?.code == .integrity)
-        #expect(try store.index.resealTasks(of: resource, limit: 9).contains { $0.segment == old })
+        #expect(try ResealRows(store.index).resealTasks(of: resource, limit: 9).contains { $0.segment == old })
         #expect(try store.index.segmentsPendingDeletion(limit: 9).isEmpty)
         new.length = 34_464
         #expect(try store.index.exchange([old], for: [new]), "a replacement that is one byte shorter must succeed")

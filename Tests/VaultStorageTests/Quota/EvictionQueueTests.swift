@@ -35,7 +35,7 @@ struct EvictionQueueTests {
     @Test("The search skips more titles in use than a statement can name, and ends")
     func inUse() throws {
         let (vault, store) = try Self.crowded()
-        let all = Set(try store.index.resourceIDs(after: nil, limit: .max))
+        let all = Set(try VerificationRows(store.index).resourceIDs(after: nil, limit: .max))
         try #require(all.count == Self.count)
         store.quota.setResourceUse(ResourceUse(all: { all }, forget: { _ in false }))
         let wanted = StorageLimits(maxSize: 1)
@@ -44,7 +44,7 @@ struct EvictionQueueTests {
         queue.begin(inUse: all)
         #expect(try store.quota.evictor.next([.cache], &queue) == nil)
         // Only the last title in the order is not in use.
-        let last = try #require(try store.index.evictable(limit: .max, after: nil).last?.resource)
+        let last = try #require(try EvictionRows(store.index).evictable(limit: .max, after: nil).last?.resource)
         queue.begin(inUse: all.subtracting([last]))
         #expect(try store.quota.evictor.next([.cache], &queue)?.resource == last)
         withExtendedLifetime(vault) {}
@@ -67,7 +67,7 @@ struct EvictionQueueTests {
         }
         var places: [EvictionPosition] = []
         while true {
-            let page = try store.index.evictable(limit: 300, after: places.last)
+            let page = try EvictionRows(store.index).evictable(limit: 300, after: places.last)
             places += page
             if page.isEmpty { break }
         }

@@ -66,12 +66,12 @@ struct EvictionTests {
         let clock = TestClock()
         let store = try vault.open(now: { clock.now })
         let (read, unread) = (try Self.fill(store, "read"), try Self.fill(store, "unread"))
-        let candidates = try [read, unread].compactMap { try store.index.candidate($0.id) }
+        let candidates = try [read, unread].compactMap { try EvictionRows(store.index).candidate($0.id) }
         let plan = EvictionPlan(freeing: 2 * Self.fileSize, of: candidates, inUse: [])
         #expect(Set(plan.victims.map(\.resource)) == [read.id, unread.id])
         clock.advance(by: 3600)
         try store.touch([read.id])
-        let evicted = try store.index.evict(plan.victims) { _ in true }
+        let evicted = try EvictionRows(store.index).evict(plan.victims) { _ in true }
         #expect(evicted.victims.map(\.resource) == [unread.id] && evicted.resources == 1)
         #expect(try Self.held(store, read) == ByteRanges(0..<40_000))
         #expect(try Self.held(store, unread) == nil)
@@ -86,7 +86,7 @@ struct EvictionTests {
         let playing = try Self.fill(store, "playing")
         let cache = try Self.fill(store, "cache")
         #expect(
-            try store.index.fileBytesByClass()
+            try EvictionRows(store.index).fileBytesByClass()
                 == [.pinned: Self.fileSize, .download: Self.fileSize, .cache: 2 * Self.fileSize])
         store.quota.setResourceUse(ResourceUse(all: { [playing.id] }, forget: { $0 != playing.id }))
         store.quota.enforce(StorageLimits(maxSize: 4 * Self.fileSize, evictsDownloads: true))

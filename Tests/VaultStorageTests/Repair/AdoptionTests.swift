@@ -33,7 +33,7 @@ struct AdoptionTests {
         let store = try vault.open(fileSystem: disk)
         let order = Mutex<[String]>([])
         disk.observe { call in
-            let isCommitted = (try? store.index.hasSegment(orphaned.segment.id)) ?? true
+            let isCommitted = (try? VerificationRows(store.index).hasSegment(orphaned.segment.id)) ?? true
             order.withLock { $0.append("\(call.operation) \(isCommitted)") }
         }
         #expect(try store.adopt(orphaned.segment))
@@ -88,7 +88,7 @@ struct AdoptionTests {
         disk.fail(.synchronize, of: orphaned.segment.id.hex, with: FileFailure(.other(5), "fdatasync: I/O error"))
         #expect(throws: VaultError.self) { try store.adopt(orphaned.segment) }
         #expect(PosixFileSystem().exists(vault.folder + "/quarantine/" + orphaned.segment.id.hex))
-        #expect(try !store.index.hasSegment(orphaned.segment.id))
+        #expect(try !VerificationRows(store.index).hasSegment(orphaned.segment.id))
         try store.close()
     }
 
@@ -97,13 +97,14 @@ struct AdoptionTests {
         let orphaned = try Orphaned()
         let store = try #require(orphaned.vault).open()
         _ = try store.store(Array(Self.bytes[500..<600]), at: 500, of: orphaned.resource)
-        #expect(try !store.index.isGap(orphaned.segment))
+        #expect(try !VerificationRows(store.index).isGap(orphaned.segment))
         #expect(try !store.adopt(orphaned.segment))
         let id = try #require(try store.index.resource(orphaned.resource.id)?.serving?.segments.first?.id)
         try store.index.drop(id, deletesFile: true)
         #expect(try store.adopt(orphaned.segment))
         try store.index.drop(orphaned.segment.id, deletesFile: true)
-        #expect(try store.index.unindexed([orphaned.segment.id]).isEmpty, "a file pending deletion must not be listed")
+        let unindexed = try VerificationRows(store.index).unindexed([orphaned.segment.id])
+        #expect(unindexed.isEmpty, "a file pending deletion must not be listed")
         #expect(try !store.adopt(orphaned.segment))
         try store.close()
     }
@@ -122,7 +123,7 @@ struct AdoptionTests {
         var starts: [Int64] = []
         var place: StoredSegment.Place?
         while true {
-            let page = try store.index.segments(of: representation, after: place, limit: limit)
+            let page = try VerificationRows(store.index).segments(of: representation, after: place, limit: limit)
             #expect(page.count <= limit)
             guard let last = page.last else { break }
             starts += page.compactMap(\.range?.lowerBound)

@@ -53,7 +53,7 @@ struct LostRecordTests {
         try spoil(table.name, table.column, example.damage)
         #expect(try EveryRecord.opened(example.kind, in: store, by: vault.keyring) == 0, "premise")
         if example.kind != "vault", example.damage != .lost {
-            #expect(try store.index.unreadableRecords().map(\.count) == [before])
+            #expect(try VerificationRows(store.index).unreadableRecords().map(\.count) == [before])
             #expect(try store.index.isSound() == false)
         }
         for name in ["other", "third"] {
@@ -63,7 +63,7 @@ struct LostRecordTests {
         let restored = try store.restoreFromBackup()
         #expect(restored.records >= before && restored.resources == 0)
         #expect(try EveryRecord.opened(example.kind, in: store, by: vault.keyring) == before)
-        #expect(try store.index.unreadableRecords().isEmpty)
+        #expect(try VerificationRows(store.index).unreadableRecords().isEmpty)
         _ = try store.index.settings().networkSettings()
         try store.close()
     }

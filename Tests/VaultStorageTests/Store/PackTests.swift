@@ -143,7 +143,7 @@ struct PackTests {
         var titles = try ["a", "b", "c"].map { try store.addMedia($0, length: 10_000, resourceClass: .download) }
         for title in titles { _ = try store.store(SeededGenerator.bytes(10_000, seed: 1), at: 0, of: title) }
         func evictable() throws -> Set<ResourceID> {
-            Set(try store.index.evictable(limit: 9, after: nil).map(\.resource))
+            Set(try EvictionRows(store.index).evictable(limit: 9, after: nil).map(\.resource))
         }
         func link(_ part: Int, to title: Int) throws {
             let key = titles[title].metadata.cacheKey
@@ -258,7 +258,7 @@ struct PackTests {
         let before = try store.index.read { try PackedPartRow.fetch(in: pack.id, $0) }
         #expect(try store.beginReseal(&pack, run: 1) == true)
         try files.check(store, "between the keys")
-        while let task = try store.index.resealTasks(of: pack, limit: 1).first {
+        while let task = try ResealRows(store.index).resealTasks(of: pack, limit: 1).first {
             let new = try #require(try store.reseal(task, of: pack))
             store.removeResealed(task.segment, for: new)
         }
