@@ -27,7 +27,7 @@ public struct KeyReport: Hashable, Sendable {
 
     /// Reads the state. Blocks.
     init(_ store: VaultStore, act: Receipt.Act?) throws {
-        let (retiring, use) = (try store.retiringGenerations(), try store.index.generationUse())
+        let (retiring, use) = (try store.retiringGenerations(), try GenerationRows(store.index).generationUse())
         let records = try store.index.recordUse()
         let (keyring, settings) = (store.keyring, try store.index.settings())
         let backlog = try ResealRows(store.index).resealBacklog(of: settings.resealOrder)
@@ -128,8 +128,8 @@ enum GenerationUsers {
     /// Returns the refusal with the names of some titles that need the generation, without their queries; unchanged if
     /// no title needs it. Blocks.
     static func naming(_ generation: Int, in store: VaultStore, _ refusal: VaultError) -> VaultError {
-        guard let ids = try? store.index.resources(wrappedBy: generation, limit: most + 1), !ids.isEmpty,
-            generation != store.keyring.currentGeneration
+        guard let ids = try? GenerationRows(store.index).resources(wrappedBy: generation, limit: most + 1),
+            !ids.isEmpty, generation != store.keyring.currentGeneration
         else { return refusal }
         let names = ids.prefix(most).map { name(of: $0, in: store) } + (ids.count > most ? ["others"] : [])
         var error = refusal

@@ -35,7 +35,7 @@ struct KeyringCommit {
     ) throws -> (result: Result, receipt: Receipt?) {
         // Prepare: whatever may fail for want of space or of a sound file fails while nothing has changed.
         let log = try entry.log(of: store.keyring)
-        if entry.isChange { try store.withDiskSpace { try store.index.prepareForKeyring() } }
+        if entry.isChange { try store.withDiskSpace { try GenerationRows(store.index).prepareForKeyring() } }
         do {
             let last = try log.map { try AuditLog.sequence(before: $0.end, in: $0.file, by: store.keyring) } ?? 0
             let made = try store.keyring.change(reading: place.read) { change in
@@ -64,7 +64,7 @@ struct KeyringCommit {
                 try place.write(bytes)
                 // Note: before this process uses the keys, because what they wrap refers to the generation's row.
                 let current = Int(change.edit.document.current)
-                try store.withDiskSpace { try store.index.addGeneration(current) }
+                try store.withDiskSpace { try GenerationRows(store.index).addGeneration(current) }
                 return (result, receipt)
             }
             if entry.isRemembered { try store.withDiskSpace { try store.index.recordKeyringRevision() } }

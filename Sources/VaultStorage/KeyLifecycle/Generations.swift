@@ -17,7 +17,7 @@ extension VaultStore {
     }
 
     /// Returns the generation numbers in the index: a restored keyring may not know every number that was used.
-    func takenGenerations() throws -> Set<Int> { Set(try index.generations().all) }
+    func takenGenerations() throws -> Set<Int> { Set(try GenerationRows(index).generations().all) }
 
     /// Begins to rewrap every resource key under the current generation; call ``finishRewrap()`` at its end.
     ///
@@ -57,7 +57,7 @@ extension VaultStore {
         noteChange()
         // Records are few and small: unlike the keys of titles, they need no step of their own.
         try withDiskSpace { try index.sealRecords() }
-        try withDiskSpace { try index.removeGeneration(number) }
+        try withDiskSpace { try GenerationRows(index).removeGeneration(number) }
         try erasure.erase(after: "nothing needs generation \(number) any more, but keys that it wrapped")
         try log.place.destroyCopies(of: keyring.vaultID)
         try log.change(.retire, generation: number) { try $0.retireGeneration(number) }
@@ -73,7 +73,8 @@ extension VaultStore {
     /// - Returns: the generations that had to be kept, because a key that they wrap does not open.
     package func replaceGenerations(noting log: AuditLog) throws -> [Int] {
         let current = try addGeneration(noting: log)
-        try withDiskSpace { try index.beginRetiring(keyring.activeGenerations.filter { $0 != current }) }
+        let former = keyring.activeGenerations.filter { $0 != current }
+        try withDiskSpace { try GenerationRows(index).beginRetiring(former) }
         return try finishReplacingGenerations(noting: log)
     }
 
@@ -82,7 +83,7 @@ extension VaultStore {
 
     /// Returns the generations that are being retired: the index marks them, or has removed them already.
     package func retiringGenerations() throws -> [Int] {
-        let known = try index.generations()
+        let known = try GenerationRows(index).generations()
         let (all, retiring) = (Set(known.all), Set(known.retiring))
         return keyring.activeGenerations.filter { number in
             number != keyring.currentGeneration && (retiring.contains(number) || !all.contains(number))

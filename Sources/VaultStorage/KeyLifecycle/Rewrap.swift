@@ -41,7 +41,7 @@ package struct Rewrap: Sendable {
             try ResourceKeyRow.count(notWrappedBy: current, db)
         }
         // Only generations that wrap keys, not all that have a row: a damaged index may have any number of rows.
-        waiting = try store.index.wrappingGenerations().filter { $0 != current }
+        waiting = try GenerationRows(store.index).wrappingGenerations().filter { $0 != current }
     }
 
     /// Rewraps the next keys. Blocks.

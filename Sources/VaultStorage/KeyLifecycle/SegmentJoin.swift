@@ -34,7 +34,7 @@ extension VaultStore {
         of resource: StoredResource, excluding excluded: Set<SegmentID>, isWhole: Bool
     ) throws -> [SegmentDescription]? {
         guard let serving = resource.serving else { return nil }
-        let closed = try index.soundSegments(of: serving.id, key: resource.keyNumber).filter {
+        let closed = try SegmentRows(index).soundSegments(of: serving.id, key: resource.keyNumber).filter {
             !excluded.contains($0.id)
         }
         return SegmentJoin.next(of: closed.map(\.range), isWhole: isWhole).map { Array(closed[$0]) }

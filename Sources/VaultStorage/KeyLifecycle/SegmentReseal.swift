@@ -50,7 +50,7 @@ extension VaultStore {
         do {
             for run in runs {
                 let segment = try begun(at: run.lowerBound, like: first, of: resource)
-                let begin = { try self.index.begin(segment, now: self.now()) }
+                let begin = { try SegmentRows(self.index).begin(segment, now: self.now()) }
                 try keepsLimits ? begin() : withDiskSpace(begin)
                 new.append(segment)
                 let last = new.endIndex - 1
@@ -66,7 +66,7 @@ extension VaultStore {
                 }
                 try copy(run, of: old, to: &new[last], resource)
             }
-            let exchange = { [new] in try self.index.exchange(old, for: new) }
+            let exchange = { [new] in try SegmentRows(self.index).exchange(old, for: new) }
             if try keepsLimits ? exchange() : withDiskSpace(exchange) { return new }
             for segment in new { try discard(segment.id, keepsLimits: keepsLimits) }
             return nil

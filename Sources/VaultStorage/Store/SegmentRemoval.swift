@@ -49,7 +49,7 @@ final class SegmentRemoval: Sendable {
         while true {
             // Under the lock, so that a segment is spared while a page can name it and its file is wanted.
             let (page, end) = try spared.withLock { spared in
-                let page = try index.segmentsPendingDeletion(after: last, limit: 4096)
+                let page = try SegmentRows(index).segmentsPendingDeletion(after: last, limit: 4096)
                 return (page.filter { !spared.contains($0) }, page.last)
             }
             guard let end else { break }
@@ -57,7 +57,7 @@ final class SegmentRemoval: Sendable {
             stillListed += try removeFiles(of: page).stillListed
         }
         // If the index could not be written, there may be space by now.
-        if !stillListed.isEmpty { try? index.forgetPendingDeletions(stillListed) }
+        if !stillListed.isEmpty { try? SegmentRows(index).forgetPendingDeletions(stillListed) }
     }
 
     /// Removes the files of segments that are pending deletion, and then takes the segments off the list.
@@ -83,7 +83,7 @@ final class SegmentRemoval: Sendable {
         }.flatMap(\.self)
         guard !gone.isEmpty else { return ([], bytes) }
         do {
-            try index.forgetPendingDeletions(gone)
+            try SegmentRows(index).forgetPendingDeletions(gone)
             return ([], bytes)
         } catch {
             // A full disk may refuse this write; they are taken off the list the next time.

@@ -9,11 +9,12 @@ extension VaultStore {
     func beginCounting() throws {
         var measured: [SegmentID: Int64] = [:]
         var indexed = try EvictionRows(index).fileBytes()
-        for (segment, _) in try index.openSegments() {
+        let rows = SegmentRows(index)
+        for (segment, _) in try rows.openSegments() {
             indexed -= segment.diskSize
             measured[segment.id] = removal.diskSize(of: segment.id)
         }
-        for id in try index.segmentsPendingDeletion(limit: .max) { measured[id] = removal.diskSize(of: id) }
+        for id in try rows.segmentsPendingDeletion(limit: .max) { measured[id] = removal.diskSize(of: id) }
         quota.account.begin(indexed: indexed, measured: measured)
     }
 
@@ -90,7 +91,7 @@ extension VaultStore {
         guard isOwner, keyring.hasRecordKeys else { return Restored() }
         let restored = try withDiskSpace(orReserve: true) { [folder] in
             try index.database.catchUp()
-            try index.restoreRetiring(retiringGenerations())
+            try GenerationRows(index).restoreRetiring(retiringGenerations())
             let corrected = try index.correctPlainColumns()
             var restored = try index.database.withoutTransaction { db in
                 try CatalogMerge.run(
@@ -137,7 +138,7 @@ extension VaultStore {
     /// Held bytes can be played in any case, and the next owner finds the rest.
     func recover() throws {
         let steps: [() throws -> Void] = [
-            index.database.catchUp, { [self] in try index.restoreRetiring(retiringGenerations()) },
+            index.database.catchUp, { [self] in try GenerationRows(index).restoreRetiring(retiringGenerations()) },
             index.sealFormerRecords, index.dropFilling,
             removal.finish, recoverOpenSegments,
         ]
@@ -162,7 +163,7 @@ extension VaultStore {
     ///
     /// A segment that cannot be recovered is not a reason to refuse the vault.
     func recoverOpenSegments() throws {
-        for (segment, resource) in try index.openSegments() {
+        for (segment, resource) in try SegmentRows(index).openSegments() {
             // If the resource does not open, nothing is known about the bytes, so nothing is deleted.
             guard let key = (try? index.resource(resource))?.keys[segment.keyNumber] else { continue }
             do {
@@ -180,7 +181,7 @@ extension VaultStore {
 
     func closeRecovered(_ segment: SegmentDescription) throws {
         do {
-            _ = try quota.reserve.withReserve { try index.commit(segment, closed: true, fetched: 0) }
+            _ = try quota.reserve.withReserve { try SegmentRows(index).commit(segment, closed: true, fetched: 0) }
         } catch let error as VaultError where error.code == .integrity {
             // Another segment holds these bytes by now.
             try abandonUnrecoverable(segment.id)
@@ -188,7 +189,7 @@ extension VaultStore {
     }
 
     private func abandonUnrecoverable(_ id: SegmentID) throws {
-        try quota.reserve.withReserve { _ = try index.drop(id, deletesFile: true) }
+        try quota.reserve.withReserve { _ = try SegmentRows(index).drop(id, deletesFile: true) }
         try removal.removeFiles(of: [id])
     }
 }

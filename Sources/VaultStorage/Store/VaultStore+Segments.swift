@@ -20,7 +20,7 @@ extension VaultStore {
         if let place = resource.place { segment = place.restored(segment) }
         try quota.admit(segment.diskSize, for: segment.id, estimate)
         do {
-            try withDiskSpace { try index.begin(segment, now: now()) }
+            try withDiskSpace { try SegmentRows(index).begin(segment, now: now()) }
         } catch {
             quota.account.remove(segment.id, size: 0)
             throw error
@@ -68,7 +68,7 @@ extension VaultStore {
             var unrecorded: [ResourceID] = []
             try countingFetched { fetched in
                 unrecorded = try withDiskSpace {
-                    try index.commit(segment, closed: closed, fetched: fetched, packed: packed)
+                    try SegmentRows(index).commit(segment, closed: closed, fetched: fetched, packed: packed)
                 }
             }
             return unrecorded
@@ -87,7 +87,7 @@ extension VaultStore {
     ///
     /// - Parameter keepsLimits: whether to evict nothing for this, and to keep the reserve.
     package func discard(_ id: SegmentID, keepsLimits: Bool = false) throws {
-        let drop = { try self.index.drop(id, deletesFile: true) }
+        let drop = { try SegmentRows(self.index).drop(id, deletesFile: true) }
         try removal.abandon(id) { _ = try keepsLimits ? drop() : withDiskSpace(orReserve: true, drop) }
         try removal.removeFiles(of: [id])
     }
@@ -116,11 +116,11 @@ extension VaultStore {
         if failure.isDamage { work.damaged.count(1) }
         guard isOwner else { return }
         switch failure {
-        case .badBlock(let block): try index.markBad(id, block: block)
+        case .badBlock(let block): try SegmentRows(index).markBad(id, block: block)
         case .missing:
-            if try index.drop(id, deletesFile: false) { quota.account.remove(id, size: size) }
+            if try SegmentRows(index).drop(id, deletesFile: false) { quota.account.remove(id, size: size) }
         case .foreign, .wrongKey:
-            guard try index.drop(id, deletesFile: false) else { return }
+            guard try SegmentRows(index).drop(id, deletesFile: false) else { return }
             do throws(FileFailure) {
                 try segments.quarantine(id)
             } catch {

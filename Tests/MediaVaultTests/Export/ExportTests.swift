@@ -229,7 +229,7 @@ struct ExportTests {
                 guard step.written == 0 else { return }
                 for file in fixture.segmentFiles {
                     guard let id = SegmentID(hex: file.lastPathComponent) else { continue }
-                    _ = try? owner.store.index.drop(id, deletesFile: true)
+                    _ = try? SegmentRows(owner.store.index).drop(id, deletesFile: true)
                     try? FileManager.default.removeItem(at: file)
                 }
             }

@@ -144,7 +144,7 @@ struct GenerationActTests {
     func finished() async throws {
         let (fixture, vault) = try await VaultFixture.filled(title)
         _ = try await vault.keys.rotate()
-        try vault.store.index.beginRetiring([1])
+        try GenerationRows(vault.store.index).beginRetiring([1])
         await vault.close()
         let again = try await fixture.open(mode: .offline)
         // The owner resumes it shortly after the vault opens.

@@ -33,7 +33,7 @@ struct VerifyRunTests {
             guard step.segments == 2, removed.withLock({ $0 }) == 0 else { return }
             do {
                 for segment in fixture.segmentFiles.compactMap({ SegmentID(hex: $0.lastPathComponent) }) {
-                    try owner.store.index.drop(segment, deletesFile: true)
+                    try SegmentRows(owner.store.index).drop(segment, deletesFile: true)
                     removed.withLock { $0 += 1 }
                 }
                 try owner.store.removal.finish()

@@ -32,7 +32,7 @@ struct ErasureTests {
     }
 
     private func wrapped() throws -> [[UInt8]] {
-        try store.index.generations().all.flatMap {
+        try GenerationRows(store.index).generations().all.flatMap {
             try store.wrappedKeys(of: $0).map(\.wrapped)
         }
     }

@@ -55,7 +55,7 @@ struct GenerationTests {
         #expect(keyring.activeGenerations == [2] && keyring.currentGeneration == 2)
         store = try VaultStore.open(at: vault.folder, keyring: keyring, access: .owner)
         try Self.expectReadable(store, old + new, in: 2)
-        #expect(try store.index.generations().all == [2])
+        #expect(try GenerationRows(store.index).generations().all == [2])
     }
 
     @Test("No key wrapped by the old generation is left in the folder, before or after closing")
@@ -208,17 +208,17 @@ struct GenerationTests {
         _ = try keyring.change(reading: place.read, writing: place.write) { try $0.addGeneration(now: 1) }
         try store.close()
         store = try VaultStore.open(at: vault.folder, keyring: keyring, access: .owner)
-        #expect(try store.index.generations().all == [1, 2])
+        #expect(try GenerationRows(store.index).generations().all == [1, 2])
         _ = try Self.fill(store, 0..<1)
         var rewrap = try store.rewrap()
         while try rewrap.step() {}
         // Simulates a power loss after the index removed a generation that the keyring still has.
-        try store.index.removeGeneration(1)
+        try GenerationRows(store.index).removeGeneration(1)
         // A receipt raises the keyring's revision, but does not make the generation new.
         try vault.log(of: store).note(.rewrap)
         try store.close()
         store = try VaultStore.open(at: vault.folder, keyring: keyring, access: .owner)
-        #expect(try store.index.generations().retiring == [1], "it is on its way out")
+        #expect(try GenerationRows(store.index).generations().retiring == [1], "it is on its way out")
         try store.retire(1, noting: vault.log(of: store))
         #expect(keyring.activeGenerations == [2])
     }
@@ -235,7 +235,7 @@ struct GenerationTests {
         var rewrap = try store.rewrap()
         while try rewrap.step() {}
         // Simulates a power loss after the index removed the generation and before the keyring did.
-        try store.index.removeGeneration(1)
+        try GenerationRows(store.index).removeGeneration(1)
         try store.close()
         let refusal = #expect(throws: VaultError.self) {
             _ = try VaultStore.open(at: vault.folder, keyring: old, access: .owner)

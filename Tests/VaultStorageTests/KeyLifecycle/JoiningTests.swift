@@ -80,7 +80,7 @@ struct JoiningTests {
         let resource = try #require(try store.index.resource(id))
         let old = try #require(try store.neighbours(of: resource, excluding: [], isWhole: true))
         let evicted = try #require(old.last)
-        _ = try store.index.drop(evicted.id, deletesFile: false)
+        _ = try SegmentRows(store.index).drop(evicted.id, deletesFile: false)
         #expect(try store.join(old, of: resource) == nil)
         #expect(try store.index.resource(id)?.serving?.segments.count == 5)
         try store.segments.remove(old[1].id)

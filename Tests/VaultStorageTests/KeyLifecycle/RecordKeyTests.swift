@@ -280,7 +280,7 @@ struct RecordKeyTests {
                     INSERT INTO generation SELECT number, 'active' FROM many
                     """)
         }
-        #expect(try store.index.wrappingGenerations() == [1])
+        #expect(try GenerationRows(store.index).wrappingGenerations() == [1])
         try store.close()
     }
 }

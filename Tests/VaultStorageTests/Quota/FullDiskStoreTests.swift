@@ -86,7 +86,7 @@ struct FullDiskStoreTests {
             // A receipt that the index has not recorded yet.
             try vault.log(of: store).note(.rewrap)
             try FileManager.default.copyItem(atPath: vault.folder, toPath: copy.path + "/vault")
-            #expect(try store.index.openSegments().count == 2)
+            #expect(try SegmentRows(store.index).openSegments().count == 2)
             _ = try store.close(writer)
             _ = try store.close(empty)
             try store.close()
@@ -106,11 +106,11 @@ struct FullDiskStoreTests {
         let store = try killed.open()
         #expect(try Self.bytesHeld(store, killed.held) == 120_000)
         #expect(throws: VaultError.self) { try store.changeSettings { $0.bytesFetched += 1 } }
-        #expect(try store.index.openSegments().count == 2)
+        #expect(try SegmentRows(store.index).openSegments().count == 2)
         try? store.close()
         killed.disk.mend()
         let next = try killed.open()
-        #expect(try next.index.openSegments().isEmpty && next.index.totals().pendingDeletions == 0)
+        #expect(try SegmentRows(next.index).openSegments().isEmpty && next.index.totals().pendingDeletions == 0)
         #expect(try Self.bytesHeld(next, killed.held) == 120_000)
         let files = try TemporaryFolder.files(below: killed.folder + "/segments")
         #expect(files.count == (try next.index.totals().segments))
@@ -123,7 +123,7 @@ struct FullDiskStoreTests {
         #expect(try PosixFileSystem().size(of: killed.folder + "/reserve") == Reserve.byteCount)
         killed.disk.fill(leaving: 0)
         let store = try killed.open()
-        #expect(try store.index.openSegments().isEmpty && store.index.totals().pendingDeletions == 0)
+        #expect(try SegmentRows(store.index).openSegments().isEmpty && store.index.totals().pendingDeletions == 0)
         #expect(try Self.bytesHeld(store, killed.held) == 120_000)
         #expect(try PosixFileSystem().size(of: killed.folder + "/reserve") < Reserve.byteCount)
         killed.disk.fill(leaving: 0)
@@ -192,10 +192,10 @@ struct FullDiskStoreTests {
         }
         #expect(throws: VaultError.self) { _ = try store.beginSegment(at: 0, of: title) }
         disk.observe(nil)
-        #expect(try index.openSegments().count == 1)
+        #expect(try SegmentRows(index).openSegments().count == 1)
         disk.mend()
         store.finishPendingWork()
-        #expect(try index.openSegments().isEmpty && index.totals().pendingDeletions == 0)
+        #expect(try SegmentRows(index).openSegments().isEmpty && index.totals().pendingDeletions == 0)
         try store.close()
     }
 

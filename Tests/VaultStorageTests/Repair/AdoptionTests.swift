@@ -20,7 +20,7 @@ struct AdoptionTests {
             let store = try #require(vault).open()
             resource = try store.addMedia("film", length: 100_000)
             segment = try #require(try store.store(bytes, at: 0, of: resource))
-            try store.index.drop(segment.id, deletesFile: false)
+            try SegmentRows(store.index).drop(segment.id, deletesFile: false)
             try store.close()
         }
     }
@@ -100,9 +100,9 @@ struct AdoptionTests {
         #expect(try !VerificationRows(store.index).isGap(orphaned.segment))
         #expect(try !store.adopt(orphaned.segment))
         let id = try #require(try store.index.resource(orphaned.resource.id)?.serving?.segments.first?.id)
-        try store.index.drop(id, deletesFile: true)
+        try SegmentRows(store.index).drop(id, deletesFile: true)
         #expect(try store.adopt(orphaned.segment))
-        try store.index.drop(orphaned.segment.id, deletesFile: true)
+        try SegmentRows(store.index).drop(orphaned.segment.id, deletesFile: true)
         let unindexed = try VerificationRows(store.index).unindexed([orphaned.segment.id])
         #expect(unindexed.isEmpty, "a file pending deletion must not be listed")
         #expect(try !store.adopt(orphaned.segment))

@@ -62,7 +62,7 @@ struct OpeningTests {
         for run in try store.read(stored) {
             #expect(run.bytes == Array(Self.bytes[Int(run.start)..<(Int(run.start) + run.bytes.count)]))
         }
-        #expect(try store.index.openSegments().isEmpty)
+        #expect(try SegmentRows(store.index).openSegments().isEmpty)
         let file = try PosixFileSystem().open(vault.path(of: id), writable: false)
         #expect(try file.size() == stored.serving?.segments.first?.fileSize)
     }
@@ -133,7 +133,7 @@ struct OpeningTests {
         let store = try vault.open()
         let resource = try store.addMedia("film", length: 200_000)
         let ids = try (0..<300).map { try #require(try store.store([1], at: $0 * 10, of: resource)).id }
-        for id in ids { try store.index.drop(id, deletesFile: true) }
+        for id in ids { try SegmentRows(store.index).drop(id, deletesFile: true) }
         try store.close()
         let opened = try vault.open()
         #expect(try opened.index.totals().pendingDeletions == 0)

@@ -64,7 +64,7 @@ struct OwnershipTests {
         try reader.invalidate(segment, for: .foreign)
         #expect(throws: VaultError.self) { _ = try reader.addMedia("other", length: 1) }
         #expect(throws: VaultError.self) { _ = try reader.beginSegment(at: 5000, of: stored) }
-        #expect(throws: VaultError.self) { try reader.index.markBad(segment.id, block: 0) }
+        #expect(throws: VaultError.self) { try SegmentRows(reader.index).markBad(segment.id, block: 0) }
         reader.countFetched(10)
         try reader.close()
         for operation in [FileOperation.create, .write, .rename, .remove, .truncate, .synchronize] {
@@ -93,7 +93,7 @@ struct OwnershipTests {
         let disk = vault.simulatedFileSystem()
         let reader = try vault.open(.reader, fileSystem: disk)
         #expect(disk.count(.open) == 0)
-        #expect(try reader.index.openSegments().count == 1)
+        #expect(try SegmentRows(reader.index).openSegments().count == 1)
         try reader.close()
         #expect(try owner.close(writer)?.length == 70_000)
     }

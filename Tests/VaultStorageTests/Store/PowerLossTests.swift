@@ -34,7 +34,7 @@ struct PowerLossTests {
             let held = try store.index.resource(id)?.serving?.held ?? ByteRanges()
             #expect(ranges.subtracting(held).isEmpty, comment)
         }
-        #expect(try store.index.openSegments().isEmpty, comment)
+        #expect(try SegmentRows(store.index).openSegments().isEmpty, comment)
         #expect(try store.index.totals().pendingDeletions == 0, comment)
         let files = try TemporaryFolder.files(below: copy + "/vault/segments")
         #expect(files.count == (try store.index.totals().segments), "a file has no row: \(comment)")

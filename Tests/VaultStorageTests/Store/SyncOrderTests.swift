@@ -58,7 +58,7 @@ struct SyncOrderTests {
         let index = stage.store.index
         stage.disk.observe { call in
             guard call.operation == .create else { return }
-            #expect((try? index.openSegments().count) == 1)
+            #expect((try? SegmentRows(index).openSegments().count) == 1)
         }
         _ = try stage.store.beginSegment(at: 0, of: stage.resource)
         #expect(stage.disk.count(.create, of: "/segments/") == 1)
@@ -155,6 +155,6 @@ struct SyncOrderTests {
         stage.disk.fail(.synchronizeDirectory, of: "/segments/", with: Self.broken)
         try stage.store.replaceRepresentation(of: &resource)
         #expect(!PosixFileSystem().exists(stage.vault.path(of: segment.id)))
-        #expect(try stage.store.index.segmentsPendingDeletion(limit: 9) == [segment.id])
+        #expect(try SegmentRows(stage.store.index).segmentsPendingDeletion(limit: 9) == [segment.id])
     }
 }

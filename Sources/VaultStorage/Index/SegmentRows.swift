@@ -2,12 +2,17 @@ import Foundation
 import GRDB
 package import VaultModel
 
-extension VaultIndex {
+/// The rows of the segments, and of those pending deletion.
+package struct SegmentRows {
+    private let index: VaultIndex
+
+    package init(_ index: VaultIndex) { self.index = index }
+
     // MARK: Reading
 
     /// Returns the segments that the last owner left open, each with its resource.
     package func openSegments() throws -> [(segment: SegmentDescription, resource: ResourceID)] {
-        try read { db in
+        try index.read { db in
             try SegmentRow.segments(where: "state = 'open'", [], db).compactMap { segment in
                 try RepresentationRow.fetch(segment.representation, db)?.resource.map { (segment, $0) }
             }
@@ -18,7 +23,7 @@ extension VaultIndex {
     ///
     /// They are in ascending order.
     func soundSegments(of representation: RepresentationID, key: Int) throws -> [SegmentDescription] {
-        try read { db in
+        try index.read { db in
             try SegmentRow.segments(
                 where: """
                     representation = ? AND key = ? AND state = 'closed' AND length > 0
@@ -30,7 +35,7 @@ extension VaultIndex {
 
     /// Returns a page of segments that are pending deletion, in the order of their ids.
     package func segmentsPendingDeletion(after last: SegmentID? = nil, limit: Int) throws -> [SegmentID] {
-        try read { db in try PendingDeletion.fetch(after: last, limit: limit, db) }
+        try index.read { db in try PendingDeletion.fetch(after: last, limit: limit, db) }
     }
 
     // MARK: Writing
@@ -39,7 +44,7 @@ extension VaultIndex {
     ///
     /// - Throws: ``VaultError`` with code `changed` if its resource was removed or now has another key in use.
     package func begin(_ segment: SegmentDescription, now: Int64) throws {
-        try writeWithoutSync { db in
+        try index.writeWithoutSync { db in
             guard try SegmentRow.insertOpen(segment, now: now, db) else {
                 throw VaultError(.changed, "the resource was removed, or has a new key; open it again")
             }
@@ -57,14 +62,14 @@ extension VaultIndex {
         _ segment: SegmentDescription, closed: Bool, fetched: Int64,
         packed: (parts: [PackedPart], pack: ResourceID)? = nil
     ) throws -> [ResourceID] {
-        try writeTogether { [self] db in
+        try index.writeTogether { [index] db in
             try SegmentRow.requireNoOverlap(segment, db)
             guard try SegmentRow.update(segment, closed: closed, db) else {
                 throw VaultError(
                     .changed, "a segment was invalidated while it was being written; open the resource again")
             }
-            try countFetched(fetched, db)
-            return try packed.map { try record($0.parts, in: $0.pack, db) } ?? []
+            try index.countFetched(fetched, db)
+            return try packed.map { try index.record($0.parts, in: $0.pack, db) } ?? []
         }
     }
 
@@ -73,7 +78,7 @@ extension VaultIndex {
     /// - Returns: false, with nothing changed, if another segment holds its good bytes or it is pending deletion.
     package func adopt(_ segment: SegmentDescription, badBlocks: Set<Int> = [], now: Int64) throws -> Bool {
         do {
-            try write { db in
+            try index.write { db in
                 guard try !PendingDeletion.contains(segment.id, db) else { throw IndexError.damaged }
                 try SegmentRow.requireNoOverlap(segment, badBlocks: badBlocks, db)
                 try SegmentRow.replaceClosed(segment, badBlocks: badBlocks, now: now, db)
@@ -89,7 +94,7 @@ extension VaultIndex {
     /// - Parameter new: segments whose rows were begun and whose files are durable; they hold the old ones' bytes.
     /// - Returns: false, with nothing written, if an old segment has changed.
     func exchange(_ old: [SegmentDescription], for new: [SegmentDescription]) throws -> Bool {
-        try write { db in
+        try index.write { db in
             let times = try old.compactMap { segment in
                 try Int64.fetchOne(
                     db,
@@ -114,12 +119,12 @@ extension VaultIndex {
 
     /// Records a block whose tag failed, so that its range becomes a gap.
     package func markBad(_ segment: SegmentID, block: Int) throws {
-        try write { db in
+        try index.write { db in
             guard try BadBlocks.insert(block, of: segment, db),
                 let lost = try SegmentRow.segments(where: "id = ?", [segment.data], db).first,
                 (0..<lost.blockCount).contains(block)
             else { return }
-            try noteLoss(of: lost.range(ofBlock: block).length, fromSegment: segment, db)
+            try index.noteLoss(of: lost.range(ofBlock: block).length, fromSegment: segment, db)
         }
     }
 
@@ -129,9 +134,9 @@ extension VaultIndex {
     /// - Returns: whether there was such a row.
     @discardableResult
     package func drop(_ id: SegmentID, deletesFile: Bool) throws -> Bool {
-        try write { db in
+        try index.write { db in
             let bytes = try SegmentRow.segments(where: "id = ?", [id.data], db).first?.length ?? 0
-            if bytes > 0 { try noteLoss(of: bytes, fromSegment: id, db) }
+            if bytes > 0 { try index.noteLoss(of: bytes, fromSegment: id, db) }
             return try deletesFile ? PendingDeletion.insert(id, db) : SegmentRow.delete(id, db)
         }
     }
@@ -140,7 +145,7 @@ extension VaultIndex {
     ///
     /// If a power loss undoes this, the removal of their files is repeated.
     package func forgetPendingDeletions(_ ids: [SegmentID]) throws {
-        try writeWithoutSync { db in
+        try index.writeWithoutSync { db in
             for id in ids { try PendingDeletion.delete(id, db) }
         }
     }

@@ -4,14 +4,19 @@ import VaultCrypto
 package import VaultModel
 
 // The generations that the index knows: additions are made in the keyring first, removals in the index first.
-extension VaultIndex {
+/// The rows of the generations, and of what they wrap.
+package struct GenerationRows {
+    private let index: VaultIndex
+
+    package init(_ index: VaultIndex) { self.index = index }
+
     /// Ensures that the index can record a change of the keyring, before anything depends on it.
     ///
     /// It writes the same pages as the change, and lets the next write reuse their space in the log.
     ///
     /// - Throws: ``VaultError`` if they cannot be written.
     func prepareForKeyring() throws {
-        try write { db in
+        try index.write { db in
             // A trigger could keep a copy of what is to be destroyed.
             try SchemaCheck.require(IndexSchema.first, optional: IndexSchema.later, db)
             // Changed and changed back, because SQLite does not write a page that does not change.
@@ -24,17 +29,17 @@ extension VaultIndex {
                     AND NOT EXISTS (SELECT 1 FROM resourceKey WHERE generation = 0);
                     """)
         }
-        try database.reuseLog()
+        try index.database.reuseLog()
     }
 
     /// Adds a generation that the durable keyring already has.
     func addGeneration(_ number: Int) throws {
-        try write { db in try GenerationRow.insert(number, db) }
+        try index.write { db in try GenerationRow.insert(number, db) }
     }
 
     /// Marks generations as being retired, so that the next owner of the vault continues the retirement.
     func beginRetiring(_ numbers: [Int]) throws {
-        try write { db in
+        try index.write { db in
             for number in numbers {
                 try db.execute(sql: "UPDATE generation SET state = 'retiring' WHERE number = ?", arguments: [number])
             }
@@ -47,14 +52,14 @@ extension VaultIndex {
     /// has are restored under them, and rewrapped before the generations are destroyed.
     func restoreRetiring(_ numbers: [Int]) throws {
         guard !numbers.isEmpty else { return }
-        try write { db in for number in numbers { try GenerationRow.insert(number, isRetiring: true, db) } }
+        try index.write { db in for number in numbers { try GenerationRow.insert(number, isRetiring: true, db) } }
     }
 
     /// Removes a generation, so that no resource key can name it any more.
     ///
     /// - Throws: ``VaultError`` with code `inUse` if a resource key or a record names it.
     func removeGeneration(_ number: Int) throws {
-        try write { db in
+        try index.write { db in
             let keys = try Int.fetchOne(
                 db, sql: "SELECT count(*) FROM resourceKey WHERE generation = ?", arguments: [number])
             let records = try SealedTable.allRecordCounts(db)[number] ?? 0
@@ -74,13 +79,13 @@ extension VaultIndex {
             }
             try db.execute(sql: "DELETE FROM generation WHERE number = ?", arguments: [number])
             // Receipts raise the revision too: a generation that the index has removed must not look new to it.
-            try VaultRow.record(revision: keyring.revision, db)
+            try VaultRow.record(revision: index.keyring.revision, db)
         }
     }
 
     /// Returns the generations that wrap a resource key, in ascending order.
     func wrappingGenerations() throws -> [Int] {
-        try read { db in
+        try index.read { db in
             // Each step finds the next number in the index, past all keys of the one before.
             let next = try db.cachedStatement(
                 sql: """
@@ -95,7 +100,7 @@ extension VaultIndex {
 
     /// Returns some of the resources that have a key wrapped by a generation.
     package func resources(wrappedBy generation: Int, limit: Int) throws -> [ResourceID] {
-        try read { db in
+        try index.read { db in
             try Data.fetchAll(
                 db, sql: "SELECT DISTINCT resource FROM resourceKey WHERE generation = ? ORDER BY resource LIMIT ?",
                 arguments: [generation, limit]
@@ -106,14 +111,14 @@ extension VaultIndex {
     /// Returns the generations that a resource key may name, in ascending order, and those that are being retired.
     package func generations() throws -> (all: [Int], retiring: [Int]) {
         // An impossible number does not name a generation.
-        let rows = try read { db in try GenerationRow.fetchAll(db) }
+        let rows = try index.read { db in try GenerationRow.fetchAll(db) }
         return (rows.map(\.number), rows.filter(\.isRetiring).map(\.number))
     }
 
     /// Counts the use of each generation, a page of resources at a time; unused generations are left out.
     package func generationUse() throws -> [Int: GenerationUsage] {
         var counts: [Int: GenerationUsage] = [:]
-        try forEachPage { db, before, last in
+        try index.forEachPage { db, before, last in
             // As the status counts titles: a part is not a title, unless it has parts of its own.
             let isTitle =
                 try PartRow.hasTable(db)
