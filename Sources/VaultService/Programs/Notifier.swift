@@ -65,8 +65,8 @@ final class Notifier: Sendable {
             return [
                 OperatorNotice(
                     .diskFull, at: now,
-                    "the disk was full when the service started, so it only reads the vault; free space, then start it "
-                        + "again")
+                    "the disk was full or read-only when the service started, so it only reads the vault; free space or "
+                        + "make it writable, then start the service again")
             ]
         case .damaged(let id):
             // Damage to a part is reported for its titles.
