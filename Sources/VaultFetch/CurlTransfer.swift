@@ -24,7 +24,6 @@ final class CurlTransfer {
     let hop: Hop
     let handle: CurlHandle
     private let addresses: AddressGuard
-    private let now: @Sendable () -> Int64
     /// The proxy that forwards the request; nil if the request is sent to its host.
     private let proxy: ProxyAddress?
     /// The addresses that the hop may be sent to: behind a proxy, nothing else is known of the response's source.
@@ -70,8 +69,7 @@ final class CurlTransfer {
         let policy = AddressPolicy(reach: reach, host: hop.url.host, proxy: proxy?.scheme, configuration)
         if let refusal = policy.refusal(ofProxied: hop.url) { throw refusal }
         addresses = AddressGuard(policy, sockets)
-        now = configuration.now
-        credentials = HostCredentials(network, for: transfer.request, at: hop, now: now())
+        credentials = HostCredentials(network, for: transfer.request, at: hop, now: configuration.now())
         var handle = try CurlHandle()
         let lines = transfer.fields.lines(for: hop.url, hasLeftOrigin: hop.hasLeftOrigin) + credentials.lines
         let cookies = lines.filter { $0.lowercased().hasPrefix(RequestFields.cookie) }
@@ -192,7 +190,7 @@ final class CurlTransfer {
     private func trustFailure(of result: CURLcode) -> OriginFailure? {
         guard result == CURLE_PEER_FAILED_VERIFICATION else { return nil }
         let (verdicts, certificate) = (verdicts, handle.outdatedCertificate)
-        let now = Timestamp(seconds: now())
+        let now = Timestamp(seconds: WallClock.now())
         return verdicts.proxy != 0
             ? CurlFailure.untrusted(verdicts.proxy, of: "the proxy's", certificate, now: now)
             : CurlFailure.untrusted(verdicts.origin, certificate, now: now)

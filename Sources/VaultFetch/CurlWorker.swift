@@ -232,7 +232,7 @@ package struct CurlConfiguration: Sendable {
     package var network: @Sendable () throws(OriginFailure) -> NetworkSettings = { () throws(OriginFailure) in
         NetworkSettings()
     }
-    /// The wall clock, in seconds since 1970, which decides whether cookies and certificates have expired.
+    /// The wall clock, in seconds since 1970, which decides whether cookies have expired.
     package var now: @Sendable () -> Int64 = WallClock.now
     /// The variables of the process that name proxies.
     package var environment = ProxyEnvironment()

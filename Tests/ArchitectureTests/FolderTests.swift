@@ -94,7 +94,7 @@ private struct Dependencies {
     /// For each folder, the other folders that it uses, and what of them.
     let uses: [String: [String: Set<String>]]
 
-    /// The members that targets have, and ask for, which cannot see this one are others.
+    /// Members that earlier targets, which cannot see this one, declare or ask for count as foreign.
     init(of target: String) {
         let others = Sources.targets.prefix { $0 != target }.flatMap { Sources.texts[$0] ?? [] }
         self.init(

@@ -241,7 +241,7 @@ extension Vault {
         let (store, limits) = (store, try await quota.limitsInForce())
         return try await pool.run {
             let evicted: Set<ResourceClass> = limits.evictsDownloads == true ? [.cache, .download] : [.cache]
-            let classes = try EvictionRows(store.index).fileBytesByClass()
+            let classes = try SegmentRows(store.index).fileBytesByClass()
             let next = try store.quota.next(limit, of: evicted).compactMap { candidate in
                 try store.summary(of: candidate.resource).map {
                     EvictionForecast.Candidate(summary: $0, bytes: candidate.bytes)

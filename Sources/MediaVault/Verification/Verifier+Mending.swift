@@ -14,7 +14,7 @@ extension Verifier {
             }
         }
         try await pool.run {
-            let size = try EvictionRows(store.index).fileBytes(of: segment)
+            let size = try SegmentRows(store.index).fileBytes(of: segment)
             try store.invalidate(segment, size: size, for: failure)
         }
         store.changes.note(resource)

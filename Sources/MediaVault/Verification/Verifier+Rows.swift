@@ -351,7 +351,7 @@ extension Verifier {
         let isWhole = options.repairs ? try await recreateRow(id) : nil
         report.note(.row, isMended: isWhole != nil)
         if isWhole == false {
-            try await blocking { try $0.invalidate(id, size: EvictionRows($0.index).fileBytes(of: id), for: .foreign) }
+            try await blocking { try $0.invalidate(id, size: SegmentRows($0.index).fileBytes(of: id), for: .foreign) }
         }
     }
 }

@@ -185,6 +185,6 @@ extension KeysDocument {
     /// The age of the current generation in whole days.
     fileprivate var age: Int {
         let created = generations.first { $0.number == current }?.created ?? 0
-        return (time(nil) - Int(max(0, created))) / 86_400
+        return Int(WallClock.now() - max(0, created)) / 86_400
     }
 }

@@ -77,10 +77,10 @@ package final class Keyring: Sendable {
     ///
     /// - Parameters:
     ///   - read: returns the file's bytes.
-    ///   - body: edits the keyring, finishes the change, and makes the new bytes durable.
+    ///   - body: edits the keyring, finishes it, and makes the new bytes durable.
     /// - Throws: ``VaultError`` if the file is another keyring's, or an older one; any error of `read` and `body`.
     package func change<Result>(
-        reading read: () throws -> [UInt8], _ body: (inout KeyringChange) throws -> Result
+        reading read: () throws -> [UInt8], _ body: (consuming KeyringEdit) throws -> (FinishedKeyring, Result)
     ) throws -> Result {
         try writing.withLock { _ in
             let root = keys.rootKey
@@ -90,12 +90,10 @@ package final class Keyring: Sendable {
                 throw VaultError(
                     .olderKeyring, "the keyring file is older than the one that was opened; put the newer one back")
             }
-            var change = KeyringChange(edit: KeyringEdit(document: document, rootKey: root))
-            let result = try body(&change)
-            guard let changed = change.keys else { return result }
+            let (finished, result) = try body(KeyringEdit(document: document, rootKey: root))
             // A new root key is sealed only for slots that opened.
-            if change.edit.rootKey !== root { for slot in change.edit.document.slots { noteOpens(of: slot) } }
-            opened.withLock { $0 = changed }
+            if finished.rootKey !== root { for slot in finished.slots { noteOpens(of: slot) } }
+            opened.withLock { $0 = finished.keys }
             return result
         }
     }

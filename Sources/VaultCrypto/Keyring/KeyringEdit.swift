@@ -19,6 +19,17 @@ package struct KeyringEdit {
         return (bytes, try KeyringKeys(opening: document, rootKey: rootKey))
     }
 
+    /// Ends the change: raises the revision, and returns the new file.
+    ///
+    /// - Throws: as ``finished()``.
+    package consuming func finish() throws -> FinishedKeyring {
+        document.revision += 1
+        let (bytes, keys) = try finished()
+        return FinishedKeyring(
+            bytes: bytes, currentGeneration: Int(document.current), keys: keys, rootKey: rootKey,
+            slots: document.slots)
+    }
+
     /// Seals a key for the document.
     package func seal(
         _ key: borrowing SecretKey, _ role: KeyringDocument.Role, _ number: Int64 = 0
@@ -42,23 +53,14 @@ package struct KeyringEdit {
     }
 }
 
-/// A change of a keyring in progress: first it is edited, then finished, and then its bytes are made durable.
-package struct KeyringChange {
-    package var edit: KeyringEdit
-    /// The keys that the new file yields; nil until the change is finished.
-    private(set) var keys: KeyringKeys?
-
-    init(edit: KeyringEdit) { self.edit = edit }
-
-    /// Raises the revision, and returns the bytes of the new file.
-    ///
-    /// - Throws: as ``KeyringEdit/finished()``.
-    package mutating func finish() throws -> [UInt8] {
-        edit.document.revision += 1
-        let (bytes, keys) = try edit.finished()
-        self.keys = keys
-        return bytes
-    }
+/// The changed keyring: the bytes of its new file, and what opening them yields.
+package struct FinishedKeyring {
+    package let bytes: [UInt8]
+    /// The number of its current generation.
+    package let currentGeneration: Int
+    let keys: KeyringKeys
+    let rootKey: SharedKey
+    let slots: [KeyringDocument.Slot]
 }
 
 /// Adding, replacing and removing slots.

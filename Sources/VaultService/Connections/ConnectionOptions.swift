@@ -118,7 +118,6 @@ final class ConnectionOptions: ChannelDuplexHandler {
     ///
     /// What the client still sends is read and dropped, so that the client can read the answer.
     private func write(_ answer: Answer, isHead: Bool, _ context: ChannelHandlerContext) {
-        lines.isDropping = true
         var fields = HTTPHeaders(answer.fields.fields.map { ($0.name, $0.value) })
         fields.add(name: "Content-Length", value: String(answer.body.count))
         fields.add(name: "Connection", value: "close")
@@ -133,6 +132,7 @@ final class ConnectionOptions: ChannelDuplexHandler {
         }
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
         context.close(mode: .output, promise: nil)
+        lines.refuse(context)
     }
 }
 

@@ -165,6 +165,15 @@ final class RequestLines: ChannelInboundHandler {
         set { if newValue != isDropping { dropped = newValue ? 0 : nil } }
     }
 
+    /// Whether the connection's last answer is a refusal: what arrives is dropped, up to the bound.
+    private(set) var isRefused = false
+
+    /// Drops all that arrives from now on.
+    func refuse(_ context: ChannelHandlerContext) {
+        (isDropping, isRefused) = (true, true)
+        context.read()
+    }
+
     /// The longest line to wait for, in bytes; a longer one cannot belong to a request that the service answers.
     private static let maxBytes = 16 << 10
 
@@ -194,8 +203,8 @@ final class RequestLines: ChannelInboundHandler {
 
     func channelReadComplete(context: ChannelHandlerContext) {
         context.fireChannelReadComplete()
-        // The handlers behind this one no longer request what they would not get.
-        if isDropping { context.read() }
+        // The handlers behind this one request no more bytes, because they get none.
+        if isRefused { context.read() }
     }
 
     /// Passes an incomplete line to the parser, which refuses it, once the client has finished sending.

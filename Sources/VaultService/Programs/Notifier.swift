@@ -10,7 +10,7 @@ final class Notifier: Sendable {
         case failed(FailedDownload)
         case damaged(ResourceID)
         /// The disk was full or read-only when the service started.
-        case startedFull
+        case startedAsReader
         /// It is time to look for titles that expire soon.
         case lookAhead
     }
@@ -61,7 +61,7 @@ final class Notifier: Sendable {
         switch incident {
         case .store(let event): return OperatorNotice(event, at: now).map { [$0] } ?? []
         case .failed(let failed): return OperatorNotice(failed, at: now).map { [$0] } ?? []
-        case .startedFull:
+        case .startedAsReader:
             return [
                 OperatorNotice(
                     .diskFull, at: now,

@@ -15,7 +15,7 @@ struct VaultWatch: Sendable {
         let (events, warnings) = (vault.storeEvents(), vault.memoryWarnings())
         let notifier = Notifier(vault, logger: logger)
         // Unless the operator chose to only read the vault, it is only read because the disk was full or read-only.
-        if !vault.isOwner, !isMeantToRead { notifier.note(.startedFull) }
+        if !vault.isOwner, !isMeantToRead { notifier.note(.startedAsReader) }
         let notifying = Task { await notifier.run() }
         let storing = Task {
             for await event in events {

@@ -48,7 +48,7 @@ package final class AuditLog: Sendable {
     @discardableResult
     package func note(
         _ act: Receipt.Act, outcome: Receipt.Outcome = .done, subject: ResourceID? = nil, resources: Int64? = nil
-    ) throws -> Receipt? {
+    ) throws -> Receipt {
         let name = subject.flatMap { self.subject(of: $0) }
         return try note(Content(act: act, outcome: outcome, subject: name, resources: resources))
     }
@@ -74,14 +74,14 @@ package final class AuditLog: Sendable {
         for listener in listeners.withLock({ $0.all }) { listener(receipt) }
     }
 
-    private func note(_ content: Content) throws -> Receipt? {
-        let receipt = try writing.withLock { _ in try commit(.done(content, file)).run { _ in }.receipt }
-        if let receipt { tell(receipt) }
+    private func note(_ content: Content) throws -> Receipt {
+        let receipt = try writing.withLock { _ in try commit(content, isDone: true).run { _ in }.receipt }
+        tell(receipt)
         return receipt
     }
 
-    private func commit(_ entry: KeyringCommit.Entry) -> KeyringCommit {
-        KeyringCommit(store: store, place: place, entry: entry)
+    private func commit(_ content: Content, isDone: Bool) -> KeyringCommit {
+        KeyringCommit(store: store, place: place, log: file, receipt: content, isDone: isDone)
     }
 
     /// Destroys the keyring file, with a final receipt.
@@ -119,15 +119,15 @@ package final class AuditLog: Sendable {
     /// Changes the keyring, with a receipt for the change.
     ///
     /// - Parameter generation: the generation concerned; nil for the one that is current afterwards.
-    /// - Throws: ``VaultError`` if log, keyring or index cannot be written, which is checked first. Nothing has changed
-    ///   then; see ``KeyringCommit/run(_:)``.
+    /// - Throws: ``VaultError`` if log or keyring cannot be written, or the index cannot, which is checked first; see
+    ///   ``KeyringCommit/run(_:)``.
     package func change<Result: Sendable>(
         _ act: Receipt.Act, outcome: Receipt.Outcome = .done, generation: Int? = nil,
         _ edit: (inout KeyringEdit) throws -> Result
     ) throws -> Result {
         let content = Content(act: act, outcome: outcome, generation: generation)
-        let (result, receipt) = try writing.withLock { _ in try commit(.change(content, file)).run(edit) }
-        if let receipt { tell(receipt) }
+        let (result, receipt) = try writing.withLock { _ in try commit(content, isDone: false).run(edit) }
+        tell(receipt)
         return result
     }
 
@@ -247,9 +247,9 @@ extension AuditLog {
         }
         if let last = receipts.map(\.sequence).max(), last > anchor.sequence {
             try writing.withLock { _ in
-                try commit(.counted).run { edit in
+                try store.changeKeyring(at: place, isRemembered: false) { edit in
                     edit.document.receiptSequence = max(edit.document.receiptSequence, last)
-                }.result
+                }
             }
         }
         return receipts

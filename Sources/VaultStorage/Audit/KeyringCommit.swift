@@ -1,7 +1,7 @@
 package import VaultCrypto
 import VaultModel
 
-/// One change of a vault's keyring, from the file as it is to the index that knows the new one.
+/// One change of a vault's keyring with its receipt, from the file as it is to the index that knows the new one.
 ///
 /// The log leads, the keyring file follows, the index comes last. A crash in between therefore leaves one receipt too
 /// many, never one too few, and an index that is older than its keyring, never newer.
@@ -9,126 +9,97 @@ struct KeyringCommit {
     let store: VaultStore
     /// The place of the keyring file.
     let place: KeyringPlace
-    /// What the log says about the change.
-    var entry = Entry.none
-
-    enum Entry {
-        /// Nothing.
-        case none
-        /// A receipt for the change itself.
-        case change(AuditLog.Content, AuditFile)
-        /// A receipt for an operation that is already done. The keyring only counts it, and the index does not require
-        /// a keyring that does: a backup made just before must remain usable.
-        case done(AuditLog.Content, AuditFile)
-        /// Nothing new: the keyring counts receipts that the log already has.
-        case counted
-    }
+    let log: AuditFile
+    let receipt: AuditLog.Content
+    /// Whether the receipt is for an operation that is already done, and the keyring only counts it.
+    ///
+    /// The index does not require a keyring that does: a backup made just before must remain usable.
+    let isDone: Bool
 
     /// Makes the change.
     ///
-    /// - Returns: what `edit` returns, and the new receipt; nil if the change has none.
-    /// - Throws: ``VaultError`` if the log, the keyring or the index cannot be read or written. Nothing has changed
-    ///   then, unless only the index could not be written: the file is already the new one, but this process continues
-    ///   with the keys that it had.
-    func run<Result>(
-        _ edit: (inout KeyringEdit) throws -> Result
-    ) throws -> (result: Result, receipt: Receipt?) {
-        // Prepare: whatever may fail for want of space or of a sound file fails while nothing has changed.
-        let log = try entry.log(of: store.keyring)
-        if entry.isChange { try store.withDiskSpace { try GenerationRows(store.index).prepareForKeyring() } }
+    /// - Returns: what `edit` returns, and the new receipt.
+    /// - Throws: ``VaultError`` if the log, the keyring or the index cannot be read or written. The keyring has not
+    ///   changed then, with two exceptions. If the row of a new generation cannot be written, the file is the new one,
+    ///   and this process continues with the keys that it had. If only the revision cannot be recorded, file and keys
+    ///   are the new ones. The receipt of an operation that is done stays in the log in any case.
+    func run<Result>(_ edit: (inout KeyringEdit) throws -> Result) throws -> (result: Result, receipt: Receipt) {
+        // Prepare: an index that cannot be written is noticed while nothing has changed.
+        let end = try AuditLog.translating(isDone ? failure : "audit.log cannot be read") { () throws(FileFailure) in
+            try log.end()
+        }
+        if !isDone { try store.withDiskSpace { try GenerationRows(store.index).prepareForKeyring() } }
         do {
-            let last = try log.map { try AuditLog.sequence(before: $0.end, in: $0.file, by: store.keyring) } ?? 0
-            let made = try store.keyring.change(reading: place.read) { change in
+            let last = try AuditLog.sequence(before: end, in: log, by: store.keyring)
+            let made = try store.keyring.change(reading: place.read) { editing in
                 // Edit.
-                let result = try edit(&change.edit)
+                var editing = editing
+                let result = try edit(&editing)
                 // Receipt: durable before the keyring counts it.
-                var receipt: Receipt?
-                var line: [UInt8] = []
-                if let log {
-                    let new = log.content.receipt(
-                        after: max(last, change.edit.document.receiptSequence),
-                        current: Int(change.edit.document.current), time: store.now())
-                    line = try AuditLog.line(new, after: log.end, signedBy: store.keyring, with: change.edit)
-                    change.edit.document.receiptSequence = new.sequence
-                    receipt = new
+                let new = receipt.receipt(
+                    after: max(last, editing.document.receiptSequence), current: Int(editing.document.current),
+                    time: store.now())
+                let line = try AuditLog.line(new, after: end, signedBy: store.keyring, with: editing)
+                editing.document.receiptSequence = new.sequence
+                let finished = try editing.finish()
+                try store.withDiskSpace {
+                    try AuditLog.translating(failure) { () throws(FileFailure) in try log.append(line, at: end) }
                 }
-                let bytes = try change.finish()
-                if let log {
-                    try store.withDiskSpace {
-                        try AuditLog.translating(log.failure) { () throws(FileFailure) in
-                            try log.file.append(line, at: log.end)
-                        }
-                    }
-                }
-                // Write.
-                try place.write(bytes)
-                // Note: before this process uses the keys, because what they wrap refers to the generation's row.
-                let current = Int(change.edit.document.current)
-                try store.withDiskSpace { try GenerationRows(store.index).addGeneration(current) }
-                return (result, receipt)
+                // Write and note.
+                try finished.write(to: place, of: store)
+                return (finished, (result, new))
             }
-            if entry.isRemembered { try store.withDiskSpace { try store.index.recordKeyringRevision() } }
+            if !isDone { try store.withDiskSpace { try store.index.recordKeyringRevision() } }
             return made
         } catch {
             // A line for a change that was not made would be false. If in doubt, the line stays.
-            if entry.isChange, let log, isUncounted(log) { try? log.file.cut(to: log.end) }
+            if !isDone, isUncounted(end) { try? log.cut(to: end) }
             throw error
         }
     }
 
+    /// What it means for the operation if the receipt cannot be written.
+    private var failure: String {
+        isDone
+            ? "done, but the receipt cannot be written to audit.log"
+            : "the receipt cannot be written to audit.log, so nothing was done"
+    }
+
     /// Whether the keyring file certainly counts no receipt after an end of the log.
-    private func isUncounted(_ log: Entry.Log) -> Bool {
-        guard let now = try? log.file.end(), now.offset > log.end.offset,
+    private func isUncounted(_ end: AuditFile.End) -> Bool {
+        guard let now = try? log.end(), now.offset > end.offset,
             let document = try? store.keyring.document(of: place.read()),
-            let last = try? AuditLog.sequence(before: now, in: log.file, by: store.keyring)
+            let last = try? AuditLog.sequence(before: now, in: log, by: store.keyring)
         else { return false }
         return document.receiptSequence < last
     }
 }
 
-extension KeyringCommit.Entry {
-    /// The log as it was before the change, and what to write to it.
-    fileprivate struct Log {
-        let content: AuditLog.Content
-        let file: AuditFile
-        let end: AuditFile.End
-        /// What it means for the operation if the receipt cannot be written.
-        let failure: String
-    }
-
-    fileprivate var isChange: Bool { if case .change = self { true } else { false } }
-
-    /// Whether the index then requires a keyring at least as new as the changed one.
-    fileprivate var isRemembered: Bool {
-        switch self {
-        case .none, .change: true
-        case .done, .counted: false
+extension VaultStore {
+    /// Changes the keyring without a receipt.
+    ///
+    /// - Parameter isRemembered: whether the index then requires a keyring at least as new as this one.
+    /// - Throws: as ``KeyringCommit/run(_:)``.
+    package func changeKeyring<Result>(
+        at place: KeyringPlace, isRemembered: Bool = true, _ edit: (inout KeyringEdit) throws -> Result
+    ) throws -> Result {
+        let result = try keyring.change(reading: place.read) { editing in
+            var editing = editing
+            let result = try edit(&editing)
+            let finished = try editing.finish()
+            try finished.write(to: place, of: self)
+            return (finished, result)
         }
-    }
-
-    fileprivate func log(of keyring: Keyring) throws -> Log? {
-        switch self {
-        case .none, .counted: return nil
-        case .change(let content, let file):
-            let end = try AuditLog.translating("audit.log cannot be read") { () throws(FileFailure) in try file.end() }
-            let failure = "the receipt cannot be written to audit.log, so nothing was done"
-            return Log(content: content, file: file, end: end, failure: failure)
-        case .done(let content, let file):
-            let failure = "done, but the receipt cannot be written to audit.log"
-            let end = try AuditLog.translating(failure) { () throws(FileFailure) in try file.end() }
-            return Log(content: content, file: file, end: end, failure: failure)
-        }
+        if isRemembered { try withDiskSpace { try index.recordKeyringRevision() } }
+        return result
     }
 }
 
-extension VaultStore {
-    /// Changes the keyring without a receipt, and records its revision in the index.
-    ///
-    /// - Throws: as ``Keyring/change(reading:_:)``; ``VaultError`` if the index cannot be written, in which case the
-    ///   file is already the new one.
-    package func changeKeyring<Result>(
-        at place: KeyringPlace, _ edit: (inout KeyringEdit) throws -> Result
-    ) throws -> Result {
-        try KeyringCommit(store: self, place: place).run(edit).result
+extension FinishedKeyring {
+    /// Makes the new keyring durable, and adds the row of its current generation before this process uses the keys:
+    /// what they wrap refers to that row.
+    fileprivate func write(to place: KeyringPlace, of store: VaultStore) throws {
+        try place.write(bytes)
+        try store.withDiskSpace { try GenerationRows(store.index).addGeneration(currentGeneration) }
     }
 }

@@ -3,8 +3,9 @@ import GRDB
 import VaultCrypto
 package import VaultModel
 
-// The generations that the index knows: additions are made in the keyring first, removals in the index first.
 /// The rows of the generations, and of what they wrap.
+///
+/// A generation is added to the keyring first, and removed from the index first.
 package struct GenerationRows {
     private let index: VaultIndex
 

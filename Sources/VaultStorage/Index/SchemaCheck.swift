@@ -89,10 +89,7 @@ enum SchemaCheck {
 
     /// The words of this program's own statements: an index has them verbatim, and each start checks them all.
     private static let ownWords = Dictionary(
-        (IndexSchema.first + IndexSchema.later + IndexSchema.catalog + IndexSchema.laterCatalog).map {
-            ($0, parsedWords(of: $0))
-        }
-    ) { first, _ in first }
+        uniqueKeysWithValues: IndexSchema.all.map { ($0, parsedWords(of: $0)) })
 
     private static func parsedWords(of sql: String) -> [String] {
         var words: [String] = []

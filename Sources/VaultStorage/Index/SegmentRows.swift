@@ -38,6 +38,48 @@ package struct SegmentRows {
         try index.read { db in try PendingDeletion.fetch(after: last, limit: limit, db) }
     }
 
+    /// The SQL expression for the space that a segment's file takes on the disk.
+    private static let diskBytes = """
+        ((\(SegmentDescription.headerByteCount) + segment.length + \(SegmentDescription.tagByteCount)
+            * ((segment.length + segment.blockSize - 1) / segment.blockSize)
+            + \(SegmentDescription.diskUnit - 1)) / \(SegmentDescription.diskUnit) * \(SegmentDescription.diskUnit))
+        """
+
+    /// Returns the disk space of the files of all segments, or of one, according to their rows.
+    package func fileBytes(of segment: SegmentID? = nil) throws -> Int64 {
+        try index.read { db in
+            let total = try Double.fetchOne(
+                db,
+                sql: """
+                    SELECT total(\(Self.diskBytes)) FROM segment
+                    WHERE \(PlainColumn.isSegment) \(segment == nil ? "" : "AND id = ?")
+                    """, arguments: segment.map { [$0.data] } ?? [])
+            // Exact up to 2^53; a damaged row counts as nothing.
+            return Int64(exactly: (total ?? 0).rounded()) ?? 0
+        }
+    }
+
+    /// Returns the disk space of the files of each class that has any.
+    package func fileBytesByClass() throws -> [ResourceClass: Int64] {
+        try index.read { db in
+            let rows = try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT resource.class AS class, total(\(Self.diskBytes)) AS bytes
+                    FROM segment JOIN representation ON representation.id = segment.representation
+                    JOIN resource ON resource.id = representation.resource
+                    WHERE \(PlainColumn.isSegment) GROUP BY resource.class
+                    """)
+            return rows.reduce(into: [:]) { sums, row in
+                // A damaged row counts as nothing.
+                guard let name = String.fromDatabaseValue(row["class"]), let known = ResourceClass(rawValue: name),
+                    let total = Double.fromDatabaseValue(row["bytes"])
+                else { return }
+                sums[known] = Int64(exactly: total.rounded())
+            }
+        }
+    }
+
     // MARK: Writing
 
     /// Adds the row of a new segment, open and empty, before its file exists.

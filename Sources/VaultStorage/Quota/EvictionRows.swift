@@ -1,34 +1,12 @@
 import Foundation
 import GRDB
-package import VaultModel
+import VaultModel
 
-// Measuring disk space and evicting resources.
-/// The rows of what may be evicted, and of what is.
+/// The rows that decide what is evicted, and their removal.
 package struct EvictionRows {
     private let index: VaultIndex
 
     package init(_ index: VaultIndex) { self.index = index }
-
-    /// The SQL expression for the space that a segment's file takes on the disk.
-    private static let diskBytes = """
-        ((\(SegmentDescription.headerByteCount) + segment.length + \(SegmentDescription.tagByteCount)
-            * ((segment.length + segment.blockSize - 1) / segment.blockSize)
-            + \(SegmentDescription.diskUnit - 1)) / \(SegmentDescription.diskUnit) * \(SegmentDescription.diskUnit))
-        """
-
-    /// Returns the disk space of the files of all segments, or of one, according to their rows.
-    package func fileBytes(of segment: SegmentID? = nil) throws -> Int64 {
-        try index.read { db in
-            let total = try Double.fetchOne(
-                db,
-                sql: """
-                    SELECT total(\(Self.diskBytes)) FROM segment
-                    WHERE \(PlainColumn.isSegment) \(segment == nil ? "" : "AND id = ?")
-                    """, arguments: segment.map { [$0.data] } ?? [])
-            // Exact up to 2^53; a damaged row counts as nothing.
-            return Int64(exactly: (total ?? 0).rounded()) ?? 0
-        }
-    }
 
     /// Returns resources that may be evicted, in the order of eviction.
     ///
@@ -69,30 +47,10 @@ package struct EvictionRows {
         }
     }
 
-    /// Returns the disk space of the files of each class that has any.
-    package func fileBytesByClass() throws -> [ResourceClass: Int64] {
-        try index.read { db in
-            let rows = try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT resource.class AS class, total(\(Self.diskBytes)) AS bytes
-                    FROM segment JOIN representation ON representation.id = segment.representation
-                    JOIN resource ON resource.id = representation.resource
-                    WHERE \(PlainColumn.isSegment) GROUP BY resource.class
-                    """)
-            return rows.reduce(into: [:]) { sums, row in
-                // A damaged row counts as nothing.
-                guard let name = String.fromDatabaseValue(row["class"]), let known = ResourceClass(rawValue: name),
-                    let total = Double.fromDatabaseValue(row["bytes"])
-                else { return }
-                sums[known] = Int64(exactly: total.rounded())
-            }
-        }
-    }
-
     /// Returns the disk space of files that no size limit evicts.
     package func protectedFileBytes(evicting classes: Set<ResourceClass>) throws -> Int64 {
-        try fileBytesByClass().filter { $0.key != .cache && !classes.contains($0.key) }.values.reduce(0, +)
+        try SegmentRows(index).fileBytesByClass().filter { $0.key != .cache && !classes.contains($0.key) }.values
+            .reduce(0, +)
     }
 
     /// Returns whether eviction may delete an emptied resource with its keys, because it has no mode of its own.

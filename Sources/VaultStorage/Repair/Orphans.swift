@@ -107,7 +107,7 @@ extension VaultStore {
 
     /// Adds a durable file to the index, as ``adopt(_:badBlocks:)`` does.
     func enter(_ segment: SegmentDescription, badBlocks: Set<Int>) throws -> Bool {
-        let counted = try EvictionRows(index).fileBytes(of: segment.id)
+        let counted = try SegmentRows(index).fileBytes(of: segment.id)
         guard try SegmentRows(index).adopt(segment, badBlocks: badBlocks, now: now()) else { return false }
         // Under a wrong row it was counted with another size.
         quota.account.correct(segment.id, from: counted, to: segment.diskSize)

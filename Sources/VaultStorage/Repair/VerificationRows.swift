@@ -3,8 +3,7 @@ import GRDB
 import VaultCrypto
 package import VaultModel
 
-// The queries for a check of the whole vault, a page at a time: no transaction lasts longer than a page.
-/// The rows that a verification checks and repairs.
+/// The rows that a verification checks and repairs, a page at a time: no transaction lasts longer than a page.
 package struct VerificationRows {
     private let index: VaultIndex
 

@@ -8,7 +8,7 @@ extension VaultStore {
     /// Their sizes come from the index; only files whose rows do not state their size are examined.
     func beginCounting() throws {
         var measured: [SegmentID: Int64] = [:]
-        var indexed = try EvictionRows(index).fileBytes()
+        var indexed = try SegmentRows(index).fileBytes()
         let rows = SegmentRows(index)
         for (segment, _) in try rows.openSegments() {
             indexed -= segment.diskSize
@@ -19,7 +19,7 @@ extension VaultStore {
     }
 
     /// Returns the disk space of segment files; for a reader, according to the index.
-    package func bytesUsed() throws -> Int64 { isOwner ? quota.used : try EvictionRows(index).fileBytes() }
+    package func bytesUsed() throws -> Int64 { isOwner ? quota.used : try SegmentRows(index).fileBytes() }
 
     /// Counts bytes that were delivered but not stored.
     package func countPassedThrough(_ bytes: Int64) { work.passedThrough.count(bytes) }

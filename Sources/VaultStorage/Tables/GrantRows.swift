@@ -57,8 +57,9 @@ package struct GrantRows {
     /// Records the last use of grants that still have a row.
     package func note(_ uses: [GrantID: Int64]) throws {
         guard store.isOwner, !uses.isEmpty else { return }
-        try store.mutate { index, db in
-            let keys = try index.recordKeys(db)
+        // Not worth a title: if the disk is full, nothing is evicted for it.
+        try store.index.write { db in
+            let keys = try store.index.recordKeys(db)
             for (id, used) in uses {
                 guard case .members(var members) = try SealedTable.grants.content(of: id.bytes, keys, db) else {
                     continue
@@ -68,5 +69,6 @@ package struct GrantRows {
                     SealedTable.grants.seal(members, of: id.bytes, keys), of: id.bytes, db)
             }
         }
+        store.noteChange()
     }
 }

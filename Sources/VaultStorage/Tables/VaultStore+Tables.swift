@@ -23,10 +23,11 @@ extension VaultStore {
         count: Int = 1, isVital: Bool = false, isDurable: Bool = true,
         _ body: (VaultIndex, Database) throws -> Result
     ) throws -> Result {
-        // Counted last, because a backup written in between would lack the changes and end the count.
-        defer { noteChange(count) }
-        return try withDiskSpace(orReserve: isVital) {
+        let result = try withDiskSpace(orReserve: isVital) {
             try isDurable ? index.write { try body(index, $0) } : index.writeWithoutSync { try body(index, $0) }
         }
+        // Counted last, because a backup written in between would lack the changes and end the count.
+        noteChange(count)
+        return result
     }
 }

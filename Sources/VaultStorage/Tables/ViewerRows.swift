@@ -99,10 +99,11 @@ package struct ViewerRows {
     /// Writes the positions of viewers; the owner's are under nil.
     package func write(_ positions: [ViewerID?: PlaybackPositions]) throws {
         guard store.isOwner, !positions.isEmpty else { return }
-        try store.mutate { index, db in
-            let keys = try index.recordKeys(db)
+        // Not worth a title: if the disk is full, nothing is evicted for it.
+        try store.index.write { db in
+            let keys = try store.index.recordKeys(db)
             for (viewer, positions) in positions {
-                let id = viewer?.bytes ?? index.keyring.vaultID.bytes
+                let id = viewer?.bytes ?? store.keyring.vaultID.bytes
                 if positions.isEmpty {
                     try SealedTable.positions.delete([id], db)
                 } else {
@@ -110,6 +111,7 @@ package struct ViewerRows {
                 }
             }
         }
+        store.noteChange()
     }
 
     /// Returns the resources for which the index has no share.

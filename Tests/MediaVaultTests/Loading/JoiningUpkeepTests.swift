@@ -141,12 +141,14 @@ struct JoiningUpkeepTests {
             isRemoved.withLock { $0 = true }
             return bytes
         }()
-        while loader.joining.withLock({ $0.waiting.isEmpty }), !isRemoved.withLock(\.self) {
-            try await Task.sleep(for: .milliseconds(1))
+        do {
+            defer { goOn.signal() }
+            while loader.joining.withLock({ $0.waiting.isEmpty }), !isRemoved.withLock(\.self) {
+                try await Task.sleep(for: .milliseconds(1))
+            }
+            let isEarly = isRemoved.withLock(\.self)
+            #expect(!isEarly, "removal waits until nothing writes the title")
         }
-        let isEarly = isRemoved.withLock(\.self)
-        #expect(!isEarly, "removal waits until nothing writes the title")
-        goOn.signal()
         await joining
         _ = try await removal
         #expect(try fixture.files == 0)
@@ -175,6 +177,7 @@ struct JoiningUpkeepTests {
                 await Task.yield()
             }
         }
+        defer { reading.cancel() }
         while vault.playbackPriority.isPlayerWaiting { try await Task.sleep(for: .milliseconds(1)) }
         vault.joiner.join(now: .now)
         var now = ContinuousClock.now + Joining.rest

@@ -308,8 +308,8 @@ struct RetryTests {
         let loader = SignalBox()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<3 { group.addTask { await loader.wait() } }
+            defer { loader.raise() }
             try await loader.untilWaiting(3)
-            loader.raise()
         }
     }
 }

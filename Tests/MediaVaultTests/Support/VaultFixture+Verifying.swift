@@ -54,7 +54,7 @@ extension VaultFixture {
     func verify(repairs: Bool = false, sample: Double? = nil) async throws -> VerifyReport {
         let vault = try await open(repairs ? .owner : .reader)
         let report = try await Self.report(of: vault.verify(VerifyOptions(repairs: repairs, sample: sample)))
-        let stored = try EvictionRows(vault.store.index).fileBytes()
+        let stored = try SegmentRows(vault.store.index).fileBytes()
         #expect(try vault.store.bytesUsed() == stored, "the bytes used are counted correctly")
         await vault.close()
         return report

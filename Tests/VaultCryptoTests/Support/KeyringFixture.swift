@@ -95,10 +95,12 @@ extension Keyring {
         reading read: () throws -> [UInt8], writing write: ([UInt8]) throws -> Void,
         _ edit: (inout KeyringEdit) throws -> Result
     ) throws -> Result {
-        try change(reading: read) { change in
-            let result = try edit(&change.edit)
-            try write(try change.finish())
-            return result
+        try change(reading: read) { editing in
+            var editing = editing
+            let result = try edit(&editing)
+            let finished = try editing.finish()
+            try write(finished.bytes)
+            return (finished, result)
         }
     }
 }

@@ -50,7 +50,7 @@ struct ForgedReceiptTests {
         try log.note(.rewrap)
         try forge(forgery, Self.largest)
         #expect(try log.lastSequence() == 1)
-        #expect(try log.note(.rewrap)?.sequence == 2)
+        #expect(try log.note(.rewrap).sequence == 2)
         try forge(forgery, Self.largest - 1)
         #expect(try store.addGeneration(noting: log) == 2)
         try forge(forgery, Self.largest)
@@ -97,7 +97,7 @@ struct ForgedReceiptTests {
         let again = try VaultStore.open(
             at: vault.folder, keyring: TemporaryVault.unlock(vault.keyringFile), access: .owner)
         #expect(try vault.log(of: again).lastSequence() == 3)
-        #expect(try vault.log(of: again).note(.rewrap)?.sequence == 4)
+        #expect(try vault.log(of: again).note(.rewrap).sequence == 4)
         try again.close()
     }
 }

@@ -86,7 +86,7 @@ struct EvictionTests {
         let playing = try Self.fill(store, "playing")
         let cache = try Self.fill(store, "cache")
         #expect(
-            try EvictionRows(store.index).fileBytesByClass()
+            try SegmentRows(store.index).fileBytesByClass()
                 == [.pinned: Self.fileSize, .download: Self.fileSize, .cache: 2 * Self.fileSize])
         store.quota.setResourceUse(ResourceUse(all: { [playing.id] }, forget: { $0 != playing.id }))
         store.quota.enforce(StorageLimits(maxSize: 4 * Self.fileSize, evictsDownloads: true))
