@@ -152,6 +152,10 @@ struct ModeTests {
         try await vault.setMode(.offline, for: fixture.url)
         let error = await #expect(throws: VaultError.self) { while try await reader.next() != nil {} }
         #expect(error?.code == .notHeld && error?.firstMissing == 65_536)
+        // Bytes that come before the transfer has ended are kept, too.
+        let (loader, lease) = try await vault.use(MediaReference(fixture.url))
+        while loader.look({ !$0.fetches.isEmpty }) { try await Task.sleep(for: .milliseconds(1)) }
+        withExtendedLifetime(lease) {}
         gate.open()
         // Back online, only the rest is fetched.
         try await vault.setMode(nil, for: fixture.url)
